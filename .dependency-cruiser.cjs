@@ -1,0 +1,157 @@
+// Who may import whom. CONTRIBUTING.md says it in words; test/fixtures/dependency-canary breaks each rule once, and
+// tooling/dependency-canary.ts checks that each breach is reported.
+
+/** Packages, wherever node_modules lies relative to the folder that is checked. */
+const npm = (...names) => names.map((name) => `(^|/)node_modules/${name}/`).join('|')
+
+/** Files of a controller that decide: the same world at the same time gives the same answer. */
+const PURE = '^operator/controllers/[^/]+/(plan|plan-[^/]+|judge|status|checks|resolve|target|attempts|queue)[.]ts$'
+const TESTS = '[.]test[.]ts$'
+const NODE = { dependencyTypes: ['core'] }
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycle',
+      comment: 'Two files that need each other are one file, or lack a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-unresolved',
+      comment: 'An import that leads nowhere is checked by no other rule.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'constructs-are-pure',
+      comment:
+        'constructs/ is a published library without I/O: cdk8s, constructs, zod and the types of KubeVirt alone.',
+      severity: 'error',
+      from: { path: '^constructs/', pathNot: TESTS },
+      to: {
+        pathNot: [
+          '^constructs/',
+          npm('cdk8s', 'constructs', 'zod', '@kubevirt-ui/kubevirt-api'),
+          // Its own rule: constructs-plus-in-platform-alone.
+          npm('cdk8s-plus-[0-9]+'),
+        ],
+      },
+    },
+    {
+      name: 'constructs-plus-in-platform-alone',
+      comment: 'cdk8s-plus renders what infra installs; nothing that the operator renders may need it.',
+      severity: 'error',
+      from: { pathNot: '^constructs/platform/' },
+      to: { path: npm('cdk8s-plus-[0-9]+') },
+    },
+    {
+      name: 'kubevirt-api-types-alone',
+      comment: 'Its classes are big and generated; only their types serve.',
+      severity: 'error',
+      from: { path: '^constructs/' },
+      to: { path: npm('@kubevirt-ui/kubevirt-api'), dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'crds-gen-needs-little',
+      comment: 'Generation renders constructs and writes YAML.',
+      severity: 'error',
+      from: { path: '^crds-gen/', pathNot: TESTS },
+      to: {
+        pathNot: ['^crds-gen/', '^constructs/index[.]ts$', npm('yaml', 'cdk8s', 'constructs')],
+        dependencyTypesNot: ['core'],
+      },
+    },
+    {
+      name: 'public-surface-of-constructs',
+      comment: 'What is not exported from constructs/index.ts may change without notice.',
+      severity: 'error',
+      from: { pathNot: '^constructs/' },
+      to: { path: '(^|/)constructs/(?!index[.]ts$)', pathNot: '(^|/)node_modules/' },
+    },
+    {
+      name: 'one-importer-of-the-kubernetes-client',
+      comment: 'operator/kube is the only place that talks HTTP to an API server.',
+      severity: 'error',
+      from: { path: '^(constructs|crds-gen|operator|infra)/', pathNot: '^operator/kube/' },
+      to: { path: npm('@kubernetes/client-node', 'undici') },
+    },
+    {
+      name: 'kube-knows-nothing-above-it',
+      comment: 'The client knows no controllers, no runtime and none of our kinds.',
+      severity: 'error',
+      from: { path: '^operator/kube/' },
+      to: { path: ['^constructs/', '^operator/(?!kube/)'], pathNot: '^operator/runtime/clock[.]ts$' },
+    },
+    {
+      name: 'runtime-is-kind-agnostic',
+      comment: 'operator/runtime knows the client interface alone: no constructs, no controllers, no HTTP client.',
+      severity: 'error',
+      from: { path: '^operator/runtime/', pathNot: TESTS },
+      to: {
+        path: ['^constructs/', '^operator/'],
+        pathNot: ['^operator/runtime/', '^operator/kube/(kube-client|kube-object|api-error|resource-types)[.]ts$'],
+      },
+    },
+    {
+      name: 'runtime-needs-few-packages',
+      comment: 'pino for logs and prom-client for metrics.',
+      severity: 'error',
+      from: { path: '^operator/runtime/', pathNot: TESTS },
+      to: { path: '(^|/)node_modules/', pathNot: npm('pino', 'prom-client', '@types/node') },
+    },
+    {
+      name: 'decisions-are-pure',
+      comment: 'plan, judge, status and checks decide on data; what they need from the cluster is in their arguments.',
+      severity: 'error',
+      from: { path: PURE },
+      to: {
+        path: ['^operator/kube/(?!kube-object[.]ts$)', '^operator/[^/]+[.]ts$', npm('pino', 'prom-client', 'undici')],
+      },
+    },
+    {
+      name: 'decisions-know-no-node',
+      comment: 'A pure file needs no node: module.',
+      severity: 'error',
+      from: { path: PURE },
+      to: NODE,
+    },
+    {
+      name: 'controllers-are-strangers',
+      comment: 'Controllers meet in the cluster, not in code.',
+      severity: 'error',
+      from: { path: '^operator/controllers/([^/]+)/' },
+      to: { path: '^operator/controllers/([^/]+)/', pathNot: '^operator/controllers/$1/' },
+    },
+    {
+      name: 'product-knows-no-sandbox',
+      comment: 'What is shipped never imports simulators, tests or tools.',
+      severity: 'error',
+      from: { path: '^(constructs|crds-gen|operator|infra)/', pathNot: TESTS },
+      to: { path: '^(sandbox|test|tooling|examples)/' },
+    },
+    {
+      name: 'operator-knows-no-infra',
+      comment: 'The operator runs without Pulumi.',
+      severity: 'error',
+      from: { path: '^operator/' },
+      to: { path: ['^infra/', npm('@pulumi/[^/]+')] },
+    },
+    {
+      name: 'infra-knows-no-operator',
+      comment: 'Infra installs an image; it does not need its source.',
+      severity: 'error',
+      from: { path: '^infra/' },
+      to: { path: '^(operator|sandbox)/' },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    // No tsConfig: with one, the bare name "constructs" resolves to our folder of that name instead of the npm package.
+    doNotFollow: { path: '(^|/)node_modules/' },
+    exclude: { path: ['^dist/', '^[^/]+/dist/', '^crds-gen/generated/', '^test/fixtures/'] },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['types', 'import', 'node', 'default'] },
+  },
+}

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { foreignCrds } from '../../sandbox/control-plane/foreign-crds.ts'
+import { missingPackages } from '../../tooling/complete-lockfile.mjs'
+import { silentRules } from '../../tooling/dependency-canary.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+it('has a lockfile that names the packages of every platform', () => {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  expect(missingPackages(lock)).toEqual({})
+})
+
+it('reports every breach of a dependency rule', () => {
+  expect(silentRules()).toEqual([])
+})
+
+it('has small CRDs of its own for what it uses of CDI and snapshots', async () => {
+  const { crds } = await foreignCrds({ source: 'own' })
+  expect(crds.map(({ metadata }) => metadata.name)).toEqual([
+    'datavolumes.cdi.kubevirt.io',
+    'datasources.cdi.kubevirt.io',
+    'volumesnapshots.snapshot.storage.k8s.io',
+    'volumesnapshotclasses.snapshot.storage.k8s.io',
+  ])
+})

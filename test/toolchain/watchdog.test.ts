@@ -1,0 +1,40 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+
+const WATCHDOG = join(import.meta.dirname, '../../sandbox/control-plane/watchdog.ts')
+
+/** A process that starts a child which would outlive it, prints the child's pid, and stays. */
+const PARENT = `
+import { spawn } from 'node:child_process'
+import { Watchdog } from ${JSON.stringify(WATCHDOG)}
+const watchdog = new Watchdog(process.argv[1])
+const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
+watchdog.watch(child.pid)
+process.stdout.write(String(child.pid))
+setInterval(() => {}, 1000)
+`
+
+it('ends the children and removes their folder when the parent is killed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'open-terrain-watchdog-'))
+  const parent: ChildProcess = spawn(process.execPath, ['--input-type=module', '--eval', PARENT, folder])
+  const [chunk] = (await once(parent.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]
+  const child = Number(chunk.toString())
+  expect(isRunning(child)).toBe(true)
+  parent.kill('SIGKILL')
+  while (isRunning(child) || existsSync(folder)) await sleep(50)
+})
+
+/** A process that has ended but was not yet reaped by init counts as ended. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '..')
+const PACKAGES = 'node_modules'
+
+/** Every check besides the tests: its title, and the arguments of Node that run it. */
+const CHECKS: readonly (readonly [title: string, ...args: string[]])[] = [
+  ['Format and lint', `${PACKAGES}/@biomejs/biome/bin/biome`, 'check', '--error-on-warnings'],
+  ['Types', `${PACKAGES}/typescript/bin/tsc`, '--noEmit'],
+  [
+    'Dependency rules',
+    `${PACKAGES}/dependency-cruiser/bin/dependency-cruiser.mjs`,
+    '--config',
+    '.dependency-cruiser.cjs',
+    'constructs',
+    'crds-gen',
+    'operator',
+    'sandbox',
+    'test',
+    'tooling',
+  ],
+  ['Dependency rules still bite', 'tooling/dependency-canary.ts'],
+  ['Unused code', `${PACKAGES}/knip/bin/knip.js`],
+  ['Generated files are up to date', 'crds-gen/main.ts', '--check'],
+  ['Lockfile names every platform', 'tooling/complete-lockfile.mjs', '--check'],
+]
+const TESTS: readonly (readonly [title: string, ...args: string[]])[] = [
+  ['Tests', `${PACKAGES}/vitest/vitest.mjs`, 'run'],
+]
+
+/** Runs all, also after a failure, so that one run tells everything. */
+function runAll(checks: typeof CHECKS): string[] {
+  return checks.flatMap(([title, ...args]) => {
+    process.stdout.write(`\n=== ${title}\n`)
+    const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })
+    return status === 0 ? [] : [title]
+  })
+}
+
+const withoutTests = process.argv.includes('--no-tests')
+const failed = runAll(withoutTests ? CHECKS : [...CHECKS, ...TESTS])
+if (failed.length > 0) {
+  process.stderr.write(`\nfailed: ${failed.join(', ')}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,79 @@
+// Every npm script starts here, on whatever Node there is (18 or newer). It installs what package-lock.json asks for
+// when node_modules does not hold it, and runs the task on the Node 24 that comes with the dependencies.
+//
+//   node tooling/run.mjs <task> [arguments of the task]
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { installDependencies, root } from './install.mjs'
+
+/** What each task runs, as arguments of Node. */
+const TASKS = {
+  build: ['operator/build.ts'],
+  check: ['tooling/check.ts'],
+  demo: ['sandbox/demo/main.ts'],
+  format: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write'],
+  gen: ['crds-gen/main.ts'],
+  operator: ['operator/main.ts'],
+  sandbox: ['sandbox/main.ts'],
+  synth: ['crds-gen/synth.ts'],
+  test: ['node_modules/vitest/vitest.mjs', 'run'],
+}
+
+/** The Node that the dependencies brought; else the present one where it can run TypeScript by itself. */
+function findNode() {
+  const own = join(root, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  if (existsSync(own)) return own
+  if (Number.parseInt(process.versions.node, 10) >= 24) return process.execPath
+  throw new Error(
+    'Node 24 is missing: the npm package "node" brings it, but its install script did not run. ' +
+      'Allow install scripts (npm rebuild node), or use Node 24.',
+  )
+}
+
+/**
+ * Runs `node24 ...args` and ends as it ends. A Ctrl-C in a terminal reaches the child by itself, as it is in the same
+ * process group; without a terminal a signal is sent to us alone, and we pass it on.
+ */
+function runAndExit(node, args) {
+  const child = spawn(node, args, { cwd: root, stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal)
+    })
+  }
+  if (process.env.npm_lifecycle_event !== undefined) onLostParent(() => child.kill('SIGTERM'))
+  child.on('error', (error) => fail(error))
+  child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + (constants.signals[signal] ?? 0)))
+}
+
+/** npm hands a SIGTERM to the shell between it and us, which dies without a word: all that we notice is a new parent. */
+function onLostParent(act) {
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    act()
+  }, 500)
+  watch.unref()
+}
+
+function fail(error) {
+  process.stderr.write(`${error.message}\n`)
+  process.exit(1)
+}
+
+const [task, ...args] = process.argv.slice(2)
+const command = TASKS[task]
+if (command === undefined) {
+  fail(new Error(`usage: node tooling/run.mjs ${Object.keys(TASKS).join('|')} [arguments]`))
+} else {
+  try {
+    await installDependencies()
+    runAndExit(findNode(), [...command, ...args])
+  } catch (error) {
+    fail(error)
+  }
+}
