@@ -1,0 +1,30 @@
+/** Labels that we put on children. Nothing else is copied to them, least of all labels of the user's object. */
+export const LABELS = {
+  /** Uid of the VMDiskImage. Reaches the claim and the importer pod too: CDI copies a DataVolume's labels there. */
+  imageUid: 'pelotech.ot/image-uid',
+  /** Name of the VMDiskImage, for people and selectors; shortened to 63 characters where it is longer. */
+  imageName: 'pelotech.ot/image',
+  /** Revision (8 hexadecimal digits) that a child was made for. */
+  revision: 'pelotech.ot/revision',
+  /** Always `MANAGER` on what we made. */
+  managedBy: 'app.kubernetes.io/managed-by',
+  /** On images that a VirtualMachine, Workspace or DataSync made: the kind that did. */
+  createdBy: 'pelotech.ot/created-by',
+} as const
+
+/** Value of `LABELS.managedBy`, and the field manager's name. */
+export const MANAGER = 'open-terrain-operator'
+
+export const ANNOTATIONS = {
+  /** On a VMDiskImage, set by people and pipelines: any new value asks for a refresh (it is part of the revision). */
+  syncRequestedAt: 'pelotech.ot/sync-requested-at',
+  /** On a VMDiskImage, set by people: any new value gives a failed revision a new budget of downloads. */
+  retryRequestedAt: 'pelotech.ot/retry-requested-at',
+  /** On a DataVolume: number of the attempt that it is. */
+  attempt: 'pelotech.ot/attempt',
+  /** On children: the image's name in full, where the label had to shorten it. */
+  imageNameFull: 'pelotech.ot/image-name',
+} as const
+
+/** Holds a VMDiskImage until its download has ended and nobody uses it. */
+export const FINALIZER = 'pelotech.ot/disk-image'

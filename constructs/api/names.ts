@@ -1,0 +1,34 @@
+import { sha256Hex } from './sha256.ts'
+
+const LABEL_MAX = 63
+const HASH_LENGTH = 8
+
+/**
+ * 8 lower-case hexadecimal digits over an ordered list of parts. Every part goes in with its length and an absent one
+ * with a mark of its own, so no two different lists are hashed as the same text (`['ab', 'c']`, `['a', 'bc']`).
+ */
+export function shortHash(parts: readonly (string | undefined)[]): string {
+  const encoded = parts.map((part) => (part === undefined ? '-' : `${part.length}:${part}`)).join(',')
+  return sha256Hex(encoded).slice(0, HASH_LENGTH)
+}
+
+/**
+ * Name of an image's child: `<image>-<suffix>`, a DNS-1123 label of at most 63 characters, since CDI derives label values
+ * and pod names from it. An image name that is too long or has dots is cut and made safe, and gets a hash of the whole
+ * name, so that two images never meet in one child name.
+ * @param suffix8 8 characters of `[0-9a-f]`, usually a revision
+ */
+export function childName(imageName: string, suffix8: string): string {
+  return `${shortenedTo(LABEL_MAX - suffix8.length - 1, imageName, imageName.replaceAll('.', '-'))}-${suffix8}`
+}
+
+/** The text as a label value: unchanged up to 63 characters, beyond that cut and told apart by a hash. */
+export function labelValue(text: string): string {
+  return shortenedTo(LABEL_MAX, text, text)
+}
+
+function shortenedTo(max: number, original: string, safe: string): string {
+  if (safe === original && safe.length <= max) return safe
+  const head = safe.slice(0, max - HASH_LENGTH - 1).replace(/[^a-zA-Z0-9]+$/, '')
+  return `${head}-${shortHash([original])}`
+}

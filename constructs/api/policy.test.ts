@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import {
+  isUrlAllowed,
+  POLICY_DEFAULTS,
+  POLICY_KEYS,
+  POLICY_SCHEMA,
+  type Policy,
+  parsePolicy,
+  policyDefaultText,
+} from './policy.ts'
+
+/** Differs from the defaults in every field that the tests look at. */
+const LAST_GOOD: Policy = {
+  ...POLICY_DEFAULTS,
+  concurrency: 9,
+  retryLimit: 7,
+  retryBackoffMs: 1,
+  unreferencedTtlMs: 2,
+  keepSourceVolume: false,
+  defaultDiskSize: '7Gi',
+  allowedSourceUrls: ['https://last.example'],
+}
+
+const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
+  ['concurrency', '4', 'concurrency', 4],
+  ['concurrency', ' 4\n', 'concurrency', 4],
+  ['concurrency', '0', 'concurrency', 0],
+  ['concurrency', '007', 'concurrency', 7],
+  ['concurrency', '10000', 'concurrency', 10000],
+  ['retryLimit', '0', 'retryLimit', 0],
+  ['retryBackoffDuration', '5m', 'retryBackoffMs', 300_000],
+  ['retryBackoffMax', '1h30m', 'retryBackoffMaxMs', 5_400_000],
+  ['attemptTimeout', '500ms', 'attemptTimeoutMs', 500],
+  ['stallTimeout', '1.5h', 'stallTimeoutMs', 5_400_000],
+  ['snapshotTimeout', '1s', 'snapshotTimeoutMs', 1000],
+  ['reclaimPolicy', 'Retain', 'reclaimPolicy', 'Retain'],
+  ['unreferencedTTL', '0s', 'unreferencedTtlMs', 0],
+  ['keepSourceVolume', 'false', 'keepSourceVolume', false],
+  ['imageNamespace', 'farm', 'imageNamespace', 'farm'],
+  [
+    'imageUrlTemplate',
+    'https://a.example/{name}/{version}.qcow2',
+    'imageUrlTemplate',
+    'https://a.example/{name}/{version}.qcow2',
+  ],
+  ['imageUrlTemplate', '', 'imageUrlTemplate', undefined],
+  ['defaultStorageClass', 'gp3', 'defaultStorageClass', 'gp3'],
+  ['defaultStorageClass', '', 'defaultStorageClass', undefined],
+  ['defaultSnapshotClass', 'ebs', 'defaultSnapshotClass', 'ebs'],
+  ['defaultSecretRef', 'foo', 'defaultSecretRef', 'foo'],
+  ['defaultCertConfigMap', 'certs', 'defaultCertConfigMap', 'certs'],
+  ['defaultSourceType', 's3', 'defaultSourceType', 's3'],
+  ['defaultDiskSize', '24Gi', 'defaultDiskSize', '24Gi'],
+  [
+    'allowedSourceUrls',
+    'https://a.example/x, https://b.example\nhttp://10.0.0.8',
+    'allowedSourceUrls',
+    ['https://a.example/x', 'https://b.example', 'http://10.0.0.8'],
+  ],
+  ['allowedSourceUrls', ' \n', 'allowedSourceUrls', undefined],
+  ['networkDriver', 'ovn-layer2', 'networkDriver', 'ovn-layer2'],
+  ['localVolumeRoot', '/var/lib/ot', 'localVolumeRoot', '/var/lib/ot'],
+  ['allowHostPorts', 'false', 'allowHostPorts', false],
+  ['vmProvisionTimeout', '30m', 'vmProvisionTimeoutMs', 1_800_000],
+  ['kickLimit', '0', 'kickLimit', 0],
+]
+
+const BAD: readonly (readonly [string, string])[] = [
+  ...[
+    '',
+    '4.0',
+    '-1',
+    '+4',
+    '1e9',
+    'NaN',
+    'Infinity',
+    'four',
+    '4 images',
+    '0x4',
+    '10001',
+    '99999999999999999999',
+    '٤',
+  ].map((value) => ['concurrency', value] as const),
+  ...['101', '-1', 'none'].map((value) => ['retryLimit', value] as const),
+  ...['', '5', '0', '0s', '-5m', '5 minutes', '1d'].map((value) => ['retryBackoffDuration', value] as const),
+  ...['-1h', '3d', ''].map((value) => ['unreferencedTTL', value] as const),
+  ...['', 'delete', 'Recycle'].map((value) => ['reclaimPolicy', value] as const),
+  ...['', 'True', 'yes', '1'].map((value) => ['keepSourceVolume', value] as const),
+  ...['', 'Farm', 'a/b', 'a'.repeat(64)].map((value) => ['imageNamespace', value] as const),
+  ...['x/{name}', 'https://a.example/{na me}', 'https://a.example/{name'].map(
+    (value) => ['imageUrlTemplate', value] as const,
+  ),
+  ...['A', 'a b'].map((value) => ['defaultStorageClass', value] as const),
+  ...['S3', 'vddk'].map((value) => ['defaultSourceType', value] as const),
+  ...['1Ki', '1GB', '2Pi'].map((value) => ['defaultDiskSize', value] as const),
+  ...['*', 'a.example', 'https://a.example https://u:p@b.example', 's3://b'].map(
+    (value) => ['allowedSourceUrls', value] as const,
+  ),
+  ...['', 'macvtap'].map((value) => ['networkDriver', value] as const),
+  ...['var/lib', '/var/../etc', '/'].map((value) => ['localVolumeRoot', value] as const),
+]
+
+describe('parsePolicy', () => {
+  it.each(GOOD)('reads %s %j', (key, value, field, expected) => {
+    const { policy, problems } = parsePolicy({ [key]: value }, LAST_GOOD)
+    expect(problems).toEqual([])
+    expect(policy[field]).toEqual(expected)
+  })
+
+  it.each(BAD)('keeps the last good value of %s for %j, and says so', (key, value) => {
+    const { policy, problems } = parsePolicy({ [key]: value, kickLimit: '5' }, LAST_GOOD)
+    const { field } = POLICY_SCHEMA[key as keyof typeof POLICY_SCHEMA]
+    expect(policy[field]).toEqual(LAST_GOOD[field])
+    expect(policy.kickLimit).toBe(5)
+    expect(problems).toEqual([{ key, value: expect.any(String), message: expect.stringMatching(/^must |^Too /) }])
+  })
+
+  it.each([undefined, {}])('has the defaults for a ConfigMap without keys: %j', (data) => {
+    expect(parsePolicy(data, LAST_GOOD)).toEqual({ policy: POLICY_DEFAULTS, problems: [] })
+  })
+
+  it('reports unknown keys and applies the others', () => {
+    const data = JSON.parse('{"concurency":"8","__proto__":"x","retryLimit":"1"}') as Record<string, string>
+    const { policy, problems } = parsePolicy(data, LAST_GOOD)
+    expect(problems.map(({ key }) => key)).toEqual(['concurency', '__proto__'])
+    expect(policy).toEqual({ ...POLICY_DEFAULTS, retryLimit: 1 })
+  })
+
+  it('shows neither credentials nor endless values in problems', () => {
+    const { problems } = parsePolicy(
+      { allowedSourceUrls: 'https://user:hunter2@a.example/x?sig=hunter2', concurrency: '9'.repeat(5000) },
+      LAST_GOOD,
+    )
+    expect(JSON.stringify(problems)).not.toContain('hunter2')
+    expect(problems.every(({ value }) => value.length <= 64)).toBe(true)
+  })
+
+  it('reads each default back as written', () => {
+    const data = Object.fromEntries(
+      POLICY_KEYS.map((key) => [key, policyDefaultText(key)]).filter(([, text]) => text !== undefined),
+    )
+    expect(parsePolicy(data, LAST_GOOD)).toEqual({ policy: POLICY_DEFAULTS, problems: [] })
+  })
+
+  it('has every field of the policy behind exactly one key', () => {
+    const fields = POLICY_KEYS.map((key) => POLICY_SCHEMA[key].field)
+    expect(fields.toSorted()).toEqual(Object.keys(POLICY_DEFAULTS).toSorted())
+  })
+})
+
+describe('isUrlAllowed', () => {
+  it('follows the list of the policy', () => {
+    expect(isUrlAllowed('https://last.example/a', LAST_GOOD)).toBe(true)
+    expect(isUrlAllowed('https://other.example/a', LAST_GOOD)).toBe(false)
+    expect(isUrlAllowed('https://other.example/a', POLICY_DEFAULTS)).toBe(true)
+  })
+})

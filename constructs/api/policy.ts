@@ -1,0 +1,290 @@
+import { z } from 'zod'
+import { formatDuration, parseDuration } from './duration.ts'
+import { parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
+import { objectName } from './shared.ts'
+import { isSourceUrlAllowed, isUrlPrefix } from './source-url.ts'
+import { RECLAIM_POLICIES, type ReclaimPolicy, SOURCE_TYPES, type SourceType } from './vm-disk-image.ts'
+
+/** Name of the ConfigMap, in the operator's own namespace. */
+export const POLICY_NAME = 'sync-operator-policy'
+/** The operator's namespace where nothing else is said. */
+export const OPERATOR_NAMESPACE = 'sync-operator'
+
+export const NETWORK_DRIVERS = ['bridge', 'ovn-layer2'] as const
+export type NetworkDriver = (typeof NETWORK_DRIVERS)[number]
+
+/** The global policy as the operator uses it. Durations in milliseconds. */
+export interface Policy {
+  /** Images that download at once; 0 pauses. */
+  readonly concurrency: number
+  /** Retries after the first failure. */
+  readonly retryLimit: number
+  readonly retryBackoffMs: number
+  readonly retryBackoffMaxMs: number
+  readonly attemptTimeoutMs: number
+  readonly stallTimeoutMs: number
+  readonly snapshotTimeoutMs: number
+  /** For images that the operator made itself. */
+  readonly reclaimPolicy: ReclaimPolicy
+  /** For images that the operator made itself. 0 removes at the moment when the last reference goes. */
+  readonly unreferencedTtlMs: number
+  /** Whether the downloaded volume stays after its snapshot. */
+  readonly keepSourceVolume: boolean
+  readonly imageNamespace: string
+  readonly imageUrlTemplate: string | undefined
+  readonly defaultStorageClass: string | undefined
+  readonly defaultSnapshotClass: string | undefined
+  readonly defaultSecretRef: string | undefined
+  readonly defaultCertConfigMap: string | undefined
+  readonly defaultSourceType: SourceType | undefined
+  /** A quantity such as `24Gi`. */
+  readonly defaultDiskSize: string | undefined
+  /** URL prefixes; undefined allows any host name and public address. */
+  readonly allowedSourceUrls: readonly string[] | undefined
+  readonly networkDriver: NetworkDriver
+  readonly localVolumeRoot: string | undefined
+  readonly allowHostPorts: boolean
+  readonly vmProvisionTimeoutMs: number
+  readonly kickLimit: number
+}
+
+export const POLICY_DEFAULTS: Policy = {
+  concurrency: 4,
+  retryLimit: 2,
+  retryBackoffMs: 5 * 60_000,
+  retryBackoffMaxMs: 60 * 60_000,
+  attemptTimeoutMs: 6 * 3_600_000,
+  stallTimeoutMs: 15 * 60_000,
+  snapshotTimeoutMs: 3_600_000,
+  reclaimPolicy: 'Delete',
+  unreferencedTtlMs: 72 * 3_600_000,
+  keepSourceVolume: true,
+  imageNamespace: 'vmdi-farm',
+  imageUrlTemplate: undefined,
+  defaultStorageClass: undefined,
+  defaultSnapshotClass: undefined,
+  defaultSecretRef: undefined,
+  defaultCertConfigMap: undefined,
+  defaultSourceType: undefined,
+  defaultDiskSize: undefined,
+  allowedSourceUrls: undefined,
+  networkDriver: 'bridge',
+  localVolumeRoot: undefined,
+  allowHostPorts: true,
+  vmProvisionTimeoutMs: 30 * 60_000,
+  kickLimit: 3,
+}
+
+/** Plain digits only: a policy that says `4.0` or `1e9` was not meant as we would read it. */
+function integer(max: number) {
+  const error = `must be a whole number from 0 to ${max}`
+  return z
+    .string()
+    .regex(/^[0-9]{1,9}$/, { error })
+    .transform(Number)
+    .refine((value) => value <= max, { error })
+}
+
+function milliseconds(options: { readonly isZeroAllowed: boolean }) {
+  const error = options.isZeroAllowed
+    ? 'must be a duration such as 72h or 0s'
+    : 'must be a duration above zero such as 5m or 1h30m'
+  return z.string().transform((text, context) => {
+    const ms = parseDuration(text)
+    if (ms !== undefined && (ms > 0 || options.isZeroAllowed)) return ms
+    context.addIssue({ code: 'custom', message: error })
+    return z.NEVER
+  })
+}
+
+/** An empty value says that there is none. */
+function orNone<Schema extends z.ZodType<unknown, string>>(schema: Schema) {
+  return z.union([z.literal('').transform(() => undefined), schema], {
+    error: (issue) => (issue.code === 'invalid_union' ? issue.errors?.[1]?.[0]?.message : undefined),
+  })
+}
+
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((text) => text === 'true')
+
+const size = z
+  .string()
+  .max(32)
+  .regex(new RegExp(QUANTITY_PATTERN), { error: 'must be a quantity such as 24Gi' })
+  .refine((text) => isDiskSize(text), { error: 'must be between 1Mi and 1Pi' })
+
+function isDiskSize(text: string): boolean {
+  const bytes = parseQuantity(text)
+  return bytes !== undefined && bytes >= 2n ** 20n && bytes <= 2n ** 50n
+}
+
+const urlPrefixes = z.string().transform((text, context) => {
+  const prefixes = text.split(/[\s,]+/).filter((prefix) => prefix !== '')
+  if (prefixes.length === 0) return undefined
+  const bad = prefixes.find((prefix) => !isUrlPrefix(prefix))
+  if (bad === undefined) return prefixes
+  const message = `must be URL prefixes such as https://images.example.com/vms, without user, query or ".." (see ${withoutSecrets(bad)})`
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+})
+
+/** A URL whose placeholders are words in braces; the URL that it gives is checked when an image is made from it. */
+const urlTemplate = z
+  .string()
+  .max(2048)
+  .regex(/^(https?|gs|docker|oci-archive):\/\/([!-z|~]|\{[a-zA-Z]+\})+$/, {
+    error: 'must be a URL with placeholders such as {name}, {version} or {baseVm}',
+  })
+
+const hostPath = z
+  .string()
+  .max(1024)
+  .regex(/^(\/[A-Za-z0-9._-]+)+\/?$/, { error: 'must be an absolute path' })
+  .refine((path) => !path.split('/').includes('..'), { error: 'must not contain ".."' })
+
+interface PolicyKey<Field extends keyof Policy = keyof Policy> {
+  readonly field: Field
+  readonly schema: z.ZodType<Policy[Field], string>
+  /** For the API reference. */
+  readonly meaning: string
+}
+
+function key<Field extends keyof Policy>(
+  field: Field,
+  schema: z.ZodType<Policy[Field], string>,
+  meaning: string,
+): PolicyKey<Field> {
+  return { field, schema, meaning }
+}
+
+const positive = milliseconds({ isZeroAllowed: false })
+
+/** Every key of the ConfigMap: the field that it fills, what it may be, and what it means. */
+export const POLICY_SCHEMA = {
+  concurrency: key(
+    'concurrency',
+    integer(10_000),
+    'Images that download at once. 0 pauses: running downloads end, none starts.',
+  ),
+  retryLimit: key('retryLimit', integer(100), 'Retries after the first failure.'),
+  retryBackoffDuration: key('retryBackoffMs', positive, 'Wait before the first retry; doubled for each further one.'),
+  retryBackoffMax: key('retryBackoffMaxMs', positive, 'Longest wait before a retry.'),
+  attemptTimeout: key('attemptTimeoutMs', positive, 'An attempt that takes longer has failed.'),
+  stallTimeout: key('stallTimeoutMs', positive, 'An attempt without progress for this long has failed.'),
+  snapshotTimeout: key('snapshotTimeoutMs', positive, 'A snapshot that is not ready after this long is taken anew.'),
+  reclaimPolicy: key(
+    'reclaimPolicy',
+    z.enum(RECLAIM_POLICIES, { error: 'must be Retain or Delete' }),
+    'Retain or Delete, for images that virtual machines, workspaces and DataSyncs made.',
+  ),
+  unreferencedTTL: key(
+    'unreferencedTtlMs',
+    milliseconds({ isZeroAllowed: true }),
+    'With Delete: how long an image that nothing refers to stays. 0s removes it when its last reference goes.',
+  ),
+  keepSourceVolume: key('keepSourceVolume', flag, 'Keep the downloaded volume after its snapshot is ready.'),
+  imageNamespace: key('imageNamespace', objectName().max(63), 'Namespace of the images that workspaces make.'),
+  imageUrlTemplate: key(
+    'imageUrlTemplate',
+    orNone(urlTemplate),
+    'URL of images that no template names, with {name}, {version}, {baseVm}.',
+  ),
+  defaultStorageClass: key('defaultStorageClass', orNone(objectName()), 'For images without storageClass.'),
+  defaultSnapshotClass: key('defaultSnapshotClass', orNone(objectName()), 'For images without snapshotClass.'),
+  defaultSecretRef: key('defaultSecretRef', orNone(objectName()), 'For images without secretRef.'),
+  defaultCertConfigMap: key('defaultCertConfigMap', orNone(objectName()), 'For images without certConfigMap.'),
+  defaultSourceType: key(
+    'defaultSourceType',
+    orNone(z.enum(SOURCE_TYPES, { error: `must be one of ${SOURCE_TYPES.join(', ')}` })),
+    'For images without sourceType.',
+  ),
+  defaultDiskSize: key('defaultDiskSize', orNone(size), 'For images without diskSize.'),
+  allowedSourceUrls: key(
+    'allowedSourceUrls',
+    urlPrefixes,
+    'URL prefixes that images may come from, separated by blanks, commas or line ends. None: any host name and any public address.',
+  ),
+  networkDriver: key(
+    'networkDriver',
+    z.enum(NETWORK_DRIVERS, { error: `must be one of ${NETWORK_DRIVERS.join(', ')}` }),
+    'How workspace networks are made: bridge (one node) or ovn-layer2 (across nodes).',
+  ),
+  localVolumeRoot: key(
+    'localVolumeRoot',
+    orNone(hostPath),
+    'Folder on the nodes below which workspace volumes with a localPath lie.',
+  ),
+  allowHostPorts: key('allowHostPorts', flag, 'Whether workspace containers may use ports of their node.'),
+  vmProvisionTimeout: key(
+    'vmProvisionTimeoutMs',
+    positive,
+    'A virtual machine that is not running after this long has failed; waiting for its image does not count.',
+  ),
+  kickLimit: key('kickLimit', integer(100), 'How often a virtual machine that hangs is restarted.'),
+} as const satisfies Record<string, PolicyKey>
+
+export type PolicyKeyName = keyof typeof POLICY_SCHEMA
+
+/** The keys of the ConfigMap, in the order of the reference. */
+export const POLICY_KEYS = Object.keys(POLICY_SCHEMA) as readonly PolicyKeyName[]
+
+export interface PolicyProblem {
+  readonly key: string
+  /** The value as found, shortened, without credentials: it is shown in Events. */
+  readonly value: string
+  readonly message: string
+}
+
+export interface ParsedPolicy {
+  readonly policy: Policy
+  readonly problems: readonly PolicyProblem[]
+}
+
+/**
+ * Reads the ConfigMap's data, each key for itself: a bad value keeps the last good one, a key that is not there has its default,
+ * an unknown key is a problem and nothing else. Blanks around a value are ignored.
+ * @param data of an existing ConfigMap; undefined is one without any key. A ConfigMap that is gone is not for this
+ *   function: the policy stays what it was.
+ * @param lastGood the policy in force
+ */
+export function parsePolicy(data: Readonly<Record<string, string>> | undefined, lastGood: Policy): ParsedPolicy {
+  const given = new Map(Object.entries(data ?? {}))
+  const policy: Record<string, unknown> = { ...POLICY_DEFAULTS }
+  const problems: PolicyProblem[] = []
+  for (const [name, { field, schema }] of Object.entries<PolicyKey>(POLICY_SCHEMA)) {
+    const value = given.get(name)
+    given.delete(name)
+    if (value === undefined) continue
+    const result = schema.safeParse(typeof value === 'string' ? value.trim() : value)
+    policy[field] = result.success ? result.data : lastGood[field]
+    if (result.success) continue
+    problems.push({ key: name, value: shownValue(value), message: result.error.issues[0]?.message ?? 'is not valid' })
+  }
+  for (const [name, value] of given)
+    problems.push({ key: shownValue(name), value: shownValue(value), message: 'is not a key of the policy' })
+  return { policy: policy as unknown as Policy, problems }
+}
+
+/** Whether the policy lets an image be fetched from this URL; see `isSourceUrlAllowed`. */
+export function isUrlAllowed(url: string, policy: Pick<Policy, 'allowedSourceUrls'>): boolean {
+  return isSourceUrlAllowed(url, policy.allowedSourceUrls)
+}
+
+/** The default of a key as one would write it in the ConfigMap; undefined where there is none. */
+export function policyDefaultText(name: PolicyKeyName): string | undefined {
+  const { field } = POLICY_SCHEMA[name]
+  const value = POLICY_DEFAULTS[field]
+  if (value === undefined) return undefined
+  return field.endsWith('Ms') ? formatDuration(value as number) : String(value)
+}
+
+const SHOWN_MAX = 64
+
+function shownValue(value: unknown): string {
+  const text = withoutSecrets(String(value))
+  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX - 1)}…`
+}
+
+/** URLs lose what may be a credential: user, password and query. */
+function withoutSecrets(text: string): string {
+  return text.replace(/:\/\/[^/?#\s]*@/g, '://…@').replace(/\?[^\s,]*/g, '?…')
+}

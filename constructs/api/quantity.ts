@@ -1,0 +1,49 @@
+const SYNTAX = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$/
+const BINARY = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n } as const
+const DECIMAL = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 } as const
+/** Far beyond what a 64-bit quantity holds; keeps a text like `1e999999999` from building a number of that size. */
+const EXPONENT_MAX = 64
+const LENGTH_MAX = 64
+const INT64_MAX = 2n ** 63n - 1n
+
+/**
+ * Pattern of a quantity for the API server. Wider checks (range) are rules of the field.
+ * Source: the format described at `Quantity` in k8s.io/apimachinery/pkg/api/resource.
+ */
+export const QUANTITY_PATTERN = '^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$'
+
+/**
+ * A Kubernetes quantity (`24Gi`, `1.5G`, `2e3`, `500m`) in whole units (bytes for sizes), rounded away from zero as
+ * Kubernetes does. Undefined where the text is no quantity or does not fit 64 bits.
+ */
+export function parseQuantity(text: string): bigint | undefined {
+  const match = text.length <= LENGTH_MAX ? SYNTAX.exec(text) : null
+  if (match === null) return undefined
+  const [, sign, whole = '', fraction = '', suffix = ''] = match
+  if (whole === '' && fraction === '') return undefined
+  const scale = scaleOf(suffix)
+  if (scale === undefined) return undefined
+  const exponent = scale.ten - fraction.length
+  const factor = BigInt(10) ** BigInt(Math.abs(exponent))
+  const digits = BigInt(whole + fraction) << scale.two
+  const size = exponent >= 0 ? digits * factor : (digits + factor - 1n) / factor
+  if (size > INT64_MAX) return undefined
+  return sign === '-' ? -size : size
+}
+
+/**
+ * Negative, 0 or positive as `a` is smaller than, equal to or larger than `b`. Undefined where one is no quantity.
+ */
+export function compareQuantities(a: string, b: string): number | undefined {
+  const [left, right] = [parseQuantity(a), parseQuantity(b)]
+  if (left === undefined || right === undefined) return undefined
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+function scaleOf(suffix: string): { ten: number; two: bigint } | undefined {
+  if (suffix === '') return { ten: 0, two: 0n }
+  if (Object.hasOwn(BINARY, suffix)) return { ten: 0, two: BINARY[suffix as keyof typeof BINARY] }
+  if (Object.hasOwn(DECIMAL, suffix)) return { ten: DECIMAL[suffix as keyof typeof DECIMAL], two: 0n }
+  const ten = Number(suffix.slice(1))
+  return Math.abs(ten) <= EXPONENT_MAX ? { ten, two: 0n } : undefined
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { DURATION_PATTERN } from './duration.ts'
+
+export { cel } from '../schema/cel.ts'
+
+/** API group of all kinds of ours. */
+export const GROUP = 'pelotech.ot'
+export const VERSION = 'v1alpha1'
+
+const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'
+
+/** Name of a Kubernetes object: a DNS-1123 subdomain of at most 253 characters. */
+export function objectName(): z.ZodString {
+  return z.string().min(1).max(253).regex(new RegExp(DNS_SUBDOMAIN), {
+    error: 'must be the name of a Kubernetes object: lower-case letters, digits, "-" and "."',
+  })
+}
+
+/** Duration in Go's syntax (`72h`, `1h30m`, `500ms`), as text; `parseDuration` gives milliseconds. */
+export function duration(): z.ZodString {
+  return z.string().max(48).regex(new RegExp(DURATION_PATTERN), {
+    error: 'must be a duration such as 72h, 1h30m, 45s or 500ms',
+  })
+}
+
+/** Time in RFC 3339, such as `2026-01-31T12:00:00Z`. The API server checks it too. */
+export function dateTime(description: string): z.ZodString {
+  return z.string().max(64).meta({ description, format: 'date-time' })
+}
+
+/** Count that cannot be negative. */
+export function count(): z.ZodInt {
+  return z.int().min(0)
+}
+
+/**
+ * A whole number or a text in the manifest, as Kubernetes takes its own quantities and ports. Follow it with `.transform(String)` to
+ * read it as a text. The constraints are on the text form.
+ */
+export function intOrString(constraints: {
+  readonly description: string
+  readonly pattern: string
+  readonly maxLength: number
+  readonly error: string
+}) {
+  const { description, pattern, maxLength, error } = constraints
+  const text = z.string().max(maxLength).regex(new RegExp(pattern), { error })
+  return z
+    .union([z.int(), text], { error })
+    .meta({ description, 'x-kubernetes-int-or-string': true, maxLength, pattern })
+}
+
+export const conditionStatus = z.enum(['True', 'False', 'Unknown'])
+
+/** One condition of a status, as in every Kubernetes API. Built anew per use, so that each field can describe it itself. */
+export const condition = z
+  .object({
+    type: z.string().min(1).max(316).describe('Name of the condition.'),
+    status: conditionStatus.describe('Whether it holds: True, False or Unknown.'),
+    reason: z.string().max(1024).describe('One word for programs that says why.'),
+    message: z
+      .string()
+      .max(32768)
+      .describe('A sentence for people that says why, and what to do where something is to be done.'),
+    observedGeneration: count().describe('metadata.generation that the condition was computed for.').optional(),
+    lastTransitionTime: dateTime('When the status last changed.').optional(),
+  })
+  .describe('One observed aspect of the object.')
+
+export type Condition = z.output<typeof condition>
+
+/** Conditions as a list map by type, so that several writers of a status never overwrite each other's entries. */
+export function conditions(description: string) {
+  return z
+    .array(condition)
+    .max(16)
+    .meta({ description, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+}

@@ -1,0 +1,214 @@
+/**
+ * Where an image may come from: the rules on URLs and addresses, in the two strengths that we need. The CRD's rules are
+ * patterns, since they have to mean the same in CEL; the policy's rule reads addresses as numbers.
+ *
+ * A name can point to any address, at any time: these rules stop the plain and the disguised spellings, a network policy on the
+ * importer pods stops the rest.
+ */
+
+export const URL_SCHEMES = ['http', 'https', 'gs', 'docker', 'oci-archive'] as const
+export type UrlScheme = (typeof URL_SCHEMES)[number]
+
+export const URL_MAX_LENGTH = 2048
+
+/** RE2 and JavaScript alike; all but the first are for the URL in lower case. */
+export const URL_PATTERNS = {
+  scheme: '^(https?|gs|docker|oci-archive)://',
+  /** Something before an `@` in the authority. */
+  userinfo: '^[^/?#]*://[^/?#]*@',
+  /** Scheme, host, port, rest, in printable ASCII. A registry URL needs a repository; an archive is a path of its own. */
+  shape:
+    '^((https?|gs)://([A-Za-z0-9_.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?][!-\\[\\]-~]*)?' +
+    '|docker://([A-Za-z0-9_.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?/[!-\\[\\]-~]+' +
+    '|oci-archive://[!-\\[\\]-~]+)$',
+  /** The last label is a decimal, octal or hexadecimal number, which every resolver reads as an IPv4 address. */
+  numericHost: '^[a-z-]+://([a-z0-9_.-]*[.])?([0-9]+|0x[0-9a-f]*)[.]*([:/?]|$)',
+  /** An IPv4 address in the one spelling that all programs read alike. */
+  dottedQuad:
+    '^[a-z-]+://((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])[.]){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])([:/?]|$)',
+  /** Loopback, unspecified, link-local and cloud metadata, by name or address. */
+  localHost:
+    '^[a-z-]+://(' +
+    '([a-z0-9_.-]*[.])?localhost([.]localdomain)?[.]*' +
+    '|localhost6([.]localdomain6)?[.]*|ip6-(localhost|loopback)[.]*' +
+    '|metadata([.]google[.]internal|[.]goog)?[.]*|instance-data([.]ec2[.]internal)?[.]*' +
+    '|(0|127)([.][0-9]+){3}|169[.]254([.][0-9]+){2}' +
+    '|100[.]100[.]100[.]200|192[.]0[.]0[.]192|168[.]63[.]129[.]16' +
+    '|\\[(:|0{1,4}:)[^\\]]*\\]|\\[fe[89ab][0-9a-f]:[^\\]]*\\]|\\[0{0,2}64:ff9b:[^\\]]*\\]|\\[fd00:0?ec2:[^\\]]*\\]' +
+    '|\\[2002:(7f[0-9a-f]{2}|a9fe):[^\\]]*\\]' +
+    ')([:/?]|$)',
+} as const
+
+const scheme = new RegExp(URL_PATTERNS.scheme)
+const userinfo = new RegExp(URL_PATTERNS.userinfo)
+const shape = new RegExp(URL_PATTERNS.shape)
+const numericHost = new RegExp(URL_PATTERNS.numericHost)
+const dottedQuad = new RegExp(URL_PATTERNS.dottedQuad)
+const localHost = new RegExp(URL_PATTERNS.localHost)
+
+/** The CRD's rules, one predicate per message. */
+export const isUrlOf = {
+  knownScheme: (url: string) => scheme.test(url),
+  noUserinfo: (url: string) => !userinfo.test(url),
+  shape: (url: string) => shape.test(url),
+  plainAddress: (url: string) => !numericHost.test(url.toLowerCase()) || dottedQuad.test(url.toLowerCase()),
+  remoteHost: (url: string) => !localHost.test(url.toLowerCase()),
+} as const
+
+/** A URL taken apart, with everything that has several spellings brought into one. */
+export interface SourceUrl {
+  readonly scheme: UrlScheme
+  /** Lower case, without a trailing dot; IPv6 in brackets; empty for archives. */
+  readonly host: string
+  /** Decimal; empty where it is the scheme's own. */
+  readonly port: string
+  /** Starts with `/`; without query and fragment, escapes as written. */
+  readonly path: string
+  readonly hasQuery: boolean
+}
+
+const PARTS = /^([a-z-]+):\/\/([^/?#]*)([^?#]*)(.*)$/
+const DEFAULT_PORTS: Partial<Record<UrlScheme, string>> = { http: '80', https: '443' }
+
+/**
+ * Takes a URL apart that keeps the CRD's rules on spelling (known scheme, no userinfo, printable ASCII), else undefined.
+ * A registry URL without a registry (`docker://org/image`) is read as docker.io, as container tools do.
+ */
+export function parseSourceUrl(url: string): SourceUrl | undefined {
+  if (url.length > URL_MAX_LENGTH || !isUrlOf.noUserinfo(url) || !isUrlOf.shape(url)) return undefined
+  return takeApart(url)
+}
+
+/** As `parseSourceUrl`, for the beginning of a URL: a registry alone (`docker://quay.io`) is one too. */
+function parseUrlPrefix(prefix: string): SourceUrl | undefined {
+  const isRegistry = prefix.startsWith('docker://')
+  const whole = isRegistry ? prefix.replace(/\/?$/, '/x') : prefix
+  return parseSourceUrl(whole) === undefined ? undefined : takeApart(prefix)
+}
+
+function takeApart(url: string): SourceUrl | undefined {
+  const match = PARTS.exec(url)
+  if (match === null) return undefined
+  const [, schemeText, authority = '', path = '', rest = ''] = match
+  const parsed = { scheme: schemeText as UrlScheme, hasQuery: rest !== '' }
+  if (parsed.scheme === 'oci-archive') return { ...parsed, host: '', port: '', path: `/${authority}${path}` }
+  if (parsed.scheme === 'docker' && !/[.:]/.test(authority) && authority.toLowerCase() !== 'localhost') {
+    return { ...parsed, host: 'docker.io', port: '', path: `/${authority}${path}` }
+  }
+  const port = /:([0-9]+)$/.exec(authority)?.[1] ?? ''
+  const host = authority.slice(0, authority.length - (port === '' ? 0 : port.length + 1)).toLowerCase()
+  const plainPort = port === '' ? '' : String(Number(port))
+  return {
+    ...parsed,
+    host: host.replace(/\.$/, ''),
+    port: plainPort === DEFAULT_PORTS[parsed.scheme] ? '' : plainPort,
+    path: path === '' ? '/' : path,
+  }
+}
+
+/** What a host is, as far as its spelling tells. */
+export type HostClass = 'name' | 'public' | 'private' | 'local' | 'malformed'
+
+/**
+ * `local`: loopback, unspecified, link-local, cloud metadata. `private`: any other address that the internet does not route.
+ * `malformed`: an address in a spelling that programs read differently, or no host at all.
+ * @param host as in `SourceUrl`: lower case, IPv6 in brackets
+ */
+export function classifyHost(host: string): HostClass {
+  const url = `https://${host}`
+  if (!isUrlOf.shape(url) || !isUrlOf.plainAddress(url)) return 'malformed'
+  if (!isUrlOf.remoteHost(url)) return 'local'
+  if (host.startsWith('[')) return classifyV6(host.slice(1, -1))
+  if (dottedQuad.test(url)) return classifyV4(host.split('.').map(Number) as V4)
+  return isHostName(host) ? 'name' : 'malformed'
+}
+
+type V4 = [number, number, number, number]
+
+/** Blocks that are not globally reachable. Source: the IANA special-purpose registries (RFC 6890 and what followed). */
+const PRIVATE_V4: readonly (readonly [network: V4, prefix: number])[] = [
+  [[10, 0, 0, 0], 8],
+  [[100, 64, 0, 0], 10],
+  [[172, 16, 0, 0], 12],
+  [[192, 0, 0, 0], 24],
+  [[192, 0, 2, 0], 24],
+  [[192, 88, 99, 0], 24],
+  [[192, 168, 0, 0], 16],
+  [[198, 18, 0, 0], 15],
+  [[198, 51, 100, 0], 24],
+  [[203, 0, 113, 0], 24],
+  [[224, 0, 0, 0], 3],
+]
+
+function classifyV4(address: V4): HostClass {
+  const bits = v4Bits(address)
+  const isPrivate = PRIVATE_V4.some(([network, prefix]) => v4Bits(network) >>> (32 - prefix) === bits >>> (32 - prefix))
+  return isPrivate ? 'private' : 'public'
+}
+
+function v4Bits([a, b, c, d]: V4): number {
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0
+}
+
+/** Global unicast is 2000::/3; inside it, tunnels (Teredo, 6to4) reach IPv4 addresses, and documentation is not routed. */
+function classifyV6(address: string): HostClass {
+  const groups = v6Groups(address)
+  if (groups === undefined) return 'malformed'
+  const [first = 0, second = 0] = groups
+  if (first >>> 13 !== 1) return 'private'
+  const isSpecial = (first === 0x2001 && second < 0x200) || (first === 0x2001 && second === 0xdb8) || first === 0x2002
+  return isSpecial || (first === 0x3fff && second < 0x1000) ? 'private' : 'public'
+}
+
+/** The eight groups, or undefined. A dotted tail is refused: it only serves to dress an IPv4 address up. */
+function v6Groups(address: string): number[] | undefined {
+  const halves = address.split('::')
+  if (halves.length > 2) return undefined
+  const [head = [], tail = []] = halves.map((half) => (half === '' ? [] : half.split(':')))
+  const isFull = halves.length === 1
+  const given = head.length + tail.length
+  if (isFull ? given !== 8 : given > 7) return undefined
+  const all = isFull ? head : [...head, ...Array.from({ length: 8 - given }, () => '0'), ...tail]
+  return all.every((group) => /^[0-9a-f]{1,4}$/.test(group))
+    ? all.map((group) => Number.parseInt(group, 16))
+    : undefined
+}
+
+function isHostName(host: string): boolean {
+  return host.length <= 253 && host.split('.').every((label) => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label))
+}
+
+/**
+ * Whether images may be fetched from here. Without an allow-list: from any host name and any public address. With one:
+ * from where a prefix has the same scheme, host and port and ends at a segment border of the path. What is never allowed: loopback,
+ * link-local and metadata addresses, and spellings of an address or a path that programs read differently.
+ */
+export function isSourceUrlAllowed(url: string, allowedPrefixes: readonly string[] | undefined): boolean {
+  const source = parseSourceUrl(url)
+  if (source === undefined || !isUrlOf.plainAddress(url) || !isUrlOf.remoteHost(url)) return false
+  const hostClass = source.scheme === 'oci-archive' ? 'name' : classifyHost(source.host)
+  if (hostClass === 'malformed' || hostClass === 'local') return false
+  if (allowedPrefixes === undefined) return hostClass !== 'private'
+  return !hasDotSegment(source.path) && allowedPrefixes.some((prefix) => isBelow(source, parseUrlPrefix(prefix)))
+}
+
+/** A prefix that `isSourceUrlAllowed` can use: a URL without query, or for registries also just `docker://host`. */
+export function isUrlPrefix(prefix: string): boolean {
+  const parsed = parseUrlPrefix(prefix)
+  return parsed !== undefined && !parsed.hasQuery && !hasDotSegment(parsed.path)
+}
+
+function isBelow(source: SourceUrl, prefix: SourceUrl | undefined): boolean {
+  if (prefix === undefined) return false
+  if (source.scheme !== prefix.scheme || source.host !== prefix.host || source.port !== prefix.port) return false
+  if (!source.path.startsWith(prefix.path)) return false
+  if (prefix.path.endsWith('/') || source.path.length === prefix.path.length) return true
+  const borders = source.scheme === 'docker' ? '/:@' : '/'
+  return borders.includes(source.path.charAt(prefix.path.length))
+}
+
+/** `..`, also with escaped dots or slashes: a server would leave the allowed folder by it. */
+function hasDotSegment(path: string): boolean {
+  const plain = path.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/')
+  return plain.split('/').some((segment) => segment === '.' || segment === '..')
+}

@@ -1,0 +1,244 @@
+/**
+ * Every reason that a condition, an attempt or an Event of a VMDiskImage can carry: what it means, and what a person can do about it.
+ * The API reference is made from this table, so a reason without a remedy cannot exist.
+ */
+export interface ReasonHelp {
+  readonly meaning: string
+  readonly remedy: string
+}
+
+const NOTHING = 'Nothing: it goes on by itself.'
+
+export const REASON_HELP = {
+  /** Waits for a free slot. */
+  Queued: {
+    meaning: 'The image waits for its turn to download.',
+    remedy: `${NOTHING} status.queuePosition tells the place; raise the policy key concurrency to let more download at once.`,
+  },
+  /** Holds a slot and downloads. */
+  Syncing: { meaning: 'The image is being downloaded.', remedy: `${NOTHING} status.progress tells how far it is.` },
+  /** Download over, snapshot not ready yet. */
+  Snapshotting: { meaning: 'The download is over and its snapshot is being taken.', remedy: NOTHING },
+  /** The artifact of the current revision is ready. */
+  Synced: { meaning: 'The artifact of the current spec is ready to be cloned.', remedy: 'Nothing to do.' },
+  /** The old artifact serves while a new revision is made. */
+  Refreshing: {
+    meaning: 'An artifact of an earlier revision serves while the new one is being made.',
+    remedy: NOTHING,
+  },
+  /** Between two attempts. */
+  RetryBackoff: {
+    meaning: 'An attempt failed; the next one starts at status.nextRetryTime.',
+    remedy:
+      'Read status.attempts for the cause. Set annotation pelotech.ot/retry-requested-at to a new value to retry now.',
+  },
+  /** A download is being torn down. */
+  Stopping: {
+    meaning: 'A download is being stopped; its slot is kept until its importer pod is gone.',
+    remedy:
+      'Nothing, unless it lasts: then see whether CDI and its webhook run, since CDI has to let its DataVolume go.',
+  },
+  /** spec.suspend is true. */
+  Suspended: {
+    meaning: 'spec.suspend is true: no download starts, and a running one was stopped.',
+    remedy: 'Set spec.suspend to false.',
+  },
+  /** The stored spec breaks a rule. */
+  InvalidSpec: {
+    meaning: 'The spec breaks a rule of the API; the message names the field.',
+    remedy: 'Correct the field that the message names.',
+  },
+  /** secretRef names nothing. */
+  SecretMissing: {
+    meaning: 'The Secret with the credentials of the source does not exist in the namespace of the image.',
+    remedy: 'Create it with the keys accessKeyId and secretKey, or correct spec.secretRef.',
+  },
+  /** certConfigMap names nothing. */
+  CertConfigMapMissing: {
+    meaning: 'The ConfigMap with the certificates of the source does not exist in the namespace of the image.',
+    remedy: 'Create it, or correct spec.certConfigMap.',
+  },
+  /** storageClass names nothing. */
+  StorageClassMissing: {
+    meaning: 'The storage class does not exist, or none was named and the cluster has no default.',
+    remedy: 'Create the class, or set spec.storageClass or the policy key defaultStorageClass.',
+  },
+  /** snapshotClass names nothing. */
+  SnapshotClassMissing: {
+    meaning: 'The volume snapshot class does not exist.',
+    remedy: 'Create the class, or correct spec.snapshotClass or the policy key defaultSnapshotClass.',
+  },
+  /** Nothing can be created any more. */
+  NamespaceTerminating: {
+    meaning: 'The namespace of the image is being deleted, so nothing can be created in it.',
+    remedy: 'Create the image in another namespace.',
+  },
+  /** The policy forbids the source. */
+  UrlNotAllowed: {
+    meaning: 'The policy does not allow images from this URL.',
+    remedy: 'Use an allowed source, or have the policy key allowedSourceUrls extended.',
+  },
+  /** No sourceType, no default. */
+  SourceTypeMissing: {
+    meaning: 'The spec has no sourceType and the policy has no default for it.',
+    remedy: 'Set spec.sourceType or the policy key defaultSourceType.',
+  },
+  /** No diskSize, no default. */
+  DiskSizeMissing: {
+    meaning: 'The spec has no diskSize and the policy has no default for it.',
+    remedy: 'Set spec.diskSize or the policy key defaultDiskSize.',
+  },
+  /** No DataVolume kind in the cluster. */
+  CDIMissing: {
+    meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
+    remedy: 'Install the Containerized Data Importer. Queued images start by themselves then.',
+  },
+  /** No VolumeSnapshot kind in the cluster. */
+  SnapshotterMissing: {
+    meaning: 'The cluster does not serve VolumeSnapshots.',
+    remedy:
+      'Install the snapshot CRDs and controller, or leave the snapshot class out: the volume is the artifact then.',
+  },
+  /** A foreign object has the name we need. */
+  NameConflict: {
+    meaning: 'An object that is not ours already has the name that the image needs; it is left alone.',
+    remedy: 'Delete or rename that object, or give the image another name.',
+  },
+  /** concurrency is 0. */
+  Paused: {
+    meaning: 'The policy admits no download: concurrency is 0.',
+    remedy: 'Set the policy key concurrency to 1 or more.',
+  },
+  /** CDI's webhook refused the DataVolume. */
+  RejectedByCDI: {
+    meaning: 'CDI refused the DataVolume; the message is its answer.',
+    remedy: 'Correct the field that the answer is about.',
+  },
+  /** The source has no such image. */
+  NotFound: {
+    meaning: 'The source answered that the image does not exist (404). No retry can mend that.',
+    remedy: 'Correct spec.url, or publish the image and set annotation pelotech.ot/retry-requested-at.',
+  },
+  /** The source refused us. */
+  AccessDenied: {
+    meaning: 'The source refused access (401 or 403). No retry can mend that.',
+    remedy:
+      'Correct the credentials in the Secret, then set annotation pelotech.ot/retry-requested-at. A public S3 bucket needs sourceType http.',
+  },
+  /** The image does not fit the disk. */
+  DiskTooSmall: {
+    meaning: 'The image is larger than diskSize. No retry can mend that.',
+    remedy: 'Raise spec.diskSize to at least the virtual size of the image.',
+  },
+  /** Wrong content. */
+  ChecksumMismatch: {
+    meaning: 'The downloaded bytes do not have the checksum of the spec. No retry can mend that.',
+    remedy: 'Correct spec.checksum, or find out who changed the image.',
+  },
+  /** Any other failure of the importer. */
+  ImporterFailed: {
+    meaning: 'The importer failed for another reason; the message is its error.',
+    remedy: 'Read the message. Network and server errors are retried.',
+  },
+  /** The importer needed more memory than it may use. */
+  OutOfMemory: {
+    meaning: 'The importer was killed because it used more memory than its limit.',
+    remedy: 'Raise podResourceRequirements in the CDI configuration, or convert the image to raw.',
+  },
+  /** The importer was moved off its node. */
+  Evicted: {
+    meaning: 'The importer pod was evicted from its node.',
+    remedy: 'It is retried. Where it recurs, give the importer a priority class or the nodes more space.',
+  },
+  /** CDI started over with a new pod. */
+  ImporterReplaced: {
+    meaning: 'CDI replaced the importer pod, which starts the download from the beginning.',
+    remedy: 'It is retried. See who deletes importer pods or their volumes.',
+  },
+  /** No progress. */
+  Stalled: {
+    meaning: 'The download made no progress for the policy key stallTimeout.',
+    remedy: 'It is retried. See the network between the cluster and the source.',
+  },
+  /** A download without a slot. */
+  NotAdmitted: {
+    meaning: 'A download ran that holds no slot, such as one that CDI began again by itself; it is stopped.',
+    remedy: 'Nothing, unless it recurs: then see who deletes claims of images.',
+  },
+  /** Took too long. */
+  AttemptTimeout: {
+    meaning: 'The attempt took longer than the policy key attemptTimeout.',
+    remedy: 'It is retried. Raise attemptTimeout for large images or slow links.',
+  },
+  /** The volume under the download is gone. */
+  ClaimLost: {
+    meaning: 'The volume that was being filled was lost.',
+    remedy: 'It is retried. See the storage system.',
+  },
+  /** A quota refuses the volume. */
+  QuotaExceeded: {
+    meaning: 'A ResourceQuota of the namespace does not let the volume be created.',
+    remedy: 'Raise the quota, or delete volumes that nobody needs.',
+  },
+  /** The claim lacks what the class needs. */
+  ClaimInvalid: {
+    meaning: 'CDI cannot make a valid claim: it knows no access mode for the storage class.',
+    remedy: 'Give the StorageProfile of the class its claimPropertySets.',
+  },
+  /** No attempt left. */
+  RetryLimitExceeded: {
+    meaning: 'All attempts of this revision failed (1 and the policy key retryLimit).',
+    remedy: 'Read status.attempts, mend the cause, then set annotation pelotech.ot/retry-requested-at to a new value.',
+  },
+  /** The snapshot could not be taken. */
+  SnapshotFailed: {
+    meaning:
+      'The snapshot was not ready within the policy key snapshotTimeout, or its driver reported an error. It is taken again, the download is not.',
+    remedy: 'See the events of the VolumeSnapshot and the storage driver.',
+  },
+  /** Nothing left to snapshot. */
+  SourceVolumeLost: {
+    meaning: 'The downloaded volume disappeared before its snapshot was ready.',
+    remedy: 'The image queues again by itself. See who deletes volumes in the namespace.',
+  },
+  /** The spec asks for something else now. */
+  SpecChanged: {
+    meaning: 'The attempt was stopped because the spec, or the refresh annotation, asks for something else now.',
+    remedy: NOTHING,
+  },
+  /** Not by us. */
+  DataVolumeDeleted: {
+    meaning: 'Somebody else deleted the DataVolume while it was downloading; the attempt counts as a failed one.',
+    remedy: 'Leave the DataVolumes of an image alone; set spec.suspend to stop a download.',
+  },
+  /** Nobody names the image. */
+  Unreferenced: {
+    meaning: 'Nothing refers to the image; status.unreferencedSince tells since when.',
+    remedy: 'Delete it if nobody needs it: kubectl get vmdi -A shows the count of references.',
+  },
+  /** Something names the image. */
+  Referenced: {
+    meaning: 'Virtual machines, workspaces or DataSyncs refer to the image; status.references names some.',
+    remedy: 'Nothing to do.',
+  },
+  /** A deletion waits for its users. */
+  InUse: {
+    meaning: 'The image was deleted, but the objects that the message names still use it.',
+    remedy: 'Delete those objects; the image goes when the last one goes.',
+  },
+  /** Being removed. */
+  Deleting: { meaning: 'The image and its children are being removed.', remedy: NOTHING },
+  /** The users could not be counted. */
+  DeletionNotConfirmed: {
+    meaning:
+      'The image was deleted, but a live list of its users or its importer pods could not be read, so nothing is removed yet.',
+    remedy: 'Nothing, unless it lasts: then see the message and the rights of the operator.',
+  },
+} as const satisfies Record<string, ReasonHelp>
+
+export type Reason = keyof typeof REASON_HELP
+
+/** `REASONS.Queued` is `'Queued'`, and so on for every key of `REASON_HELP`. */
+export const REASONS = Object.fromEntries(Object.keys(REASON_HELP).map((reason) => [reason, reason])) as {
+  readonly [R in keyof typeof REASON_HELP]: R
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { conditions, count, dateTime } from './shared.ts'
+
+export const PHASES = {
+  /** Waits for a slot, for something that is missing, or for its next attempt. */
+  Queued: 'Queued',
+  /** Holds a slot: its DataVolume exists or is about to. */
+  Syncing: 'Syncing',
+  /** The download is over and its slot free; the snapshot is not ready yet. */
+  Snapshotting: 'Snapshotting',
+  /** The artifact of the current revision is ready. */
+  Succeeded: 'Succeeded',
+  /** No attempt is left, or no retry can help. */
+  Failed: 'Failed',
+} as const
+export type VMDiskImagePhase = (typeof PHASES)[keyof typeof PHASES]
+
+const attempt = z
+  .object({
+    number: count().describe('Number of the attempt within its revision and budget, from 1.'),
+    revision: z.string().max(64).describe('Revision that was downloaded.'),
+    outcome: z
+      .enum(['Succeeded', 'Failed', 'Cancelled'])
+      .describe('How it ended. Cancelled attempts were stopped for another reason than a failure.'),
+    reason: z.string().max(1024).describe('One word that says why it ended.'),
+    message: z.string().max(4096).describe('The error in the words of the importer, or why it was stopped.'),
+    startedAt: dateTime('When its DataVolume was created.').optional(),
+    endedAt: dateTime('When its end was seen.').optional(),
+    durationSeconds: count().describe('Seconds from start to end.').optional(),
+    downloads: count().describe('Downloads that it cost: 1, and one for each restart that was seen.').optional(),
+    dataVolumeUID: z.string().max(64).describe('Uid of the DataVolume that downloaded it.').optional(),
+  })
+  .describe('One attempt to download the image.')
+
+const artifact = z
+  .object({
+    kind: z
+      .enum(['VolumeSnapshot', 'PersistentVolumeClaim'])
+      .describe('Kind of the object that disks are cloned from.'),
+    name: z.string().max(253).describe('Its name, in the namespace of the image.'),
+    revision: z.string().max(64).describe('Revision that it holds.'),
+    snapshotClass: z.string().max(253).describe('Volume snapshot class that it was taken with.').optional(),
+    restoreSize: z.string().max(64).describe('Smallest size of a clone, as a quantity.').optional(),
+    volumeMode: z
+      .string()
+      .max(64)
+      .describe('Volume mode of the downloaded volume: Filesystem or Block. Clones need the same.')
+      .optional(),
+    accessModes: z
+      .array(z.string().max(64).describe('One access mode.'))
+      .max(8)
+      .describe('Access modes of the downloaded volume.')
+      .optional(),
+    publishedAt: dateTime('When the DataSource named like the image was pointed to it.').optional(),
+  })
+  .describe('What disks are cloned from.')
+
+export const vmDiskImageStatus = z
+  .object({
+    observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
+    phase: z
+      .enum(PHASES)
+      .describe('Where the image is on its way: Queued, Syncing, Snapshotting, Succeeded or Failed.')
+      .optional(),
+    message: z.string().max(4096).describe('A sentence that says what is going on or what is waited for.').optional(),
+    conditions: conditions(
+      'Ready: a usable artifact exists. UpToDate: it is of this spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
+        'Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
+    ).optional(),
+    ticket: z
+      .string()
+      .max(64)
+      .regex(/^[0-9]+$/)
+      .describe('Place in the queue: a decimal number, the smallest of all is served first.')
+      .optional(),
+    queuedAt: dateTime('When the ticket was taken.').optional(),
+    queuePosition: count()
+      .describe('Place in the queue at queuePositionTime; 1 is next. Absent while it does not wait for a slot.')
+      .optional(),
+    queuePositionTime: dateTime('When queuePosition was computed.').optional(),
+    progress: z.string().max(16).describe('Progress of the download, such as 42.0%.').optional(),
+    revision: z
+      .string()
+      .max(64)
+      .describe('Revision that is wanted: 8 hexadecimal digits over what decides about the content.')
+      .optional(),
+    defaults: z
+      .object({
+        sourceType: z.string().max(64).describe('From the policy key defaultSourceType.').optional(),
+        diskSize: z.string().max(64).describe('From the policy key defaultDiskSize.').optional(),
+        storageClass: z.string().max(253).describe('From the policy key defaultStorageClass.').optional(),
+        snapshotClass: z.string().max(253).describe('From the policy key defaultSnapshotClass.').optional(),
+        secretRef: z.string().max(253).describe('From the policy key defaultSecretRef.').optional(),
+        certConfigMap: z.string().max(253).describe('From the policy key defaultCertConfigMap.').optional(),
+      })
+      .describe('Policy values that apply where the spec is silent, frozen when the revision was first queued.')
+      .optional(),
+    attempt: count().describe('Number of the running or last attempt, from 1.').optional(),
+    startedAt: dateTime('When the running or last attempt started.').optional(),
+    dataVolumeUID: z.string().max(64).describe('Uid of the DataVolume of the running or last attempt.').optional(),
+    nextRetryTime: dateTime('When the next attempt may start, after a failed one.').optional(),
+    budget: z
+      .object({
+        key: z
+          .string()
+          .max(256)
+          .describe(
+            'What the budget is for: revision and the human acts that renew it. A new key starts a new budget.',
+          ),
+        downloads: count().describe('Downloads that were used of it.'),
+      })
+      .describe('Downloads that the revision has used; at most 1 and the policy key retryLimit.')
+      .optional(),
+    importerPodUID: z
+      .string()
+      .max(64)
+      .describe('Uid of the importer pod of the running attempt. Another one means that the download started over.')
+      .optional(),
+    attempts: z.array(attempt).max(5).describe('The last attempts, oldest first.').optional(),
+    artifact: artifact.optional(),
+    snapshotStartedAt: dateTime('When the wait for the current snapshot began.').optional(),
+    references: z
+      .object({
+        count: count().describe('How many objects refer to the image.'),
+        names: z
+          .array(z.string().max(512).describe('<kind>/<namespace>/<name>.'))
+          .max(10)
+          .describe('The first few of them.'),
+      })
+      .describe('Virtual machines, workspaces and DataSyncs that refer to the image, and unfinished clones of it.')
+      .optional(),
+    unreferencedSince: dateTime('Since when nothing refers to the image.').optional(),
+    lastReferencedTime: dateTime('When something last referred to the image.').optional(),
+  })
+  .describe('What the operator observed. Written by the operator alone.')
+
+export type VMDiskImageStatus = z.output<typeof vmDiskImageStatus>
+export type Artifact = z.output<typeof artifact>
+export type Attempt = z.output<typeof attempt>

@@ -1,0 +1,69 @@
+import { ANNOTATIONS, LABELS, MANAGER } from '../api/labels.ts'
+import { labelValue } from '../api/names.ts'
+import { vmDiskImage } from '../api/vm-disk-image.ts'
+
+/** The VMDiskImage that a child is for. */
+export interface ImageRef {
+  readonly name: string
+  readonly namespace: string
+  readonly uid: string
+}
+
+export interface ChildOwnerReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly controller: true
+  readonly blockOwnerDeletion: true
+}
+
+export interface ChildMetadata {
+  readonly name: string
+  readonly namespace: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+  readonly ownerReferences: ChildOwnerReference[]
+}
+
+/** An object that the operator makes for an image, as the plain JSON that is sent. */
+export interface ImageChild<Kind extends string, Spec> {
+  readonly apiVersion: string
+  readonly kind: Kind
+  readonly metadata: ChildMetadata
+  readonly spec: Spec
+}
+
+/**
+ * Metadata of an image's child. Only what is listed here gets onto a child: CDI copies a DataVolume's labels and annotations to its
+ * claim and pod, where a copied tracking label would make another tool believe that it owns them.
+ */
+export function childMetadata(child: {
+  readonly image: ImageRef
+  readonly name: string
+  readonly revision: string
+  readonly annotations?: Readonly<Record<string, string>>
+}): ChildMetadata {
+  const { image, name, revision } = child
+  return {
+    name,
+    namespace: image.namespace,
+    labels: {
+      [LABELS.imageUid]: image.uid,
+      [LABELS.imageName]: labelValue(image.name),
+      [LABELS.revision]: revision,
+      [LABELS.managedBy]: MANAGER,
+    },
+    annotations: { [ANNOTATIONS.imageNameFull]: image.name, ...child.annotations },
+    ownerReferences: [
+      {
+        apiVersion: vmDiskImage.apiVersion,
+        kind: vmDiskImage.kind,
+        name: image.name,
+        uid: image.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+  }
+}

@@ -1,0 +1,24 @@
+import { ApiObject, App, Chart } from 'cdk8s'
+
+/**
+ * A chart that makes up no names: a name derived from a construct's path changes when a scope is renamed, which would
+ * replace a live disk.
+ */
+class RenderChart extends Chart {
+  override generateObjectName(apiObject: ApiObject): string {
+    throw new Error(`${apiObject.node.path}: set metadata.name, names of rendered objects are never generated`)
+  }
+}
+
+/**
+ * Builds constructs and returns their objects as plain JSON, in the order in which they were added. Every call has its own App: rendering a
+ * chart visits the whole App that it is in, and ids have to be unique in it.
+ */
+export function render(build: (chart: Chart) => void): object[] {
+  const chart = new RenderChart(new App(), 'render')
+  build(chart)
+  return chart.node
+    .findAll()
+    .filter((node) => ApiObject.isApiObject(node))
+    .map((node) => (node as ApiObject).toJson() as object)
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { render } from '../children/render.ts'
+import { CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
+import { Operator } from './operator.ts'
+import { SyncOperatorPolicy } from './policy.ts'
+
+describe('SyncOperatorPolicy', () => {
+  it('writes values as the ConfigMap has them', () => {
+    const [policy] = render(
+      (chart) =>
+        new SyncOperatorPolicy(chart, 'Policy', {
+          concurrency: 4,
+          retryBackoffDuration: '5m',
+          keepSourceVolume: false,
+          allowedSourceUrls: ['https://a.example/x', 'https://b.example'],
+        }),
+    )
+    expect(policy).toEqual({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'sync-operator-policy', namespace: 'sync-operator' },
+      data: {
+        concurrency: '4',
+        retryBackoffDuration: '5m',
+        keepSourceVolume: 'false',
+        allowedSourceUrls: 'https://a.example/x\nhttps://b.example',
+      },
+    })
+  })
+
+  it('throws at synth, naming path, key and value', () => {
+    const build = () =>
+      render((chart) => new SyncOperatorPolicy(chart, 'Policy', { concurrency: -1, retryBackoffDuration: '5' }))
+    expect(build).toThrow(
+      /render\/Policy: .*\n {2}concurrency: "-1" must be .*\n {2}retryBackoffDuration: "5" must be /,
+    )
+  })
+})
+
+describe('Operator', () => {
+  it('is, in full', () => {
+    expect(
+      render((chart) => new Operator(chart, 'Operator', { image: 'registry.example/operator@sha256:0' })),
+    ).toMatchSnapshot()
+  })
+
+  it('grants no wildcard, and writes to Secrets, claims and pods to nobody', () => {
+    const rules = [...CLUSTER_ACCESS, ...NAMESPACE_ACCESS]
+    expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
+      '*',
+    )
+    const readOnly = rules.filter(({ resources }) =>
+      ['secrets', 'persistentvolumeclaims', 'pods'].some((name) => resources.includes(name)),
+    )
+    expect(readOnly.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch'])
+  })
+})

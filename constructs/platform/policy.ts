@@ -1,0 +1,43 @@
+import { ApiObject } from 'cdk8s'
+import type { Construct } from 'constructs'
+import {
+  OPERATOR_NAMESPACE,
+  POLICY_DEFAULTS,
+  POLICY_NAME,
+  type POLICY_SCHEMA,
+  type Policy,
+  type PolicyKeyName,
+  parsePolicy,
+} from '../api/policy.ts'
+
+type FieldOf<Key extends PolicyKeyName> = (typeof POLICY_SCHEMA)[Key]['field']
+
+/** Durations are written as in the ConfigMap (`1h30m`), all else in its own type. */
+type ValueOf<Field extends keyof Policy> = Field extends `${string}Ms` ? string : NonNullable<Policy[Field]>
+
+/** Values of the policy's keys; what is left out has the default of the operator. */
+export type PolicyValues = { readonly [Key in PolicyKeyName]?: ValueOf<FieldOf<Key>> }
+
+export interface SyncOperatorPolicyProps extends PolicyValues {
+  /** @default `sync-operator` */
+  readonly namespace?: string
+}
+
+/** The global policy as a ConfigMap. Throws at synth, naming key and value, on what the operator would refuse. */
+export class SyncOperatorPolicy extends ApiObject {
+  constructor(scope: Construct, id: string, props: SyncOperatorPolicyProps = {}) {
+    const { namespace = OPERATOR_NAMESPACE, ...values } = props
+    const data = policyData(values)
+    const { problems } = parsePolicy(data, POLICY_DEFAULTS)
+    if (problems.length > 0) {
+      const lines = problems.map(({ key, value, message }) => `${key}: ${JSON.stringify(value)} ${message}`)
+      throw new Error(`${scope.node.path}/${id}: the policy is not valid\n  ${lines.join('\n  ')}`)
+    }
+    super(scope, id, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: POLICY_NAME, namespace }, data })
+  }
+}
+
+function policyData(values: PolicyValues): Record<string, string> {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([key, value]) => [key, Array.isArray(value) ? value.join('\n') : String(value)]))
+}

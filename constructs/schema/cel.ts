@@ -1,0 +1,47 @@
+import { z } from 'zod'
+
+/** One rule, told twice: to the API server in CEL, and to the operator and authors as a predicate. */
+export interface CelRule<T> {
+  /** CEL expression; `self` is the value that the rule is on. True means accepted. */
+  readonly rule: string
+  /** What the user reads when it is refused: what is wrong and what to write instead. */
+  readonly message: string
+  /** Field below `self` that the message is about. Default: the value itself. */
+  readonly field?: string
+  /** The same rule in TypeScript. Must agree with `rule` for every value that the schema's types let through. */
+  readonly holds: (value: T) => boolean
+}
+
+/** Zod has no place for a check's CEL side, so it is kept here; `structural` refuses custom checks that are missing. */
+const rulesByCheck = new WeakMap<object, CelRule<never>>()
+
+/**
+ * Adds rules that plain schema keywords cannot say. The only way to add a predicate to a schema of ours: `.refine()` would
+ * be enforced by the operator but not by the API server.
+ */
+export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly CelRule<z.output<Schema>>[]): Schema {
+  const checks = rules.map((rule) => {
+    const check = z.check<z.output<Schema>>((payload) => {
+      if (rule.holds(payload.value)) return
+      const path = rule.field === undefined ? [] : [rule.field]
+      payload.issues.push({ code: 'custom', message: rule.message, path, input: payload.value })
+    })
+    rulesByCheck.set(check, rule as CelRule<never>)
+    return check
+  })
+  return schema.check(...checks) as Schema
+}
+
+/** The rule that a zod check was made from, or undefined if it was not made by `cel`. */
+export function celRuleOf(check: object): CelRule<never> | undefined {
+  return rulesByCheck.get(check)
+}
+
+/**
+ * A CEL call that tests a text against a pattern. Raw string, so that backslashes mean the same on both sides. The
+ * pattern has to be in the common part of RE2 and JavaScript, which the generator checks.
+ */
+export function celMatches(expression: string, pattern: string): string {
+  if (pattern.includes("'")) throw new Error(`pattern must not contain a single quote: ${pattern}`)
+  return `${expression}.matches(r'${pattern}')`
+}

@@ -1,0 +1,47 @@
+import type { z } from 'zod'
+
+export interface PrinterColumn {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
+  /** Path in the object, with a leading dot: `.status.phase`. */
+  readonly jsonPath: string
+  readonly description: string
+  /** Above 0: shown only by `kubectl get -o wide`. */
+  readonly priority?: number
+}
+
+export interface ResourceDefinition<Spec extends z.ZodObject, Status extends z.ZodObject> {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly singular: string
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  readonly namespaced: boolean
+  /** One or two sentences for `kubectl explain`. */
+  readonly description: string
+  readonly spec: Spec
+  readonly status: Status
+  readonly printerColumns: readonly PrinterColumn[]
+}
+
+/** Everything that is known about one kind of ours: its place in the API, its schemas and its table. */
+export interface Resource<Spec extends z.ZodObject = z.ZodObject, Status extends z.ZodObject = z.ZodObject>
+  extends ResourceDefinition<Spec, Status> {
+  /** `<group>/<version>`. */
+  readonly apiVersion: string
+  /** Name of the CustomResourceDefinition: `<plural>.<group>`. */
+  readonly crdName: string
+}
+
+/** The handle from which types, CRD, reference and checks of a kind are made. */
+export function defineResource<Spec extends z.ZodObject, Status extends z.ZodObject>(
+  definition: ResourceDefinition<Spec, Status>,
+): Resource<Spec, Status> {
+  return {
+    ...definition,
+    apiVersion: `${definition.group}/${definition.version}`,
+    crdName: `${definition.plural}.${definition.group}`,
+  }
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { POLICY_KEYS, REASONS } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { findDrift } from './drift.ts'
+import { generatedFiles } from './generated-files.ts'
+import { installManifest } from './install-manifest.ts'
+
+describe('generatedFiles', () => {
+  it('are what is committed', () => {
+    for (const [path, content] of generatedFiles()) {
+      expect(readFileSync(join(import.meta.dirname, 'generated', path), 'utf8')).toBe(content)
+    }
+  })
+
+  it('hold the CRD as valid YAML with its table and names', () => {
+    const crd = parse(generatedFiles().get('crds/pelotech.ot_vmdiskimages.yaml') ?? '')
+    expect(crd.metadata.name).toBe('vmdiskimages.pelotech.ot')
+    expect(crd.spec.names).toMatchObject({ shortNames: ['vmdi'], categories: ['ot'], listKind: 'VMDiskImageList' })
+    const [version] = crd.spec.versions
+    expect(version.subresources).toEqual({ status: {} })
+    expect(version.additionalPrinterColumns.map(({ name }: { name: string }) => name)).toEqual([
+      'Phase',
+      'Ready',
+      'Queue',
+      'Progress',
+      'Attempt',
+      'Refs',
+      'Age',
+      'URL',
+      'Size',
+      'NextRetry',
+      'Message',
+    ])
+  })
+
+  it('list every reason and every key of the policy', () => {
+    const reference = generatedFiles().get('api.md') ?? ''
+    for (const word of [...Object.values(REASONS), ...POLICY_KEYS]) expect(reference).toContain(`| \`${word}\` |`)
+  })
+})
+
+describe('installManifest', () => {
+  it('has everything in the order in which it can be applied', () => {
+    const objects = parseAllDocuments(installManifest('registry.example/operator:1')).map((document) => document.toJS())
+    expect(objects.map(({ kind }) => kind)).toEqual([
+      'CustomResourceDefinition',
+      'Namespace',
+      'ServiceAccount',
+      'ClusterRole',
+      'ClusterRoleBinding',
+      'Role',
+      'RoleBinding',
+      'Deployment',
+      'PodDisruptionBudget',
+      'ConfigMap',
+    ])
+  })
+})
+
+describe('findDrift', () => {
+  it('names files that differ, are missing or are left over', () => {
+    const wanted = new Map([
+      ['same', '1'],
+      ['other', '1'],
+      ['new', '1'],
+    ])
+    const present = new Map([
+      ['same', '1'],
+      ['other', '2'],
+      ['old', '1'],
+    ])
+    expect(findDrift(wanted, present)).toEqual([
+      { path: 'other', problem: 'differs' },
+      { path: 'new', problem: 'is missing' },
+      { path: 'old', problem: 'is not generated any more' },
+    ])
+  })
+})

@@ -1,0 +1,27 @@
+import { Crd, type Resource, render, vmDiskImage } from '@open-terrain/constructs'
+import { stringify } from 'yaml'
+import { apiReference } from './api-reference.ts'
+
+/** Every kind of the API, in the order of the reference. */
+export const RESOURCES: readonly Resource[] = [vmDiskImage]
+
+const SOURCE = 'from constructs/ by `npm run gen`; do not edit'
+
+/** What belongs into the folder of generated files: path in it -> content. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  const crds = RESOURCES.map((resource): [string, string] => [
+    `crds/${resource.group}_${resource.plural}.yaml`,
+    `# Generated ${SOURCE}.\n${toYaml(renderCrd(resource))}`,
+  ])
+  return new Map([...crds, ['api.md', `<!-- Generated ${SOURCE}. -->\n${apiReference(RESOURCES)}`]])
+}
+
+export function renderCrd(resource: Resource): object {
+  const [crd] = render((chart) => new Crd(chart, 'Crd', resource))
+  return crd as object
+}
+
+/** Without line folding: a rule or a URL in one line can be searched for. */
+export function toYaml(object: object): string {
+  return stringify(object, { lineWidth: 0 })
+}

@@ -1,0 +1,26 @@
+/**
+ * Builds the published form of `constructs/` into `constructs/dist`: JavaScript, declarations and a manifest that points to them. Pack
+ * or publish that folder (`npm pack ./constructs/dist`): npm takes `exports` from the manifest as it is, and the one in the repository has to name
+ * the sources.
+ */
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+const constructs = join(root, 'constructs')
+const dist = join(constructs, 'dist')
+
+rmSync(dist, { recursive: true, force: true })
+const compiler = createRequire(import.meta.url).resolve('typescript/lib/tsc.js')
+execFileSync(process.execPath, [compiler, '-p', join(constructs, 'tsconfig.build.json')], { stdio: 'inherit' })
+
+const { scripts: _scripts, ...manifest } = JSON.parse(readFileSync(join(constructs, 'package.json'), 'utf8')) as Record<
+  string,
+  unknown
+>
+const published = { ...manifest, exports: { '.': { types: './index.d.ts', default: './index.js' } } }
+writeFileSync(join(dist, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
+if (existsSync(join(root, 'LICENSE'))) copyFileSync(join(root, 'LICENSE'), join(dist, 'LICENSE'))
+console.log(dist)
