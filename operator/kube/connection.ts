@@ -1,0 +1,109 @@
+import type { RequestOptions } from 'node:https'
+// The package's own entry loads a thousand generated models; the configuration alone is what we need from it.
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
+import { Agent, type Dispatcher } from 'undici'
+
+/** Credentials may rotate on disk (ServiceAccount tokens do, hourly): look again this often. */
+const RELOAD_AFTER_MS = 60_000
+
+interface Credentials {
+  readonly headers: Readonly<Record<string, string>>
+  readonly dispatcher: Dispatcher
+  readonly identity: string
+}
+
+/**
+ * Where the API server is and how we prove who we are, from `$KUBECONFIG`, `~/.kube/config` or the pod's
+ * ServiceAccount, in that order. Connections are pooled and kept: one dispatcher for as long as the certificates stay.
+ */
+export class Connection {
+  readonly server: URL
+  readonly #config: KubeConfig
+  readonly #connections: number | null
+  #credentials: Credentials | undefined
+  #loadedAt = Number.NEGATIVE_INFINITY
+  #loading: Promise<Credentials> | undefined
+
+  private constructor(config: KubeConfig, connections: number | null) {
+    const cluster = config.getCurrentCluster()
+    if (cluster === null) {
+      throw new Error(
+        'no Kubernetes cluster is configured: set KUBECONFIG to a kubeconfig with a current context, or run in a pod with a ServiceAccount',
+      )
+    }
+    this.server = new URL(cluster.server)
+    this.#config = config
+    this.#connections = connections
+  }
+
+  /** `connections`: how many to open at most; null for as many as are asked for (watches hold one each). */
+  static fromEnvironment(connections: number | null, kubeconfig?: string): Connection {
+    const config = new KubeConfig()
+    if (kubeconfig !== undefined && kubeconfig !== '') config.loadFromFile(kubeconfig)
+    else config.loadFromDefault()
+    return new Connection(config, connections)
+  }
+
+  async credentials(): Promise<{ headers: Readonly<Record<string, string>>; dispatcher: Dispatcher }> {
+    if (this.#credentials !== undefined && performance.now() - this.#loadedAt < RELOAD_AFTER_MS)
+      return this.#credentials
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined
+    })
+    return await this.#loading
+  }
+
+  async close(): Promise<void> {
+    await this.#credentials?.dispatcher.destroy()
+    this.#credentials = undefined
+  }
+
+  async #load(): Promise<Credentials> {
+    const options: RequestOptions = {}
+    await this.#config.applyToHTTPSOptions(options)
+    const headers: Record<string, string> = {}
+    for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value)
+    if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`
+    const tls = {
+      ca: options.ca,
+      cert: options.cert,
+      key: options.key,
+      pfx: options.pfx,
+      passphrase: options.passphrase,
+      servername: options.servername,
+      rejectUnauthorized: options.rejectUnauthorized,
+    }
+    const identity = JSON.stringify(tls, (_key, value: unknown) =>
+      Buffer.isBuffer(value) ? value.toString('base64') : value,
+    )
+    const previous = this.#credentials
+    const dispatcher = previous?.identity === identity ? previous.dispatcher : await this.#createDispatcher(tls)
+    this.#credentials = { headers, dispatcher, identity }
+    this.#loadedAt = performance.now()
+    // Requests under way finish on the old connections; nobody gets a new one there.
+    if (previous !== undefined && previous.dispatcher !== dispatcher) previous.dispatcher.close().catch(() => undefined)
+    return this.#credentials
+  }
+
+  async #createDispatcher(tls: object): Promise<Dispatcher> {
+    if (this.#config.getCurrentCluster()?.proxyUrl) return await this.#proxied()
+    const defined = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined))
+    return new Agent({
+      connections: this.#connections,
+      pipelining: 1,
+      keepAliveTimeout: 60_000,
+      connect: { ...defined, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 15_000 },
+      // Each request carries its own deadline, and a watch may be silent for a minute.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  /** The library knows how to go through the proxies that a kubeconfig can name; it hands its dispatcher to a request. */
+  async #proxied(): Promise<Dispatcher> {
+    const dispatcher = Promise.withResolvers<Dispatcher>()
+    const request = { setHeaderParam: () => undefined, setDispatcher: (one: Dispatcher) => dispatcher.resolve(one) }
+    await this.#config.applySecurityAuthentication(request as never)
+    return await dispatcher.promise
+  }
+}

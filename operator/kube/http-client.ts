@@ -1,0 +1,290 @@
+import type { Dispatcher } from 'undici'
+import { ApiError, classify } from './api-error.ts'
+import type { Connection } from './connection.ts'
+import type {
+  ApplyOptions,
+  DeleteOptions,
+  KubeClient,
+  ListOptions,
+  ListPage,
+  RequestOptions,
+  RequestReport,
+  Selection,
+  WatchEvent,
+  WatchOptions,
+} from './kube-client.ts'
+import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from './kube-object.ts'
+import type { RequestBudget } from './request-budget.ts'
+import { readLines } from './watch-lines.ts'
+
+const DEFAULT_TIMEOUT_MS = 30_000
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
+const METADATA_ONE = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
+
+export interface HttpClientOptions {
+  readonly connection: Connection
+  /** Watches hold a connection each, so they get a pool of their own. */
+  readonly watchConnection?: Connection
+  readonly userAgent: string
+  readonly budget?: RequestBudget
+  readonly onRequest?: (report: RequestReport) => void
+}
+
+interface Call {
+  readonly verb: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly type: ResourceType
+  readonly path: string
+  readonly query?: URLSearchParams
+  readonly body?: object
+  readonly contentType?: string
+  readonly accept?: string
+  readonly options?: RequestOptions | undefined
+}
+
+/** The {@link KubeClient} that speaks JSON over HTTP to a real API server. */
+export class HttpKubeClient implements KubeClient {
+  readonly #options: HttpClientOptions
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options
+  }
+
+  get<T extends KubeObject>(type: ResourceType, key: ObjectKey, options?: RequestOptions): Promise<T> {
+    return this.#call<T>({ verb: 'get', method: 'GET', type, path: pathOf(type, key.namespace, key.name), options })
+  }
+
+  async list<T extends KubeObject>(type: ResourceType, options: ListOptions = {}): Promise<ListPage<T>> {
+    const query = selectionQuery(options)
+    if (options.limit !== undefined) query.set('limit', String(options.limit))
+    if (options.continueToken !== undefined) query.set('continue', options.continueToken)
+    const list = await this.#call<{ items?: T[] | null; metadata: { resourceVersion: string; continue?: string } }>({
+      verb: 'list',
+      method: 'GET',
+      type,
+      path: pathOf(type, options.namespace),
+      query,
+      accept: options.metadataOnly ? METADATA_LIST : 'application/json',
+      options,
+    })
+    const items = (list.items ?? []).map((item) => named(type, item))
+    const { resourceVersion, continue: continueToken } = list.metadata
+    return continueToken ? { items, resourceVersion, continueToken } : { items, resourceVersion }
+  }
+
+  create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
+    const path = pathOf(type, object.metadata.namespace)
+    return this.#call<T>({ verb: 'create', method: 'POST', type, path, body: object, options })
+  }
+
+  replace<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
+    return this.#put(type, object, '', options)
+  }
+
+  replaceStatus<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
+    return this.#put(type, object, '/status', options)
+  }
+
+  mergePatch<T extends KubeObject>(
+    type: ResourceType,
+    key: ObjectKey,
+    patch: object,
+    options?: RequestOptions,
+  ): Promise<T> {
+    const path = pathOf(type, key.namespace, key.name)
+    const contentType = 'application/merge-patch+json'
+    return this.#call<T>({ verb: 'patch', method: 'PATCH', type, path, body: patch, contentType, options })
+  }
+
+  apply<T extends KubeObject>(type: ResourceType, object: T, options: ApplyOptions): Promise<T> {
+    return this.#call<T>({
+      verb: 'apply',
+      method: 'PATCH',
+      type,
+      path: pathOf(type, object.metadata.namespace, object.metadata.name),
+      query: new URLSearchParams({ fieldManager: options.fieldManager, force: 'true' }),
+      body: object,
+      contentType: 'application/apply-patch+yaml',
+      options,
+    })
+  }
+
+  async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
+    const preconditions: Record<string, string> = {}
+    if (options.uid !== undefined) preconditions['uid'] = options.uid
+    if (options.resourceVersion !== undefined) preconditions['resourceVersion'] = options.resourceVersion
+    await this.#call<unknown>({
+      verb: 'delete',
+      method: 'DELETE',
+      type,
+      path: pathOf(type, key.namespace, key.name),
+      body: {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        ...(options.propagationPolicy && { propagationPolicy: options.propagationPolicy }),
+        ...(Object.keys(preconditions).length > 0 && { preconditions }),
+      },
+      options,
+    })
+  }
+
+  async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>> {
+    const query = selectionQuery(options)
+    query.set('watch', '1')
+    query.set('allowWatchBookmarks', 'true')
+    query.set('resourceVersion', options.resourceVersion)
+    if (options.timeoutSeconds !== undefined) query.set('timeoutSeconds', String(options.timeoutSeconds))
+    const abort = new AbortController()
+    const signal = options.signal === undefined ? abort.signal : AbortSignal.any([abort.signal, options.signal])
+    const call: Call = {
+      verb: 'watch',
+      method: 'GET',
+      type,
+      path: pathOf(type, options.namespace),
+      query,
+      accept: options.metadataOnly ? METADATA_ONE : 'application/json',
+    }
+    try {
+      const response = await this.#send(call, this.#options.watchConnection ?? this.#options.connection, signal)
+      if (response.statusCode !== 200) throw errorFrom(call, response, await response.body.text())
+      for await (const line of readLines(response.body)) yield watchEvent<T>(type, line)
+    } catch (error) {
+      if (options.signal?.aborted) return
+      throw error instanceof ApiError ? error : noAnswer(call, error)
+    } finally {
+      abort.abort()
+    }
+  }
+
+  #put<T extends KubeObject>(type: ResourceType, object: T, suffix: string, options?: RequestOptions): Promise<T> {
+    if (object.metadata.resourceVersion === undefined) {
+      throw new TypeError(`replacing ${type.kind} ${object.metadata.name} needs metadata.resourceVersion`)
+    }
+    const path = pathOf(type, object.metadata.namespace, object.metadata.name) + suffix
+    return this.#call<T>({ verb: 'update', method: 'PUT', type, path, body: object, options })
+  }
+
+  async #call<T>(call: Call): Promise<T> {
+    const started = performance.now()
+    let code = '<error>'
+    try {
+      const response = await this.#answer(call)
+      code = String(response.status)
+      if (response.status < 200 || response.status > 299) throw errorFrom(call, response, response.text)
+      return JSON.parse(response.text) as T
+    } catch (error) {
+      if (error instanceof ApiError) {
+        if (error.retryAfterMs !== undefined) this.#options.budget?.closeFor(error.retryAfterMs)
+        throw error
+      }
+      throw noAnswer(call, error)
+    } finally {
+      const seconds = (performance.now() - started) / 1_000
+      this.#options.onRequest?.({ verb: call.verb, resource: call.type.plural, code, seconds })
+    }
+  }
+
+  async #answer(call: Call): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
+    await this.#options.budget?.take(call.options?.signal)
+    const deadline = AbortSignal.timeout(call.options?.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+    const signal = call.options?.signal === undefined ? deadline : AbortSignal.any([deadline, call.options.signal])
+    const response = await this.#send(call, this.#options.connection, signal)
+    return { status: response.statusCode, headers: response.headers, text: await response.body.text() }
+  }
+
+  async #send(call: Call, connection: Connection, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const { headers, dispatcher } = await connection.credentials()
+    signal.throwIfAborted()
+    const base = connection.server.pathname.replace(/\/$/, '')
+    const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`
+    return await dispatcher.request({
+      origin: connection.server.origin,
+      path: `${base}${call.path}${query}`,
+      method: call.method,
+      headers: {
+        ...headers,
+        accept: call.accept ?? 'application/json',
+        'user-agent': this.#options.userAgent,
+        ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
+      },
+      body: call.body === undefined ? null : JSON.stringify(call.body),
+      signal,
+    })
+  }
+}
+
+function pathOf(type: ResourceType, namespace?: string, name?: string): string {
+  const root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`
+  const scope = type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
+  return `${root}${scope}/${type.plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
+}
+
+function selectionQuery(selection: Selection): URLSearchParams {
+  const query = new URLSearchParams()
+  if (selection.labelSelector !== undefined) query.set('labelSelector', selection.labelSelector)
+  if (selection.fieldSelector !== undefined) query.set('fieldSelector', selection.fieldSelector)
+  return query
+}
+
+/** Lists leave out what they say once for all items, and metadata-only answers name another kind. */
+function named<T extends KubeObject>(type: ResourceType, object: T): T {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
+}
+
+interface StatusBody {
+  readonly message?: string
+  readonly reason?: string
+  readonly code?: number
+  readonly details?: { readonly retryAfterSeconds?: number; readonly causes?: readonly { readonly reason?: string }[] }
+}
+
+function watchEvent<T extends KubeObject>(type: ResourceType, line: string): WatchEvent<T> {
+  const event = JSON.parse(line) as { type: string; object: T & StatusBody }
+  switch (event.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type: event.type, object: named(type, event.object) }
+    case 'BOOKMARK':
+      return { type: 'BOOKMARK', resourceVersion: event.object.metadata.resourceVersion ?? '0' }
+    default: {
+      const { code = 500, reason = '', message = `unexpected watch event ${event.type}` } = event.object
+      throw new ApiError({ reason: classify(code, reason), status: code, serverReason: reason, message })
+    }
+  }
+}
+
+function errorFrom(
+  call: Call,
+  response: { status?: number; statusCode?: number; headers: Record<string, unknown> },
+  text: string,
+): ApiError {
+  const status = response.status ?? response.statusCode ?? 0
+  const body = statusBody(text)
+  const serverReason = body.reason ?? ''
+  const retryAfter = Number(response.headers['retry-after'] ?? body.details?.retryAfterSeconds)
+  return new ApiError({
+    reason: classify(status, serverReason),
+    status,
+    serverReason,
+    message: body.message ?? `${call.verb} ${call.type.plural}: the API server answered ${status}`,
+    retryAfterMs: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter * 1_000 : undefined,
+    causes: (body.details?.causes ?? []).flatMap((cause) => cause.reason ?? []),
+  })
+}
+
+/** Proxies in between answer in their own words. */
+function statusBody(text: string): StatusBody {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null ? (parsed as StatusBody) : {}
+  } catch {
+    return {}
+  }
+}
+
+function noAnswer(call: Call, cause: unknown): ApiError {
+  const text = cause instanceof Error ? cause.message : String(cause)
+  const message = `${call.verb} ${call.type.plural}: no answer from the API server (${text})`
+  return new ApiError({ reason: 'NoAnswer', status: 0, message, cause })
+}

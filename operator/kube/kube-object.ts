@@ -1,0 +1,71 @@
+/**
+ * The plain shapes of Kubernetes objects on the wire. Nothing here depends on a client library: objects travel as the
+ * JSON that the API server sent, since typed serializers drop fields that they do not know.
+ */
+
+export interface OwnerReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly controller?: boolean
+  readonly blockOwnerDeletion?: boolean
+}
+
+export interface ObjectMeta {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid?: string
+  /** Opaque by contract until Kubernetes 1.35, comparable as a decimal number since (KEP-5504). */
+  readonly resourceVersion?: string
+  readonly generation?: number
+  /** RFC 3339, whole seconds. */
+  readonly creationTimestamp?: string
+  readonly deletionTimestamp?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly finalizers?: readonly string[]
+  readonly ownerReferences?: readonly OwnerReference[]
+}
+
+/** Any object, as JSON. Kinds add `spec`, `status`, `data` and so on. */
+export interface KubeObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+}
+
+/** A kind of object and where the API server serves it. */
+export interface ResourceType {
+  /** Empty for the core group. */
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  /** Lower-case plural, as in the URL. */
+  readonly plural: string
+  readonly namespaced: boolean
+}
+
+/** Names one object of one kind. `namespace` is absent for cluster-scoped kinds. */
+export interface ObjectKey {
+  readonly namespace?: string
+  readonly name: string
+}
+
+export function apiVersionOf(type: ResourceType): string {
+  return type.group === '' ? type.version : `${type.group}/${type.version}`
+}
+
+/** `namespace/name`, or `name` for cluster-scoped objects: the key of caches, queues and logs. */
+export function keyOf(key: ObjectKey): string {
+  return key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`
+}
+
+/**
+ * Orders two resourceVersions of one API group and kind: negative, zero or positive as `a` is older, equal or newer.
+ * Decimal strings of any length, compared without loss of precision.
+ */
+export function compareResourceVersions(a: string, b: string): number {
+  if (a.length !== b.length) return a.length - b.length
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,97 @@
+import { isApiError } from '../kube/api-error.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
+
+/** What is to be written for one object of ours, as data. Carried out by {@link applyChanges} in the order of its members. */
+export interface Changes {
+  /** The whole status, when it is to be written. */
+  readonly status?: object
+  readonly addFinalizer?: string
+  readonly children: readonly Child[]
+  readonly removals: readonly ChildRemoval[]
+  readonly releaseFinalizer?: string
+}
+
+export interface Child {
+  readonly type: ResourceType
+  readonly wanted: KubeObject
+  /** Uid of ours that exists already; absent: it is to be created, and a namesake is left alone. */
+  readonly existingUid?: string
+}
+
+export interface ChildRemoval {
+  readonly type: ResourceType
+  readonly key: ObjectKey
+  /** Nothing else of that name is deleted. */
+  readonly uid: string
+  readonly propagationPolicy: 'Foreground' | 'Background'
+}
+
+export interface ApplyContext {
+  readonly client: KubeClient
+  readonly type: ResourceType
+  readonly fieldManager: string
+  readonly signal: AbortSignal
+  /** Is handed every answer, so that caches have our own writes at once. */
+  readonly onWritten: (type: ResourceType, object: KubeObject) => void
+}
+
+/**
+ * Writes what is to be written for one object: status, finalizer, children, removals, and last the release of the
+ * finalizer. The first error ends it; the next reconcile finds out what is still to be done.
+ *
+ * Writes to the object itself carry the resourceVersion of what the plan was made from: when somebody was faster,
+ * nothing is written (Conflict).
+ */
+export async function applyChanges(primary: KubeObject, changes: Changes, context: ApplyContext): Promise<void> {
+  const { client, type, signal, onWritten } = context
+  let current = primary
+  const written = (object: KubeObject) => {
+    current = object
+    onWritten(type, object)
+  }
+  if (changes.status !== undefined) {
+    written(await client.replaceStatus(type, { ...primary, status: changes.status } as KubeObject, { signal }))
+  }
+  if (changes.addFinalizer !== undefined) {
+    written(await patchFinalizers(current, [...(current.metadata.finalizers ?? []), changes.addFinalizer], context))
+  }
+  for (const child of changes.children) await applyChild(child, context)
+  for (const removal of changes.removals) await remove(removal, context)
+  if (changes.releaseFinalizer !== undefined) {
+    const left = (current.metadata.finalizers ?? []).filter((finalizer) => finalizer !== changes.releaseFinalizer)
+    await patchFinalizers(current, left, context)
+  }
+}
+
+function patchFinalizers(
+  { metadata }: KubeObject,
+  finalizers: readonly string[],
+  context: ApplyContext,
+): Promise<KubeObject> {
+  const { client, type, signal } = context
+  const patch = { metadata: { resourceVersion: metadata.resourceVersion, finalizers } }
+  return client.mergePatch(type, metadata, patch, { signal })
+}
+
+async function applyChild({ type, wanted, existingUid }: Child, context: ApplyContext): Promise<void> {
+  const { client, fieldManager, signal, onWritten } = context
+  if (existingUid === undefined) {
+    onWritten(type, await client.create(type, wanted, { signal }))
+    return
+  }
+  const pinned = { ...wanted, metadata: { ...wanted.metadata, uid: existingUid } }
+  onWritten(type, await client.apply(type, pinned, { fieldManager, signal }))
+}
+
+async function remove(
+  { type, key, uid, propagationPolicy }: ChildRemoval,
+  { client, signal }: ApplyContext,
+): Promise<void> {
+  try {
+    await client.delete(type, key, { uid, propagationPolicy, signal })
+  } catch (error) {
+    // Gone already, or another object has its name by now.
+    if (!isApiError(error, 'NotFound', 'Conflict')) throw error
+  }
+}

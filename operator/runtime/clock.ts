@@ -1,0 +1,37 @@
+/** Time, as something that a test can own. All durations are milliseconds. */
+export interface Clock {
+  /** Wall clock, milliseconds since the epoch. For what people read and what is kept in a status. */
+  now(): number
+  /** Never goes back and also runs while the process is frozen. For deadlines. */
+  monotonic(): number
+  /** Calls `callback` once after `delayMs`. Returns how to cancel it. */
+  setTimer(callback: () => void, delayMs: number): () => void
+}
+
+/** setTimeout keeps 32 bits: longer waits would fire at once. */
+const LONGEST_TIMER_MS = 2_147_483_647
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => Number(process.hrtime.bigint() / 1_000n) / 1_000,
+  setTimer(callback, delayMs) {
+    const timer = setTimeout(callback, Math.min(Math.max(0, delayMs), LONGEST_TIMER_MS))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Resolves after `delayMs`; rejects with the signal's reason when it aborts first. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const cancel = clock.setTimer(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, delayMs)
+    const onAbort = () => {
+      cancel()
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}

@@ -1,0 +1,99 @@
+import { isApiError } from '../kube/api-error.ts'
+import { backoffMs } from './backoff.ts'
+import type { Clock } from './clock.ts'
+import type { Logger } from './log.ts'
+import type { ControllerMetrics } from './metrics.ts'
+import type { WorkQueue } from './work-queue.ts'
+
+/** When to look again without being told by an event. */
+export interface Wake {
+  readonly afterMs: number
+  /** What will be true then; for the log. */
+  readonly because: string
+}
+
+export interface ControllerOptions {
+  readonly name: string
+  readonly queue: WorkQueue
+  /** Brings one object closer to what is wanted. Called for one key by one worker at a time. */
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Wake | undefined>
+  /** Told about each reconcile that threw, before it is tried again. */
+  readonly onError?: (key: string, error: unknown) => void
+  readonly workers: number
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly metrics: ControllerMetrics
+}
+
+const RETRY_BASE_MS = 100
+const RETRY_MAX_MS = 60_000
+/** A conflict means that the cache is behind; the event that brings it up to date is on its way. */
+const CONFLICT_RETRY_MS = 250
+/** The same refused request, over and over, helps nobody; a fix of permissions or quota is seen within a minute. */
+const REJECTED_RETRY_MS = 30_000
+
+/** Workers that take keys from a queue, reconcile them, and see to it that nothing stays undone. */
+export class Controller {
+  readonly #options: ControllerOptions
+  readonly #failures = new Map<string, number>()
+
+  constructor(options: ControllerOptions) {
+    this.#options = options
+  }
+
+  /** Works until `signal` aborts; resolves when the last worker has put down its tools. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue, workers, metrics } = this.#options
+    queue.onAdd = () => metrics.added()
+    metrics.observeDepth(() => queue.depth)
+    signal.addEventListener('abort', () => queue.stop(), { once: true })
+    if (signal.aborted) queue.stop()
+    await Promise.all(Array.from({ length: workers }, () => this.#work(signal)))
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#options
+    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+      if (signal.aborted) return
+      await this.#reconcileOne(key, signal)
+      queue.done(key)
+    }
+  }
+
+  async #reconcileOne(key: string, signal: AbortSignal): Promise<void> {
+    const { queue, reconcile, clock, log, metrics, name } = this.#options
+    metrics.queued(queue.waitedMs(key) / 1_000)
+    const started = clock.monotonic()
+    let result: 'success' | 'requeue_after' | 'error' = 'success'
+    try {
+      const wake = await reconcile(key, signal)
+      this.#failures.delete(key)
+      if (wake !== undefined) {
+        result = 'requeue_after'
+        queue.addAfter(key, wake.afterMs)
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      result = 'error'
+      this.#options.onError?.(key, error)
+      const retryInMs = this.#retryDelay(key, error)
+      const level = isApiError(error, 'Conflict') ? 'debug' : isApiError(error) ? 'warn' : 'error'
+      const text = error instanceof Error ? (isApiError(error) ? error.message : error.stack) : String(error)
+      log[level]({ controller: name, key, error: text, retryInMs: Math.round(retryInMs) }, 'reconcile failed')
+      queue.addAfter(key, retryInMs)
+    } finally {
+      metrics.reconciled(result, (clock.monotonic() - started) / 1_000)
+    }
+  }
+
+  #retryDelay(key: string, error: unknown): number {
+    const failures = this.#failures.get(key) ?? 0
+    this.#failures.set(key, failures + 1)
+    this.#options.metrics.retried()
+    if (isApiError(error, 'Conflict') && failures < 5) return CONFLICT_RETRY_MS * (0.5 + this.#options.random())
+    const base = isApiError(error, 'Rejected') ? REJECTED_RETRY_MS : RETRY_BASE_MS
+    const delay = backoffMs(failures, base, RETRY_MAX_MS, this.#options.random)
+    return isApiError(error) ? Math.max(delay, error.retryAfterMs ?? 0) : delay
+  }
+}

@@ -1,0 +1,147 @@
+import { isApiError } from '../kube/api-error.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import { EVENT } from '../kube/resource-types.ts'
+import type { Clock } from './clock.ts'
+import type { Logger } from './log.ts'
+
+export interface EventNote {
+  readonly type: 'Normal' | 'Warning'
+  /** One word in CamelCase. */
+  readonly reason: string
+  readonly message: string
+}
+
+export interface EventRecorderOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Logger
+  readonly random: () => number
+  /** Where the event comes from; also `reportingComponent`. */
+  readonly component: string
+  readonly instance: string
+}
+
+interface Written {
+  readonly name: string
+  readonly namespace: string
+  count: number
+  lastAt: number
+}
+
+/** The same event again within this time only counts up the one that exists. */
+const SAME_EVENT_MS = 10 * 60_000
+/** Per object: so many at once, then one each {@link REFILL_MS}. */
+const BURST = 20
+const REFILL_MS = 60_000
+const REMEMBERED = 4_096
+const BACKLOG = 1_000
+const MESSAGE_LIMIT = 1_000
+
+/**
+ * Kubernetes Events, for people who read `kubectl describe`. Best effort by nature: they are written one after another
+ * off the critical path, an error loses one, and an object that has too much to say is cut short.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions
+  readonly #written = new Map<string, Written>()
+  readonly #budgets = new Map<string, { tokens: number; at: number }>()
+  readonly #backlog: (() => Promise<void>)[] = []
+  #busy = false
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options
+  }
+
+  record(subject: KubeObject, note: EventNote): void {
+    if (this.#backlog.length >= BACKLOG || !this.#mayWrite(subject.metadata.uid ?? subject.metadata.name)) return
+    this.#backlog.push(() => this.#write(subject, note))
+    if (!this.#busy) {
+      this.#busy = true
+      void this.#drain()
+    }
+  }
+
+  async #drain(): Promise<void> {
+    for (let next = this.#backlog.shift(); next !== undefined; next = this.#backlog.shift()) {
+      try {
+        await next()
+      } catch (error) {
+        this.#options.log.debug({ error: String(error) }, 'an Event could not be written')
+      }
+    }
+    this.#busy = false
+  }
+
+  async #write(subject: KubeObject, note: EventNote): Promise<void> {
+    const { client, clock } = this.#options
+    const now = clock.now()
+    const identity = [subject.metadata.uid, note.type, note.reason, note.message].join('\n')
+    const before = this.#written.get(identity)
+    if (before !== undefined && now - before.lastAt < SAME_EVENT_MS) {
+      before.count += 1
+      before.lastAt = now
+      const patch = { count: before.count, lastTimestamp: new Date(now).toISOString() }
+      try {
+        await client.mergePatch(EVENT, before, patch)
+        return
+      } catch (error) {
+        if (!isApiError(error, 'NotFound')) throw error
+      }
+    }
+    const event = this.#event(subject, note, now)
+    await client.create(EVENT, event)
+    this.#remember(identity, { name: event.metadata.name, namespace: event.metadata.namespace, count: 1, lastAt: now })
+  }
+
+  #event(
+    subject: KubeObject,
+    note: EventNote,
+    now: number,
+  ): KubeObject & { metadata: ObjectMeta & { namespace: string } } {
+    const { name, namespace = 'default', uid, resourceVersion } = subject.metadata
+    const suffix = Math.floor(this.#options.random() * 2 ** 48)
+      .toString(16)
+      .padStart(12, '0')
+    const time = new Date(now).toISOString()
+    const event = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${name.slice(0, 200)}.${suffix}`, namespace },
+      involvedObject: { apiVersion: subject.apiVersion, kind: subject.kind, name, namespace, uid, resourceVersion },
+      type: note.type,
+      reason: note.reason,
+      message: note.message.length > MESSAGE_LIMIT ? `${note.message.slice(0, MESSAGE_LIMIT - 1)}…` : note.message,
+      source: { component: this.#options.component },
+      reportingComponent: this.#options.component,
+      reportingInstance: this.#options.instance,
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+    }
+    return event
+  }
+
+  #remember(identity: string, written: Written): void {
+    this.#written.delete(identity)
+    this.#written.set(identity, written)
+    if (this.#written.size > REMEMBERED) {
+      const [oldest] = this.#written.keys()
+      if (oldest !== undefined) this.#written.delete(oldest)
+    }
+  }
+
+  #mayWrite(uid: string): boolean {
+    const now = this.#options.clock.monotonic()
+    const budget = this.#budgets.get(uid) ?? { tokens: BURST, at: now }
+    const tokens = Math.min(BURST, budget.tokens + (now - budget.at) / REFILL_MS)
+    if (tokens < 1) return false
+    this.#budgets.delete(uid)
+    this.#budgets.set(uid, { tokens: tokens - 1, at: now })
+    if (this.#budgets.size > REMEMBERED) {
+      const [oldest] = this.#budgets.keys()
+      if (oldest !== undefined) this.#budgets.delete(oldest)
+    }
+    return true
+  }
+}

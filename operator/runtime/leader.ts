@@ -1,0 +1,198 @@
+import { ApiError, isApiError } from '../kube/api-error.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { LEASE } from '../kube/resource-types.ts'
+import { type Clock, sleep } from './clock.ts'
+import type { Logger } from './log.ts'
+
+interface Lease extends KubeObject {
+  readonly spec?: {
+    readonly holderIdentity?: string
+    readonly leaseDurationSeconds?: number
+    readonly acquireTime?: string
+    readonly renewTime?: string
+    readonly leaseTransitions?: number
+  }
+}
+
+/** How long a lead lasts unrenewed, when a leader gives up renewing, and how often everybody tries. Milliseconds. */
+export interface LeaseTimings {
+  readonly durationMs: number
+  readonly renewDeadlineMs: number
+  readonly retryPeriodMs: number
+}
+
+export interface LeaderElectorOptions {
+  /** A client of its own: renewals must not queue behind other requests. */
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly namespace: string
+  readonly name: string
+  /** Different for every process, also for two in the same pod. */
+  readonly identity: string
+  readonly timings: LeaseTimings
+  readonly onChange?: (leads: boolean) => void
+}
+
+/**
+ * Leader election on a Lease, in the manner of client-go: other people's clocks are not trusted, a lease has expired
+ * when it did not change for its duration by our own monotonic clock.
+ *
+ * A Lease is not a fence: a frozen leader may wake up and go on for a moment beside its successor. Whatever must hold
+ * even then is guarded where it is written.
+ */
+export class LeaderElector {
+  readonly #options: LeaderElectorOptions
+  #observed: { lease: Lease; at: number } | undefined
+
+  constructor(options: LeaderElectorOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Campaigns until `signal` aborts. While we lead, `lead` runs; its signal aborts when the lead is lost or we stop, and
+   * only when it has returned is the Lease given up, so that the next leader never overlaps with us in good times.
+   */
+  async run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void> {
+    while (!signal.aborted) {
+      if (await this.#tryAcquire(signal)) {
+        await this.#serve(signal, lead)
+      } else {
+        const { clock, random, timings } = this.#options
+        await sleep(clock, timings.retryPeriodMs * (0.8 + random() * 0.4), signal).catch(() => undefined)
+      }
+    }
+  }
+
+  async #serve(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void> {
+    const { log, identity, onChange } = this.#options
+    log.info({ identity }, 'leading')
+    onChange?.(true)
+    const term = new AbortController()
+    const stop = () => term.abort(new Error('stopping'))
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    const renewing = this.#renewUntil(term)
+    try {
+      await lead(term.signal)
+    } finally {
+      term.abort(new Error('the work of this term ended'))
+      await renewing
+      signal.removeEventListener('abort', stop)
+      onChange?.(false)
+      await this.#release()
+      log.info({ identity }, 'not leading any more')
+    }
+  }
+
+  /** Renews in time, or ends the term. */
+  async #renewUntil(term: AbortController): Promise<void> {
+    const { clock, timings, log } = this.#options
+    let renewedAt = clock.monotonic()
+    while (!term.signal.aborted) {
+      await sleep(clock, timings.retryPeriodMs, term.signal).catch(() => undefined)
+      if (term.signal.aborted) return
+      const startedAt = clock.monotonic()
+      // After a freeze this comes too late: not even a try, somebody else may lead by now.
+      if (startedAt - renewedAt < timings.renewDeadlineMs && (await this.#tryAcquire(term.signal)))
+        renewedAt = startedAt
+      else if (this.#isHeldByOther() || clock.monotonic() - renewedAt >= timings.renewDeadlineMs) {
+        log.warn({}, 'lost the lead: the Lease could not be renewed in time')
+        term.abort(new Error('lost the lead'))
+      }
+    }
+  }
+
+  #isHeldByOther(): boolean {
+    const holder = this.#observed?.lease.spec?.holderIdentity
+    return holder !== undefined && holder !== '' && holder !== this.#options.identity
+  }
+
+  /** One attempt to take or renew the Lease. Never throws. */
+  async #tryAcquire(signal: AbortSignal): Promise<boolean> {
+    try {
+      const lease = await this.#read(signal)
+      if (lease === undefined) {
+        this.#observe(await this.#write(undefined, signal))
+        return true
+      }
+      this.#observe(lease)
+      if (this.#isHeldByOther() && !this.#hasExpired()) return false
+      this.#observe(await this.#write(lease, signal))
+      return true
+    } catch (error) {
+      if (!signal.aborted && !isApiError(error, 'Conflict', 'AlreadyExists')) {
+        this.#options.log.warn({ error: String(error) }, 'cannot reach the Lease')
+      }
+      return false
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, namespace, name } = this.#options
+    try {
+      return await client.get<Lease>(LEASE, { namespace, name }, this.#request(signal))
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+
+  async #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
+    const { client, clock, identity, namespace, name, timings } = this.#options
+    const now = microTime(clock.now())
+    const isOurs = lease?.spec?.holderIdentity === identity
+    const next: Lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: lease?.metadata ?? { name, namespace },
+      spec: {
+        holderIdentity: identity,
+        leaseDurationSeconds: Math.max(1, Math.ceil(timings.durationMs / 1_000)),
+        acquireTime: isOurs ? (lease.spec?.acquireTime ?? now) : now,
+        renewTime: now,
+        leaseTransitions: (lease?.spec?.leaseTransitions ?? 0) + (lease === undefined || isOurs ? 0 : 1),
+      },
+    }
+    const request = this.#request(signal)
+    return lease === undefined ? await client.create(LEASE, next, request) : await client.replace(LEASE, next, request)
+  }
+
+  #request(signal: AbortSignal): { signal: AbortSignal; timeoutMs: number } {
+    return { signal, timeoutMs: Math.max(500, this.#options.timings.renewDeadlineMs / 2) }
+  }
+
+  #observe(lease: Lease): void {
+    if (this.#observed?.lease.metadata.resourceVersion === lease.metadata.resourceVersion) return
+    this.#observed = { lease, at: this.#options.clock.monotonic() }
+  }
+
+  #hasExpired(): boolean {
+    if (this.#observed === undefined) return false
+    const { lease, at } = this.#observed
+    const seconds = lease.spec?.leaseDurationSeconds ?? 0
+    // Whole seconds are all that a Lease can say; a shorter duration of ours (in tests) holds for our own kind.
+    const durationMs = Math.min(seconds * 1_000, Math.max(this.#options.timings.durationMs, 1))
+    return this.#options.clock.monotonic() - at > (durationMs === 0 ? 0 : durationMs)
+  }
+
+  /** Lets the next leader start at once. */
+  async #release(): Promise<void> {
+    const observed = this.#observed?.lease
+    if (observed?.spec?.holderIdentity !== this.#options.identity) return
+    const released: Lease = { ...observed, spec: { ...observed.spec, holderIdentity: '', leaseDurationSeconds: 1 } }
+    try {
+      this.#observe(await this.#options.client.replace(LEASE, released, { timeoutMs: 1_000 }))
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.#options.log.warn({ error: error.message }, 'could not give up the Lease; it expires by itself')
+    }
+  }
+}
+
+/** The API's MicroTime: RFC 3339 with six decimals. */
+function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z')
+}

@@ -1,0 +1,97 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { RequestReport } from '../kube/kube-client.ts'
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+/** What one controller reports about itself. */
+export interface ControllerMetrics {
+  added(): void
+  queued(seconds: number): void
+  retried(): void
+  reconciled(result: 'success' | 'requeue_after' | 'error', seconds: number): void
+  observeDepth(depth: () => number): void
+}
+
+/**
+ * The metrics of the machinery, under the names that controller-runtime and client-go use, so that dashboards made for
+ * those work. Each operator instance has its own registry.
+ */
+export class RuntimeMetrics {
+  readonly registry = new Registry()
+  readonly #workqueueDepth = this.#gauge('workqueue_depth', 'Keys that wait for a worker', ['name'])
+  readonly #workqueueAdds = this.#counter('workqueue_adds_total', 'Keys added to the work queue', ['name'])
+  readonly #workqueueRetries = this.#counter('workqueue_retries_total', 'Keys added again after an error', ['name'])
+  readonly #workqueueWait = this.#histogram('workqueue_queue_duration_seconds', 'Time a key waited for a worker', [
+    'name',
+  ])
+  readonly #workqueueWork = this.#histogram('workqueue_work_duration_seconds', 'Time a worker took for a key', ['name'])
+  readonly #reconciles = this.#counter('controller_runtime_reconcile_total', 'Reconciles by result', [
+    'controller',
+    'result',
+  ])
+  readonly #reconcileErrors = this.#counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed', [
+    'controller',
+  ])
+  readonly #reconcileTime = this.#histogram('controller_runtime_reconcile_time_seconds', 'Duration of reconciles', [
+    'controller',
+  ])
+  readonly #requests = this.#counter('rest_client_requests_total', 'Requests to the API server', [
+    'code',
+    'method',
+    'resource',
+  ])
+  readonly #requestTime = this.#histogram('rest_client_request_duration_seconds', 'Duration of requests', ['verb'])
+  readonly #leading = this.#gauge('leader_election_master_status', '1 while this replica leads', ['name'])
+  readonly #relists = this.#counter('ot_informer_relists_total', 'Complete lists of a kind', ['kind'])
+  readonly #depths = new Map<string, () => number>()
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry })
+  }
+
+  forController(name: string): ControllerMetrics {
+    return {
+      added: () => this.#workqueueAdds.inc({ name }),
+      queued: (seconds) => this.#workqueueWait.observe({ name }, seconds),
+      retried: () => this.#workqueueRetries.inc({ name }),
+      reconciled: (result, seconds) => {
+        this.#reconciles.inc({ controller: name, result })
+        if (result === 'error') this.#reconcileErrors.inc({ controller: name })
+        this.#reconcileTime.observe({ controller: name }, seconds)
+        this.#workqueueWork.observe({ name }, seconds)
+      },
+      observeDepth: (depth) => this.#depths.set(name, depth),
+    }
+  }
+
+  requested(report: RequestReport): void {
+    this.#requests.inc({ code: report.code, method: report.verb, resource: report.resource })
+    this.#requestTime.observe({ verb: report.verb }, report.seconds)
+  }
+
+  leading(name: string, leads: boolean): void {
+    this.#leading.set({ name }, leads ? 1 : 0)
+  }
+
+  relisted(kind: string): void {
+    this.#relists.inc({ kind })
+  }
+
+  /** The exposition text. */
+  async render(): Promise<string> {
+    for (const [name, depth] of this.#depths) this.#workqueueDepth.set({ name }, depth())
+    return await this.registry.metrics()
+  }
+
+  #counter(name: string, help: string, labelNames: string[]): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #gauge(name: string, help: string, labelNames: string[]): Gauge {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #histogram(name: string, help: string, labelNames: string[]): Histogram {
+    return new Histogram({ name, help, labelNames, buckets: SECONDS, registers: [this.registry] })
+  }
+}

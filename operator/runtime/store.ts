@@ -1,0 +1,155 @@
+import { compareResourceVersions, keyOf, type ObjectMeta } from '../kube/kube-object.ts'
+
+/** What a cache needs to know of an object; everything else is up to its projection. */
+export interface Stored {
+  readonly metadata: ObjectMeta
+}
+
+/** One change of the cache. An object that was deleted and made again under its name is two changes. */
+export interface Change<T> {
+  readonly key: string
+  readonly before: T | undefined
+  readonly after: T | undefined
+}
+
+/**
+ * A local copy of all objects of one kind, kept by a {@link Reflector}, with indexes.
+ *
+ * It never lacks our own last write: {@link observeWrite} takes the answer of each write in at once, and an older event
+ * that arrives later does not undo it. This rests on resourceVersions of one kind being comparable (Kubernetes 1.35).
+ */
+export class Store<T extends Stored> {
+  readonly #items = new Map<string, T>()
+  readonly #indexes = new Map<string, { keysOf: (item: T) => readonly string[]; entries: Map<string, Set<string>> }>()
+  readonly #listeners = new Set<(change: Change<T>) => void>()
+  /** Everything up to this version is in here. */
+  #version = '0'
+
+  get size(): number {
+    return this.#items.size
+  }
+
+  get(key: string): T | undefined {
+    return this.#items.get(key)
+  }
+
+  values(): IterableIterator<T> {
+    return this.#items.values()
+  }
+
+  /** Adds an index; `keysOf` says under which values an item is found. */
+  index(name: string, keysOf: (item: T) => readonly string[]): this {
+    const entries = new Map<string, Set<string>>()
+    this.#indexes.set(name, { keysOf, entries })
+    for (const [key, item] of this.#items) for (const value of keysOf(item)) addTo(entries, value, key)
+    return this
+  }
+
+  /** All items that the index `name` files under `value`. */
+  find(name: string, value: string): T[] {
+    const index = this.#indexes.get(name)
+    if (index === undefined) throw new TypeError(`the store has no index ${name}`)
+    const found: T[] = []
+    for (const key of index.entries.get(value) ?? []) {
+      const item = this.#items.get(key)
+      if (item !== undefined) found.push(item)
+    }
+    return found
+  }
+
+  /**
+   * Calls `listener` for each later change, until the returned function is called. Listeners only translate a change to
+   * keys of work, and must not throw.
+   */
+  onChange(listener: (change: Change<T>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** A fresh list: what is not on it is gone, unless we wrote it after the list was made. */
+  replaceAll(items: readonly T[], version: string): void {
+    const listed = new Set<string>()
+    const inOrder = items.toSorted((a, b) => compareResourceVersions(versionOf(a), versionOf(b)))
+    for (const item of inOrder) {
+      listed.add(keyOf(item.metadata))
+      this.#put(item)
+    }
+    for (const [key, item] of this.#items) {
+      if (!listed.has(key) && compareResourceVersions(versionOf(item), version) <= 0) this.#change(key, item, undefined)
+    }
+    this.#reached(version)
+  }
+
+  /** An ADDED or MODIFIED event. */
+  put(item: T): void {
+    this.#put(item)
+    this.#reached(versionOf(item))
+  }
+
+  /** A DELETED event; `item` is the last state, with the version of the deletion. */
+  remove(item: T): void {
+    const key = keyOf(item.metadata)
+    const current = this.#items.get(key)
+    const isNewer = current !== undefined && compareResourceVersions(versionOf(current), versionOf(item)) > 0
+    if (current !== undefined && !isNewer) this.#change(key, current, undefined)
+    this.#reached(versionOf(item))
+  }
+
+  /** A bookmark. */
+  advance(version: string): void {
+    this.#reached(version)
+  }
+
+  /** The kind is not served any more: nothing of it exists. */
+  clear(): void {
+    for (const [key, item] of this.#items) this.#change(key, item, undefined)
+    this.#version = '0'
+  }
+
+  /** The server's answer to a write of ours. Ignored when the watch is past it already (the object may be gone by now). */
+  observeWrite(item: T): void {
+    if (compareResourceVersions(versionOf(item), this.#version) > 0) this.#put(item)
+  }
+
+  #put(item: T): void {
+    const key = keyOf(item.metadata)
+    const before = this.#items.get(key)
+    if (before !== undefined && compareResourceVersions(versionOf(before), versionOf(item)) >= 0) return
+    if (before !== undefined && before.metadata.uid !== item.metadata.uid) {
+      this.#change(key, before, undefined)
+      this.#change(key, undefined, item)
+    } else {
+      this.#change(key, before, item)
+    }
+  }
+
+  #reached(version: string): void {
+    if (compareResourceVersions(version, this.#version) > 0) this.#version = version
+  }
+
+  #change(key: string, before: T | undefined, after: T | undefined): void {
+    if (after === undefined) this.#items.delete(key)
+    else this.#items.set(key, after)
+    for (const { keysOf, entries } of this.#indexes.values()) {
+      if (before !== undefined) for (const value of keysOf(before)) removeFrom(entries, value, key)
+      if (after !== undefined) for (const value of keysOf(after)) addTo(entries, value, key)
+    }
+    for (const listener of this.#listeners) listener({ key, before, after })
+  }
+}
+
+function versionOf(item: Stored): string {
+  return item.metadata.resourceVersion ?? '0'
+}
+
+function addTo(entries: Map<string, Set<string>>, value: string, key: string): void {
+  const keys = entries.get(value)
+  if (keys === undefined) entries.set(value, new Set([key]))
+  else keys.add(key)
+}
+
+function removeFrom(entries: Map<string, Set<string>>, value: string, key: string): void {
+  const keys = entries.get(value)
+  keys?.delete(key)
+  if (keys?.size === 0) entries.delete(value)
+}

@@ -1,0 +1,186 @@
+import type { Clock } from './clock.ts'
+
+/** `urgent` work goes before all `normal` work that is due; within a lane first come, first served. */
+export type Lane = 'urgent' | 'normal'
+
+interface Scheduled {
+  readonly key: string
+  readonly due: number
+  readonly lane: Lane
+}
+
+/**
+ * Keys that want a reconcile. A key is in here once: adding it again keeps the earlier due time and the more urgent
+ * lane. A key that is being worked on waits until {@link done}, so that no two workers have the same one.
+ */
+export class WorkQueue {
+  readonly #clock: Clock
+  readonly #ready: Record<Lane, Set<string>> = { urgent: new Set(), normal: new Set() }
+  readonly #delayed = new Map<string, Scheduled>()
+  readonly #heap: Scheduled[] = []
+  readonly #working = new Set<string>()
+  /** Added while being worked on. */
+  readonly #again = new Map<string, Scheduled>()
+  readonly #takers: ((key: string | undefined) => void)[] = []
+  readonly #addedAt = new Map<string, number>()
+  #timer: { due: number; cancel: () => void } | undefined
+  #stopped = false
+
+  /** Called for each key that becomes ready; for metrics. */
+  onAdd: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Keys that are due and wait for a worker. */
+  get depth(): number {
+    return this.#ready.urgent.size + this.#ready.normal.size
+  }
+
+  add(key: string, lane: Lane = 'normal'): void {
+    this.addAfter(key, 0, lane)
+  }
+
+  addAfter(key: string, delayMs: number, lane: Lane = 'normal'): void {
+    if (this.#stopped) return
+    const wanted: Scheduled = { key, lane, due: this.#clock.monotonic() + Math.max(0, delayMs) }
+    if (this.#working.has(key)) {
+      const other = this.#again.get(key)
+      this.#again.set(key, other === undefined ? wanted : earlier(other, wanted))
+    } else if (delayMs <= 0) {
+      this.#makeReady(key, lane)
+    } else if (!this.#isReady(key)) {
+      this.#delay(wanted)
+    }
+  }
+
+  /** The next key, or undefined once stopped. Call {@link done} with it afterwards. */
+  take(): Promise<string | undefined> {
+    const key = this.#next()
+    if (key !== undefined || this.#stopped) return Promise.resolve(key)
+    return new Promise((resolve) => this.#takers.push(resolve))
+  }
+
+  done(key: string): void {
+    this.#working.delete(key)
+    const again = this.#again.get(key)
+    this.#again.delete(key)
+    if (again !== undefined) this.addAfter(key, again.due - this.#clock.monotonic(), again.lane)
+  }
+
+  /** Milliseconds that a key which was just taken had been ready. */
+  waitedMs(key: string): number {
+    const since = this.#addedAt.get(key)
+    this.#addedAt.delete(key)
+    return since === undefined ? 0 : this.#clock.monotonic() - since
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    for (const taker of this.#takers.splice(0)) taker(undefined)
+  }
+
+  #isReady(key: string): boolean {
+    return this.#ready.urgent.has(key) || this.#ready.normal.has(key)
+  }
+
+  #makeReady(key: string, lane: Lane): void {
+    this.#delayed.delete(key)
+    if (this.#ready.urgent.has(key)) return
+    if (!this.#ready.normal.has(key)) {
+      this.#addedAt.set(key, this.#clock.monotonic())
+      this.onAdd?.()
+    } else if (lane === 'normal') {
+      return
+    } else {
+      this.#ready.normal.delete(key)
+    }
+    this.#ready[lane].add(key)
+    const taker = this.#takers.shift()
+    taker?.(this.#next())
+  }
+
+  #next(): string | undefined {
+    for (const lane of [this.#ready.urgent, this.#ready.normal]) {
+      for (const key of lane) {
+        lane.delete(key)
+        this.#working.add(key)
+        return key
+      }
+    }
+    return undefined
+  }
+
+  #delay(wanted: Scheduled): void {
+    const other = this.#delayed.get(wanted.key)
+    const merged = other === undefined ? wanted : earlier(other, wanted)
+    if (merged.due === other?.due && merged.lane === other.lane) return
+    this.#delayed.set(wanted.key, merged)
+    push(this.#heap, merged)
+    this.#arm()
+  }
+
+  #arm(): void {
+    const head = this.#heap[0]
+    if (head === undefined || (this.#timer !== undefined && this.#timer.due <= head.due)) return
+    this.#timer?.cancel()
+    const cancel = this.#clock.setTimer(() => this.#release(), head.due - this.#clock.monotonic())
+    this.#timer = { due: head.due, cancel }
+  }
+
+  #release(): void {
+    this.#timer = undefined
+    const now = this.#clock.monotonic()
+    for (let head = this.#heap[0]; head !== undefined && head.due <= now; head = this.#heap[0]) {
+      pop(this.#heap)
+      // An entry that was replaced by an earlier one, or became ready meanwhile, is not in the map any more.
+      if (this.#delayed.get(head.key) === head) this.#makeReady(head.key, head.lane)
+    }
+    this.#arm()
+  }
+}
+
+function earlier(a: Scheduled, b: Scheduled): Scheduled {
+  const lane: Lane = a.lane === 'urgent' || b.lane === 'urgent' ? 'urgent' : 'normal'
+  const first = a.due <= b.due ? a : b
+  return first.lane === lane ? first : { ...first, lane }
+}
+
+/** A binary heap by due time. */
+function push(heap: Scheduled[], item: Scheduled): void {
+  let at = heap.length
+  heap.push(item)
+  while (at > 0) {
+    const parent = (at - 1) >> 1
+    if (due(heap, parent) <= item.due) break
+    swap(heap, at, parent)
+    at = parent
+  }
+}
+
+function pop(heap: Scheduled[]): void {
+  const last = heap.pop()
+  if (last === undefined || heap.length === 0) return
+  heap[0] = last
+  let at = 0
+  for (;;) {
+    const left = 2 * at + 1
+    const smaller = due(heap, left + 1) < due(heap, left) ? left + 1 : left
+    if (due(heap, smaller) >= last.due) return
+    swap(heap, at, smaller)
+    at = smaller
+  }
+}
+
+function due(heap: readonly Scheduled[], at: number): number {
+  return heap[at]?.due ?? Number.POSITIVE_INFINITY
+}
+
+function swap(heap: Scheduled[], a: number, b: number): void {
+  const [x, y] = [heap[a], heap[b]]
+  if (x === undefined || y === undefined) return
+  heap[a] = y
+  heap[b] = x
+}
