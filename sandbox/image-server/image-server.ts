@@ -1,0 +1,180 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Clock, sleep, systemClock } from '../../operator/runtime/clock.ts'
+import { blockOf, checksumOf, slice } from './content.ts'
+import { type ImageAnswer, type ImageRule, RuleBook } from './rules.ts'
+import { type ImageStats, type ServerStats, StatsBook } from './stats.ts'
+
+const DEFAULT_SIZE_BYTES = 4 * 1024 * 1024
+/** A throttled download sends this often. */
+const TICK_MS = 20
+
+export interface ImageServerOptions {
+  /** Size of an image that no rule speaks of. */
+  readonly defaultSizeBytes?: number
+  readonly clock?: Clock
+  readonly port?: number
+}
+
+/**
+ * Serves an image under every host name and path, on loopback. Rules say how large, how fast and how faulty; unknown
+ * paths get a small image, so that any URL downloads. `GET /__stats` answers what was downloaded, as JSON.
+ */
+export class ImageServer {
+  readonly #server: Server
+  readonly #rules: RuleBook
+  readonly #stats = new StatsBook()
+  readonly #clock: Clock
+  readonly #blocks = new Map<string, Buffer>()
+  readonly #stopping = new AbortController()
+
+  private constructor(options: ImageServerOptions) {
+    this.#rules = new RuleBook(options.defaultSizeBytes ?? DEFAULT_SIZE_BYTES)
+    this.#clock = options.clock ?? systemClock
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch(() => response.destroy())
+    })
+  }
+
+  static async start(options: ImageServerOptions = {}): Promise<ImageServer> {
+    const server = new ImageServer(options)
+    server.#server.listen(options.port ?? 0, '127.0.0.1')
+    await once(server.#server, 'listening')
+    return server
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Puts a rule in force, for requests that come from now on. Returns how to take it back. */
+  set(rule: ImageRule): () => void {
+    return this.#rules.set(rule)
+  }
+
+  stats(): ServerStats {
+    return this.#stats.all()
+  }
+
+  /** Of one image, by its URL. */
+  statsOf(url: string): ImageStats {
+    return this.#stats.of(imageOf(url))
+  }
+
+  /** What the image at this URL sums up to, as a DataVolume's `checksum`. */
+  checksum(url: string, algorithm: 'md5' | 'sha1' | 'sha256' | 'sha512' = 'sha256'): string {
+    const image = imageOf(url)
+    const slash = image.indexOf('/')
+    return checksumOf(image, this.#rules.sizeOf(image.slice(0, slash), image.slice(slash)), algorithm)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    this.#server.closeAllConnections()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(request.url ?? '/', 'http://sandbox')
+    if (pathname === '/__stats') {
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify(this.stats()))
+      return
+    }
+    const host = hostName(request.headers.host ?? '')
+    const image = `${host}${pathname}`
+    const answer = this.#rules.answer(host, pathname)
+    const download = this.#stats.open(image)
+    let isComplete = false
+    const closed = new AbortController()
+    response.once('close', () => {
+      closed.abort()
+      download.close(isComplete)
+    })
+    if (answer.fault.status !== undefined) {
+      response.statusCode = answer.fault.status
+      response.end()
+      return
+    }
+    response.setHeader('content-type', 'application/octet-stream')
+    response.setHeader('content-length', answer.sizeBytes)
+    if (request.method === 'HEAD') {
+      response.end()
+      return
+    }
+    const signal = AbortSignal.any([closed.signal, this.#stopping.signal])
+    isComplete = await this.#send(image, answer, response, (bytes) => download.sent(bytes), signal)
+  }
+
+  /** Resolves true when every byte was handed over. */
+  async #send(
+    image: string,
+    answer: ImageAnswer,
+    response: ServerResponse,
+    onSent: (bytes: number) => void,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { sizeBytes, bytesPerSecond, fault } = answer
+    const block = this.#block(fault.corrupt ? `${image} corrupt` : image)
+    const end = Math.min(sizeBytes, fault.cutAfterBytes ?? sizeBytes, fault.stallAfterBytes ?? sizeBytes)
+    const startedAt = this.#clock.monotonic()
+    let sent = 0
+    while (sent < end && !signal.aborted) {
+      const allowed =
+        bytesPerSecond === undefined ? end : ((this.#clock.monotonic() - startedAt) * bytesPerSecond) / 1_000
+      const bytes = slice(block, sent, Math.floor(Math.min(end, allowed)) - sent)
+      if (bytes.length === 0) {
+        await sleep(this.#clock, TICK_MS, signal).catch(() => undefined)
+        continue
+      }
+      sent += bytes.length
+      onSent(bytes.length)
+      if (!response.write(bytes)) await once(response, 'drain', { signal }).catch(() => undefined)
+    }
+    if (signal.aborted) return false
+    return await finish(response, answer)
+  }
+
+  #block(seed: string): Buffer {
+    const known = this.#blocks.get(seed)
+    if (known !== undefined) return known
+    const block = blockOf(seed)
+    // Ten thousand images would hold 640 MB; making a block again takes well under a millisecond.
+    if (this.#blocks.size > 256) this.#blocks.clear()
+    this.#blocks.set(seed, block)
+    return block
+  }
+}
+
+/** Ends an answer whose bytes are all written: well, not at all, or by breaking the connection. */
+async function finish(response: ServerResponse, { sizeBytes, fault }: ImageAnswer): Promise<boolean> {
+  const { stallAfterBytes = sizeBytes, cutAfterBytes = sizeBytes } = fault
+  if (stallAfterBytes < sizeBytes) return false
+  if (cutAfterBytes < sizeBytes) {
+    // Let what was written leave first, or the other side would see less than we counted.
+    await new Promise<void>((resolve) => response.write('', () => resolve()))
+    response.socket?.end()
+    return false
+  }
+  response.end()
+  return true
+}
+
+/** Host and path, where the image server files an image. Object store and registry schemes become paths of their host. */
+export function addressOf(url: string): { readonly host: string; readonly path: string } {
+  const gcs = /^gs:\/\/(.*)$/.exec(url)
+  if (gcs?.[1] !== undefined) return addressOf(`https://storage.googleapis.com/${gcs[1]}`)
+  const parsed = new URL(url.replace(/^docker:\/\//, 'http://'))
+  return { host: parsed.hostname, path: `${parsed.pathname}${parsed.search}` }
+}
+
+function imageOf(url: string): string {
+  const { host, path } = addressOf(url)
+  return `${host}${path.replace(/\?.*$/, '')}`
+}
+
+function hostName(host: string): string {
+  return host.replace(/:\d+$/, '')
+}

@@ -1,0 +1,70 @@
+import { parseArgs } from 'node:util'
+import { Connection } from '../operator/kube/connection.ts'
+import { HttpKubeClient } from '../operator/kube/http-client.ts'
+import { systemClock } from '../operator/runtime/clock.ts'
+import { OPERATOR_NAMESPACE, startCluster } from './control-plane/cluster.ts'
+import { ImageServer } from './image-server/image-server.ts'
+import { httpTransfer, startSimulators } from './simulators/index.ts'
+
+const { values } = parseArgs({
+  options: {
+    directory: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  },
+})
+
+if (values.help) {
+  process.stdout.write(
+    'usage: npm run sandbox -- [--directory FOLDER]\n' +
+      '  A Kubernetes cluster on this machine with simulators of CDI and of the snapshot controller, until Ctrl-C.\n' +
+      '  --directory FOLDER  keeps its kubeconfig, logs and data there instead of in a temporary folder\n',
+  )
+} else {
+  await run()
+}
+
+async function run(): Promise<void> {
+  const { directory } = values
+  await using cluster = await startCluster(directory === undefined ? {} : { directory, keepDirectory: true })
+  const { controlPlane, foreign } = cluster
+  const connection = Connection.fromEnvironment(null, controlPlane.kubeconfigPath)
+  const imageServer = await ImageServer.start()
+  const simulators = await startSimulators({
+    client: new HttpKubeClient({ connection, userAgent: 'open-terrain-sandbox' }),
+    clock: systemClock,
+    random: Math.random,
+    transfer: httpTransfer(imageServer),
+  })
+  process.stdout.write(
+    [
+      `The sandbox is up: ${controlPlane.server}`,
+      `Every image URL downloads from http://127.0.0.1:${imageServer.port}`,
+      `CRDs of CDI and snapshots: ${foreign.source === 'real' ? `the real ones from ${foreign.folder}` : 'our small ones'}`,
+      '',
+      `  export KUBECONFIG=${controlPlane.kubeconfigPath}`,
+      '  kubectl get crds',
+      `  npm run operator        # from source, in namespace ${OPERATOR_NAMESPACE}`,
+      '',
+      'Ctrl-C ends it.',
+      '',
+    ].join('\n'),
+  )
+  process.stdout.write(`${await nextSignal()}: stopping\n`)
+  await simulators.stop()
+  await imageServer.stop()
+  await connection.close()
+}
+
+/** Resolves at the first SIGINT or SIGTERM. Later ones change nothing: stopping takes a moment and is under way. */
+function nextSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    // An unsettled promise does not keep a process alive, but a timer does.
+    const alive = setInterval(() => {}, 60_000)
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        clearInterval(alive)
+        resolve(signal)
+      })
+    }
+  })
+}

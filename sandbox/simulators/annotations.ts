@@ -1,0 +1,32 @@
+/** CDI's own names, where the simulator keeps what must survive its restart. */
+export const POD_PHASE = 'cdi.kubevirt.io/storage.pod.phase'
+export const POD_RESTARTS = 'cdi.kubevirt.io/storage.pod.restarts'
+export const USE_POPULATOR = 'cdi.kubevirt.io/storage.usePopulator'
+export const CREATED_FOR = 'cdi.kubevirt.io/createdForDataVolume'
+export const POPULATOR_PRIME = 'cdi.kubevirt.io/storage.populator.pvcPrime'
+export const POPULATOR_KIND = 'cdi.kubevirt.io/storage.populator.kind'
+export const POPULATOR_PROGRESS = 'cdi.kubevirt.io/storage.populator.progress'
+export const IMMEDIATE_BINDING = 'cdi.kubevirt.io/storage.bind.immediate.requested'
+export const SELECTED_NODE = 'volume.kubernetes.io/selected-node'
+export const CONTENT_TYPE = 'cdi.kubevirt.io/storage.contentType'
+export const PREALLOCATION = 'cdi.kubevirt.io/storage.preallocation.requested'
+export const IMPORT_ENDPOINT = 'cdi.kubevirt.io/storage.import.endpoint'
+export const IMPORT_SOURCE = 'cdi.kubevirt.io/storage.import.source'
+export const IMPORT_SECRET = 'cdi.kubevirt.io/storage.import.secretName'
+export const IMPORT_POD = 'cdi.kubevirt.io/storage.import.importPodName'
+export const FATAL_ERROR = 'cdi.kubevirt.io/storage.import.fatalError'
+export const REQUIRES_SCRATCH = 'cdi.kubevirt.io/storage.import.requiresScratch'
+export const RUNNING = 'cdi.kubevirt.io/storage.condition.running'
+export const RUNNING_MESSAGE = 'cdi.kubevirt.io/storage.condition.running.message'
+export const RUNNING_REASON = 'cdi.kubevirt.io/storage.condition.running.reason'
+export const RETAIN_POD = 'cdi.kubevirt.io/storage.pod.retainAfterCompletion'
+export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed'
+export const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
+
+/** Not CDI's: from a prime claim or importer pod back to its DataVolume, so that a restarted simulator finds it. */
+export const DATA_VOLUME_NAME = 'sandbox.open-terrain.dev/data-volume'
+/** Not Kubernetes': holds a deleted importer pod until its transfer has stopped, as a kubelet's grace period does. */
+export const KUBELET_FINALIZER = 'sandbox.open-terrain.dev/kubelet'
+
+export const IMPORTER_LABEL = 'cdi.kubevirt.io'
+export const IMPORTER_LABEL_VALUE = 'importer'

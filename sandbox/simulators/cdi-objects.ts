@@ -1,0 +1,182 @@
+import * as annotation from './annotations.ts'
+import {
+  type Claim,
+  type ClaimSpec,
+  type DataVolume,
+  type EnvVar,
+  ownedBy,
+  type Pod,
+  type PodVolume,
+  uidOf,
+} from './models.ts'
+import { withFilesystemOverhead } from './quantity.ts'
+import { type Source, sourceOf } from './source.ts'
+
+/** The objects that CDI makes for one import, with its names, owners, labels and annotations. */
+
+const CORE = 'v1'
+const IMPORTER_IMAGE = 'quay.io/kubevirt/cdi-importer:v1.66.0'
+const APP_LABELS = {
+  app: 'containerized-data-importer',
+  'app.kubernetes.io/component': 'storage',
+  'app.kubernetes.io/managed-by': 'cdi-controller',
+}
+
+export const primeName = (claim: Claim): string => `prime-${uidOf(claim)}`
+export const importerName = (claim: Claim): string => `importer-prime-${uidOf(claim)}`
+
+/** The claim that people see. It gets no volume before it is populated: its data source is CDI's. */
+export function targetClaim(dataVolume: DataVolume, storageClassName: string | undefined): Claim {
+  const { name, labels, annotations } = dataVolume.metadata
+  return {
+    apiVersion: CORE,
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      ...inNamespaceOf(dataVolume),
+      name,
+      labels: { ...labels, ...APP_LABELS, 'alerts.k8s.io/KubePersistentVolumeFillingUp': 'disabled' },
+      annotations: {
+        ...annotations,
+        [annotation.CREATED_FOR]: uidOf(dataVolume),
+        [annotation.CONTENT_TYPE]: 'kubevirt',
+        [annotation.PREALLOCATION]: 'false',
+      },
+      ownerReferences: ownedBy(dataVolume),
+    },
+    spec: {
+      ...claimSpec(dataVolume, storageClassName),
+      dataSourceRef: {
+        apiGroup: 'cdi.kubevirt.io',
+        kind: 'VolumeImportSource',
+        name: `volume-import-source-${uidOf(dataVolume)}`,
+      },
+    },
+  }
+}
+
+/** The claim that the importer fills; its volume moves to the target afterwards. */
+export function primeClaim(dataVolume: DataVolume, target: Claim): Claim {
+  const { kind, type, fields } = importFields(sourceOf(dataVolume))
+  return {
+    apiVersion: CORE,
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      ...inNamespaceOf(target),
+      name: primeName(target),
+      labels: { 'velero.io/exclude-from-backup': 'true' },
+      annotations: {
+        [annotation.IMMEDIATE_BINDING]: '',
+        [annotation.POPULATOR_KIND]: 'VolumeImportSource',
+        [annotation.IMPORT_SOURCE]: kind === 'blank' ? 'none' : type,
+        [annotation.IMPORT_POD]: importerName(target),
+        [annotation.DATA_VOLUME_NAME]: dataVolume.metadata.name,
+        ...(fields.url !== undefined && { [annotation.IMPORT_ENDPOINT]: fields.url }),
+        ...(fields.secretRef !== undefined && { [annotation.IMPORT_SECRET]: fields.secretRef }),
+      },
+      ownerReferences: ownedBy(target),
+    },
+    spec: withoutSource(target.spec),
+  }
+}
+
+export function importerPod(dataVolume: DataVolume, target: Claim, prime: Claim): Pod {
+  const { type, fields } = importFields(sourceOf(dataVolume))
+  const scratch = prime.metadata.annotations?.[annotation.REQUIRES_SCRATCH] === 'true'
+  const env: EnvVar[] = [
+    { name: 'IMPORTER_SOURCE', value: type },
+    { name: 'IMPORTER_ENDPOINT', value: fields.url ?? '' },
+    { name: 'OWNER_UID', value: uidOf(target) },
+  ]
+  if (fields.checksum !== undefined) env.push({ name: 'IMPORTER_CHECKSUM', value: fields.checksum })
+  if (fields.secretRef !== undefined) {
+    env.push(fromSecret('IMPORTER_ACCESS_KEY_ID', fields.secretRef, 'accessKeyId'))
+    env.push(fromSecret('IMPORTER_SECRET_KEY', fields.secretRef, 'secretKey'))
+  }
+  const volumes: PodVolume[] = [{ name: 'cdi-data-vol', persistentVolumeClaim: { claimName: prime.metadata.name } }]
+  if (scratch) volumes.push({ name: 'cdi-scratch-vol', persistentVolumeClaim: { claimName: scratchName(prime) } })
+  if (fields.certConfigMap !== undefined)
+    volumes.push({ name: 'cdi-cert-vol', configMap: { name: fields.certConfigMap } })
+  return {
+    apiVersion: CORE,
+    kind: 'Pod',
+    metadata: {
+      ...inNamespaceOf(prime),
+      name: importerName(target),
+      labels: {
+        ...target.metadata.labels,
+        [annotation.IMPORTER_LABEL]: annotation.IMPORTER_LABEL_VALUE,
+        'prometheus.cdi.kubevirt.io': 'true',
+      },
+      annotations: { [annotation.DATA_VOLUME_NAME]: dataVolume.metadata.name },
+      finalizers: [annotation.KUBELET_FINALIZER],
+      ownerReferences: ownedBy(prime),
+    },
+    spec: { restartPolicy: 'OnFailure', volumes, containers: [{ name: 'importer', image: IMPORTER_IMAGE, env }] },
+  }
+}
+
+export function needsScratch(prime: Claim): boolean {
+  return prime.metadata.annotations?.[annotation.REQUIRES_SCRATCH] === 'true'
+}
+
+/** Owned by the pod: it goes after the pod. */
+export function scratchClaim(prime: Claim, pod: Pod): Claim {
+  return {
+    apiVersion: CORE,
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      ...inNamespaceOf(prime),
+      name: scratchName(prime),
+      labels: { ...APP_LABELS },
+      ownerReferences: ownedBy(pod),
+    },
+    spec: { ...withoutSource(prime.spec), accessModes: ['ReadWriteOnce'], volumeMode: 'Filesystem' },
+  }
+}
+
+export function scratchName(prime: Claim): string {
+  return `${prime.metadata.name}-scratch`
+}
+
+/** What the DataVolume wants of its claim. */
+export function wantedClaim(dataVolume: DataVolume): ClaimSpec {
+  return dataVolume.spec.storage ?? dataVolume.spec.pvc ?? {}
+}
+
+function claimSpec(dataVolume: DataVolume, storageClassName: string | undefined): ClaimSpec {
+  const wanted = wantedClaim(dataVolume)
+  const volumeMode = wanted.volumeMode ?? 'Filesystem'
+  const size = wanted.resources?.requests?.storage ?? '1Gi'
+  const grows = dataVolume.spec.storage !== undefined && volumeMode === 'Filesystem'
+  return {
+    accessModes: wanted.accessModes ?? ['ReadWriteOnce'],
+    volumeMode,
+    resources: { requests: { storage: grows ? withFilesystemOverhead(size) : size } },
+    ...(storageClassName !== undefined && { storageClassName }),
+  }
+}
+
+function withoutSource(spec: ClaimSpec): ClaimSpec {
+  const { accessModes, volumeMode, resources, storageClassName } = spec
+  return {
+    ...(accessModes && { accessModes }),
+    ...(volumeMode !== undefined && { volumeMode }),
+    ...(resources && { resources }),
+    ...(storageClassName !== undefined && { storageClassName }),
+  }
+}
+
+function importFields(source: Source): { kind: string; type: string; fields: Partial<ImportFields> } {
+  return source.kind === 'import' ? source : { kind: source.kind, type: 'none', fields: {} }
+}
+
+type ImportFields = Extract<Source, { kind: 'import' }>['fields']
+
+function fromSecret(name: string, secret: string, key: string): EnvVar {
+  return { name, valueFrom: { secretKeyRef: { name: secret, key } } }
+}
+
+function inNamespaceOf(object: DataVolume | Claim): { namespace?: string } {
+  const { namespace } = object.metadata
+  return namespace === undefined ? {} : { namespace }
+}

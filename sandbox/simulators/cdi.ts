@@ -1,0 +1,122 @@
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { DATA_VOLUME, POD } from '../../operator/kube/resource-types.ts'
+import type { CdiOptions } from './cdi-options.ts'
+import { statusIn } from './dv-status.ts'
+import { Egress } from './egress.ts'
+import type { Fault, FaultScript, ScriptOptions, Target } from './faults.ts'
+import { Kubelet } from './kubelet.ts'
+import { type DataVolume, isTerminating, ownerUid, uidOf } from './models.ts'
+import { Populator } from './populator.ts'
+import { sourceOf } from './source.ts'
+import type { Transfer } from './transfer.ts'
+import { Worker } from './worker.ts'
+import { BY_CLAIM, BY_DATA_VOLUME, dataVolumeKey, type World } from './world.ts'
+
+const PARALLEL = 16
+
+/**
+ * CDI's controller as an ordinary API client: imports and blank disks by the populator path.
+ *
+ * Left out: its admission webhooks (a spec change and a taken name are not refused), VolumeImportSource objects (no such
+ * kind here), the legacy path (a class that is missing at first is waited for), StorageProfiles (a class has ReadWriteOnce),
+ * clones and uploads. Garbage collection is kube-controller-manager's.
+ */
+export class CdiSimulator {
+  /** What importers download. */
+  readonly observed = new Egress()
+  readonly #world: World
+  readonly #faults: FaultScript
+  readonly #kubelet: Kubelet
+  readonly #worker: Worker
+  readonly #populator: Populator
+  /** DataVolumes without a claim: they may wait for a class. */
+  readonly #claimless = new Set<string>()
+
+  constructor(world: World, options: CdiOptions, transfer: Transfer, faults: FaultScript) {
+    this.#world = world
+    this.#faults = faults
+    this.#kubelet = new Kubelet(world, options, faults, transfer, this.observed)
+    this.#worker = new Worker(world, 'cdi', (key) => this.#reconcile(key))
+    this.#populator = new Populator({ world, options, faults, kubelet: this.#kubelet, worker: this.#worker })
+    world.dataVolumes.onChange(({ key }) => this.#worker.queue.add(key))
+    world.claims.onChange(({ key, before, after }) => this.#worker.queue.add(dataVolumeKey(after ?? before) ?? key))
+    world.pods.onChange(({ before, after }) => {
+      const key = dataVolumeKey(after ?? before)
+      if (key !== undefined) this.#worker.queue.add(key)
+    })
+    world.storageClasses.onChange(() => {
+      for (const key of this.#claimless) this.#worker.queue.add(key)
+      for (const { metadata, status } of world.claims.values()) {
+        if (status?.phase !== 'Bound') this.#worker.queue.add(`${metadata.namespace}/${metadata.name}`)
+      }
+    })
+  }
+
+  /** Makes imports of the DataVolumes that `target` describes go wrong. The latest script wins. Returns how to end it. */
+  script(target: Target, fault: Fault, options?: ScriptOptions): () => void {
+    return this.#faults.add(target, fault, options)
+  }
+
+  start(): void {
+    this.#kubelet.start()
+    this.#worker.start(PARALLEL)
+  }
+
+  /** All downloads are over when it resolves; the cluster stays as it is. */
+  async stop(): Promise<void> {
+    await this.#worker.stop()
+    await this.#kubelet.stop()
+  }
+
+  /** The script changed: what it held up may go on. */
+  wake(): void {
+    this.#kubelet.wake()
+    for (const { metadata, status } of this.#world.dataVolumes.values()) {
+      if (status?.phase !== 'Succeeded') this.#worker.queue.add(`${metadata.namespace}/${metadata.name}`)
+    }
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    await this.#endPodsOfDeletedPrimes(key)
+    const dataVolume = this.#world.dataVolumes.get(key)
+    this.#noteClaim(key, dataVolume)
+    if (dataVolume === undefined) return this.#populator.forget(key)
+    if (isTerminating(dataVolume)) return await this.#showEnd(key, dataVolume)
+    switch (sourceOf(dataVolume).kind) {
+      case 'import':
+      case 'blank':
+        return await this.#populator.reconcile(key, dataVolume)
+      case 'unsupported':
+        return
+    }
+  }
+
+  /** A deleted prime claim waits for its pod; CDI ends it, also when the DataVolume is long gone. */
+  async #endPodsOfDeletedPrimes(key: string): Promise<void> {
+    for (const prime of this.#world.claims.find(BY_DATA_VOLUME, key)) {
+      if (!isTerminating(prime)) continue
+      for (const pod of this.#world.pods.find(BY_CLAIM, `${prime.metadata.namespace}/${prime.metadata.name}`)) {
+        const isImporter = ownerUid(pod.metadata, 'PersistentVolumeClaim') === uidOf(prime)
+        if (isImporter && !isTerminating(pod)) await this.#world.remove(POD, pod)
+      }
+    }
+  }
+
+  /** While it is being deleted a DataVolume keeps its phase; last of all its claim is not found. */
+  async #showEnd(key: string, dataVolume: DataVolume): Promise<void> {
+    if (this.#world.claims.get(key) !== undefined) return
+    const previous = dataVolume.status ?? {}
+    const status = statusIn({ at: 'no claim' }, dataVolume.metadata.name, previous, this.#world.timestamp())
+    if (status === previous) return
+    try {
+      await this.#world.writeStatus(DATA_VOLUME, this.#world.dataVolumes, dataVolume, status)
+    } catch (error) {
+      if (!isApiError(error, 'NotFound', 'Conflict')) throw error
+    }
+  }
+
+  #noteClaim(key: string, dataVolume: DataVolume | undefined): void {
+    if (dataVolume !== undefined && this.#world.claims.get(key) === undefined) this.#claimless.add(key)
+    else this.#claimless.delete(key)
+  }
+}

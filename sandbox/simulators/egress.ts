@@ -1,0 +1,61 @@
+import { publicUrl } from './transfer.ts'
+
+export interface ImageEgress {
+  /** Downloads that began. */
+  readonly attempts: number
+  /** Downloads that got the whole image. */
+  readonly downloads: number
+  readonly bytes: number
+}
+
+/** Counts what importers download, from the start of each transfer to the moment when it can move nothing any more. */
+export class Egress {
+  #importing = 0
+  #maxImporting = 0
+  #bytes = 0
+  readonly #images = new Map<string, { attempts: number; downloads: number; bytes: number }>()
+
+  /** Transfers under way now. */
+  get importing(): number {
+    return this.#importing
+  }
+
+  /** The most transfers that were ever under way at once. */
+  get maxImporting(): number {
+    return this.#maxImporting
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** By URL, without user and query. */
+  image(url: string): ImageEgress {
+    return { ...(this.#images.get(publicUrl(url)) ?? { attempts: 0, downloads: 0, bytes: 0 }) }
+  }
+
+  images(): Readonly<Record<string, ImageEgress>> {
+    return Object.fromEntries([...this.#images].map(([url, counts]) => [url, { ...counts }]))
+  }
+
+  begin(url: string): { reached(bytes: number): void; end(isWhole: boolean): void } {
+    const key = publicUrl(url)
+    const counts = this.#images.get(key) ?? { attempts: 0, downloads: 0, bytes: 0 }
+    this.#images.set(key, counts)
+    counts.attempts += 1
+    this.#importing += 1
+    this.#maxImporting = Math.max(this.#maxImporting, this.#importing)
+    let reached = 0
+    return {
+      reached: (bytes) => {
+        counts.bytes += bytes - reached
+        this.#bytes += bytes - reached
+        reached = bytes
+      },
+      end: (isWhole) => {
+        this.#importing -= 1
+        if (isWhole) counts.downloads += 1
+      },
+    }
+  }
+}

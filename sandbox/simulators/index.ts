@@ -1,0 +1,70 @@
+import { CdiSimulator } from './cdi.ts'
+import type { CdiOptions } from './cdi-options.ts'
+import { FaultScript } from './faults.ts'
+import { Snapshotter } from './snapshotter.ts'
+import { Storage } from './storage.ts'
+import type { Transfer } from './transfer.ts'
+import { World, type WorldOptions } from './world.ts'
+
+export type { Egress, ImageEgress } from './egress.ts'
+export type { Fault, FaultMoment, RunFault, ScriptOptions, StateFault, Target } from './faults.ts'
+export { httpTransfer } from './http-transfer.ts'
+export type { SnapshotFault, SnapshotTarget } from './snapshotter.ts'
+export { type TransferPlan, timedTransfer } from './timed-transfer.ts'
+export { ImportFailure, type Transfer, type TransferJob } from './transfer.ts'
+
+export interface SimulatorOptions extends CdiOptions {
+  /** From a claim that can be provisioned to a bound one. */
+  readonly provisionMs: number
+  /** From a taken snapshot to a usable one. */
+  readonly snapshotMs: number
+}
+
+/** Quick everywhere but in the restarts of a failing importer, which are a kubelet's. */
+export const DEFAULT_OPTIONS: SimulatorOptions = {
+  provisionMs: 20,
+  scheduleMs: 20,
+  snapshotMs: 100,
+  podEndMs: 20,
+  progressMs: 2_000,
+  scratchMs: 1_000,
+  primeLingerMs: 300,
+  retryMs: 1_000,
+  restartBaseMs: 10_000,
+  restartMaxMs: 300_000,
+}
+
+export interface Simulators {
+  readonly cdi: CdiSimulator
+  readonly snapshotter: Snapshotter
+  readonly storage: Storage
+  /** Ends all downloads and watches, and leaves the cluster as it is: new simulators go on from there. */
+  stop(): Promise<void>
+}
+
+/** Starts what an operator needs around it: CDI, a kubelet for its importers, a provisioner and a snapshotter. */
+export async function startSimulators(
+  parts: WorldOptions & { readonly transfer: Transfer; readonly options?: Partial<SimulatorOptions> },
+): Promise<Simulators> {
+  const world = new World(parts)
+  const options = { ...DEFAULT_OPTIONS, ...parts.options }
+  const faults = new FaultScript(() => {
+    cdi.wake()
+    storage.wake()
+  })
+  const storage = new Storage(world, options.provisionMs, faults)
+  const cdi: CdiSimulator = new CdiSimulator(world, options, parts.transfer, faults)
+  const snapshotter = new Snapshotter(world, options.snapshotMs)
+  const simulators = [cdi, storage, snapshotter]
+  await world.start()
+  // Only now: a cache that is half full looks as if objects were missing.
+  for (const simulator of simulators) simulator.start()
+  return {
+    cdi,
+    snapshotter,
+    storage,
+    async stop() {
+      await Promise.all([world.stop(), ...simulators.map((simulator) => simulator.stop())])
+    },
+  }
+}

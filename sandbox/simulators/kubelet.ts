@@ -1,0 +1,239 @@
+import { keyOf } from '../../operator/kube/kube-object.ts'
+import { POD } from '../../operator/kube/resource-types.ts'
+import { DATA_VOLUME_NAME, IMPORTER_LABEL, IMPORTER_LABEL_VALUE, KUBELET_FINALIZER } from './annotations.ts'
+import { Delays } from './delays.ts'
+import type { Egress } from './egress.ts'
+import type { FaultScript } from './faults.ts'
+import { ImportRun } from './import-run.ts'
+import { type ContainerState, type DataVolume, isTerminating, type Pod, uidOf } from './models.ts'
+import * as podStatus from './pod-status.ts'
+import type { Transfer } from './transfer.ts'
+import { Worker } from './worker.ts'
+import { BY_CLAIM, type World } from './world.ts'
+
+const PARALLEL = 16
+/** A kubelet shows `terminated` for about so long before it says CrashLoopBackOff. */
+const TERMINATED_MS = 1_000
+
+export interface KubeletOptions {
+  /** From a bound claim to a started container. */
+  readonly scheduleMs: number
+  /** From the deletion of a running pod to its end. */
+  readonly podEndMs: number
+  /** Back-off before the first restart of a container; doubles with each, up to `restartMaxMs`. */
+  readonly restartBaseMs: number
+  readonly restartMaxMs: number
+}
+
+interface Held {
+  readonly uid: string
+  readonly run: ImportRun
+}
+
+/**
+ * Runs importer pods: waits for their claims, secrets and config maps, starts the container, restarts it for ever
+ * with back-off, and ends it when the pod is deleted.
+ *
+ * A deleted pod is held by a finalizer of ours until its transfer has stopped; a real kubelet holds it by the grace
+ * period, which {@link KubeClient} cannot confirm. What a container was doing is in the pod's status; a run that the
+ * status tells of and this process does not know was lost with another process, as in a crash of its node: the
+ * container starts again from byte 0, with one restart more.
+ */
+export class Kubelet {
+  readonly worker: Worker
+  readonly #world: World
+  readonly #options: KubeletOptions
+  readonly #faults: FaultScript
+  readonly #transfer: Transfer
+  readonly #egress: Egress
+  readonly #delays: Delays
+  readonly #held = new Map<string, Held>()
+
+  constructor(world: World, options: KubeletOptions, faults: FaultScript, transfer: Transfer, egress: Egress) {
+    this.#world = world
+    this.#options = options
+    this.#faults = faults
+    this.#transfer = transfer
+    this.#egress = egress
+    this.#delays = new Delays(world)
+    this.worker = new Worker(world, 'kubelet', (key) => this.#reconcile(key))
+    world.pods.onChange(({ key, before, after }) => {
+      if (isImporter(after ?? before)) this.worker.queue.add(key)
+    })
+    world.claims.onChange(({ key }) => {
+      for (const pod of world.pods.find(BY_CLAIM, key)) if (isImporter(pod)) this.worker.queue.add(keyOf(pod.metadata))
+    })
+    for (const store of [world.secrets, world.configMaps]) {
+      store.onChange(({ before, after }) => {
+        if (before === undefined || after === undefined) this.#wakeWaiting((after ?? before)?.metadata.namespace)
+      })
+    }
+  }
+
+  start(): void {
+    this.worker.start(PARALLEL)
+  }
+
+  async stop(): Promise<void> {
+    await this.worker.stop()
+    await Promise.all([...this.#held.values()].map(({ run }) => run.stop()))
+    this.#held.clear()
+  }
+
+  /** Looks at all pods again: the script changed. */
+  wake(): void {
+    this.#wakeWaiting(undefined)
+  }
+
+  /** What the importer's metrics endpoint would say. */
+  progressOf(pod: Pod): string | undefined {
+    const held = this.#held.get(keyOf(pod.metadata))
+    return held?.uid === uidOf(pod) ? held.run.progress : undefined
+  }
+
+  /** Only pods that have not started wait for anything in their namespace. */
+  #wakeWaiting(namespace: string | undefined): void {
+    for (const pod of this.#world.pods.values()) {
+      if (namespace !== undefined && pod.metadata.namespace !== namespace) continue
+      if (isImporter(pod) && pod.status?.phase !== 'Succeeded') this.worker.queue.add(keyOf(pod.metadata))
+    }
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    const pod = this.#world.pods.get(key)
+    const held = this.#held.get(key)
+    if (held !== undefined && held.uid !== pod?.metadata.uid) {
+      await held.run.stop()
+      this.#held.delete(key)
+    }
+    if (pod === undefined) return this.#delays.forget(key)
+    if (isTerminating(pod)) return await this.#end(key, pod)
+    if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return
+    const container = pod.status?.containerStatuses?.[0]
+    const { running, terminated, waiting } = container?.state ?? {}
+    if (running !== undefined) return await this.#watchOver(key, pod)
+    if (terminated !== undefined) return await this.#backOff(key, pod, { terminated })
+    if (waiting?.reason === 'CrashLoopBackOff') return await this.#restart(key, pod, container?.restartCount ?? 0)
+    await this.#firstStart(key, pod)
+  }
+
+  async #firstStart(key: string, pod: Pod): Promise<void> {
+    if (!this.#claimsBound(pod)) return
+    if (!this.#delays.passed(this.worker, key, `schedule ${uidOf(pod)}`, this.#options.scheduleMs)) return
+    const obstacle = this.#obstacle(pod)
+    if (obstacle === undefined) await this.#run(key, pod, 0, undefined)
+    else if (obstacle !== 'wait') await this.#write(pod, obstacle)
+  }
+
+  async #watchOver(key: string, pod: Pod): Promise<void> {
+    const held = this.#held.get(key)
+    const container = pod.status?.containerStatuses?.[0]
+    if (held === undefined) {
+      await this.#run(key, pod, (container?.restartCount ?? 0) + 1, container?.lastState)
+    } else if (held.run.end !== undefined) {
+      await this.#write(pod, podStatus.ended(pod, held.run.end, this.#world.timestamp()))
+      this.#held.delete(key)
+    }
+  }
+
+  async #backOff(key: string, pod: Pod, lastState: ContainerState): Promise<void> {
+    const restarts = pod.status?.containerStatuses?.[0]?.restartCount ?? 0
+    const shownMs = Math.min(TERMINATED_MS, this.#backOffMs(restarts) / 2)
+    if (!this.#delays.passed(this.worker, key, `terminated ${uidOf(pod)} ${restarts}`, shownMs)) return
+    await this.#write(pod, podStatus.crashLooping(pod, lastState))
+  }
+
+  async #restart(key: string, pod: Pod, restarts: number): Promise<void> {
+    if (!this.#delays.passed(this.worker, key, `back-off ${uidOf(pod)} ${restarts}`, this.#backOffMs(restarts))) return
+    await this.#run(key, pod, restarts + 1, pod.status?.containerStatuses?.[0]?.lastState)
+  }
+
+  #backOffMs(restarts: number): number {
+    return Math.min(this.#options.restartMaxMs, this.#options.restartBaseMs * 2 ** Math.min(restarts, 20))
+  }
+
+  /** Says so first, then downloads: a download that no status tells of could start twice. */
+  async #run(key: string, pod: Pod, restartCount: number, lastState: ContainerState | undefined): Promise<void> {
+    await this.#write(pod, podStatus.running(pod, restartCount, lastState, this.#world.timestamp()))
+    const dataVolume = this.#dataVolumeOf(pod)
+    const env = new Map(pod.spec.containers[0]?.env?.map(({ name, value }) => [name, value ?? '']))
+    const order = {
+      url: env.get('IMPORTER_ENDPOINT') ?? '',
+      sourceType: env.get('IMPORTER_SOURCE') ?? 'http',
+      checksum: env.get('IMPORTER_CHECKSUM'),
+      fault: dataVolume && this.#faults.takeRun(dataVolume),
+    }
+    const run = new ImportRun(order, this.#transfer, this.#egress, () => this.worker.queue.add(key))
+    this.#held.set(key, { uid: uidOf(pod), run })
+  }
+
+  async #end(key: string, pod: Pod): Promise<void> {
+    const held = this.#held.get(key)
+    const slow = this.#faults.state('slowEnd', this.#dataVolumeOf(pod))
+    if (!slow?.downloading) await held?.run.stop()
+    const isRunning = pod.status?.containerStatuses?.[0]?.state.running !== undefined
+    const delayMs = slow?.delayMs ?? this.#options.podEndMs
+    if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, delayMs)) return
+    await held?.run.stop()
+    this.#held.delete(key)
+    const { finalizers = [] } = pod.metadata
+    if (!finalizers.includes(KUBELET_FINALIZER)) return
+    const hasStarted = pod.status?.phase === 'Running'
+    const last = hasStarted ? await this.#write(pod, podStatus.stopped(pod, this.#world.timestamp())) : pod
+    await this.#world.patch(POD, this.#world.pods, last, {
+      metadata: {
+        resourceVersion: last.metadata.resourceVersion,
+        finalizers: (last.metadata.finalizers ?? []).filter((finalizer) => finalizer !== KUBELET_FINALIZER),
+      },
+    })
+  }
+
+  /** The status of a pod whose container cannot start; `wait` where a kubelet says nothing. */
+  #obstacle(pod: Pod): podStatus.PodStatus | 'wait' | undefined {
+    const { namespace = '' } = pod.metadata
+    const dataVolume = this.#dataVolumeOf(pod)
+    if (this.#faults.state('unschedulable', dataVolume)) return podStatus.unschedulable(this.#world.timestamp())
+    const configMap = pod.spec.volumes?.find((volume) => volume.configMap !== undefined)?.configMap?.name
+    if (configMap !== undefined && !this.#world.configMaps.get(`${namespace}/${configMap}`)) return 'wait'
+    if (this.#faults.state('imagePull', dataVolume)) {
+      return podStatus.waiting(pod, 'ImagePullBackOff', 'Back-off pulling image')
+    }
+    const secret = pod.spec.containers[0]?.env?.find((one) => one.valueFrom !== undefined)?.valueFrom?.secretKeyRef
+      ?.name
+    if (secret !== undefined && !this.#world.secrets.get(`${namespace}/${secret}`)) {
+      return podStatus.waiting(pod, 'CreateContainerConfigError', `secret "${secret}" not found`)
+    }
+    return undefined
+  }
+
+  #claimsBound(pod: Pod): boolean {
+    return (pod.spec.volumes ?? []).every(({ persistentVolumeClaim: claim }) => {
+      if (claim === undefined) return true
+      return this.#world.claims.get(`${pod.metadata.namespace}/${claim.claimName}`)?.status?.phase === 'Bound'
+    })
+  }
+
+  async #write(pod: Pod, status: podStatus.PodStatus): Promise<Pod> {
+    if (isSameStatus(pod.status, status)) return pod
+    return await this.#world.writeStatus(POD, this.#world.pods, pod, status)
+  }
+
+  #dataVolumeOf(pod: Pod): DataVolume | undefined {
+    const name = pod.metadata.annotations?.[DATA_VOLUME_NAME]
+    return name === undefined ? undefined : this.#world.dataVolumes.get(`${pod.metadata.namespace}/${name}`)
+  }
+}
+
+/** Compares what a pod waits for; times alone are no news. */
+function isSameStatus(before: Pod['status'], after: podStatus.PodStatus): boolean {
+  if (before?.phase !== 'Pending' || after.phase !== 'Pending') return false
+  const [a, b] = [
+    before.containerStatuses?.[0]?.state.waiting?.reason,
+    after.containerStatuses?.[0]?.state.waiting?.reason,
+  ]
+  return a === b && (before.conditions?.[0]?.reason ?? '') === (after.conditions?.[0]?.reason ?? '')
+}
+
+function isImporter(pod: Pod | undefined): boolean {
+  return pod?.metadata.labels?.[IMPORTER_LABEL] === IMPORTER_LABEL_VALUE
+}

@@ -1,0 +1,70 @@
+import { OOM_KILLED, SCRATCH_MESSAGE } from './dv-status.ts'
+import type { RunEnd } from './import-run.ts'
+import type { ContainerState, ContainerStatus, Pod } from './models.ts'
+
+/** What a kubelet writes into the status of an importer pod. */
+export type PodStatus = NonNullable<Pod['status']>
+
+export function unschedulable(now: string): PodStatus {
+  const message = '0/1 nodes are available: 1 Insufficient memory.'
+  const scheduled = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: now }
+  return { phase: 'Pending', conditions: [scheduled] }
+}
+
+export function waiting(pod: Pod, reason: string, message: string): PodStatus {
+  return { phase: 'Pending', containerStatuses: [container(pod, { waiting: { reason, message } })] }
+}
+
+export function running(pod: Pod, restartCount: number, lastState: ContainerState | undefined, now: string): PodStatus {
+  return {
+    phase: 'Running',
+    containerStatuses: [{ ...container(pod, { running: { startedAt: now } }, lastState), restartCount, ready: true }],
+  }
+}
+
+/** `hidden` ends skip `terminated`, as when the controller looks too late. */
+export function ended(pod: Pod, end: RunEnd, now: string): PodStatus {
+  switch (end.type) {
+    case 'completed':
+      return finished(pod, 'Succeeded', terminated(0, 'Completed', 'Import Complete', now))
+    case 'scratchSpaceRequired':
+      return finished(pod, 'Succeeded', terminated(0, 'Completed', SCRATCH_MESSAGE, now))
+    case 'oomKilled':
+      return finished(pod, 'Running', terminated(137, OOM_KILLED, undefined, now))
+    case 'evicted': {
+      const message = 'The node was low on resource: ephemeral-storage.'
+      return { phase: 'Failed', reason: 'Evicted', message, containerStatuses: [] }
+    }
+    case 'stopped':
+      return stopped(pod, now)
+    case 'error':
+      if (!end.hidden) return finished(pod, 'Running', terminated(1, 'Error', end.message, now))
+      return crashLooping(pod, terminated(1, 'Error', undefined, now))
+  }
+}
+
+/** A deleted pod at its end. A container that was down already keeps what it died of. */
+export function stopped(pod: Pod, now: string): PodStatus {
+  const { state, lastState } = pod.status?.containerStatuses?.[0] ?? {}
+  const died = state?.terminated ?? (state?.running === undefined ? lastState?.terminated : undefined)
+  return finished(pod, 'Failed', died === undefined ? terminated(143, 'Error', undefined, now) : { terminated: died })
+}
+
+export function crashLooping(pod: Pod, lastState: ContainerState): PodStatus {
+  const state = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off restarting failed container' } }
+  return { phase: 'Running', containerStatuses: [container(pod, state, lastState)] }
+}
+
+function finished(pod: Pod, phase: string, state: ContainerState): PodStatus {
+  return { phase, containerStatuses: [container(pod, state, pod.status?.containerStatuses?.[0]?.lastState)] }
+}
+
+function terminated(exitCode: number, reason: string, message: string | undefined, finishedAt: string): ContainerState {
+  return { terminated: { exitCode, reason, finishedAt, ...(message !== undefined && { message }) } }
+}
+
+function container(pod: Pod, state: ContainerState, lastState?: ContainerState): ContainerStatus {
+  const { name = 'importer', image = '' } = pod.spec.containers[0] ?? {}
+  const restartCount = pod.status?.containerStatuses?.[0]?.restartCount ?? 0
+  return { name, image, imageID: '', ready: false, restartCount, state, ...(lastState && { lastState }) }
+}

@@ -1,0 +1,115 @@
+import { keyOf } from '../../operator/kube/kube-object.ts'
+import { PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
+import { BIND_COMPLETED, DATA_VOLUME_NAME, DEFAULT_CLASS, IMMEDIATE_BINDING, SELECTED_NODE } from './annotations.ts'
+import { Delays } from './delays.ts'
+import type { FaultScript } from './faults.ts'
+import { type Claim, isTerminating, type StorageClass, uidOf } from './models.ts'
+import { Worker } from './worker.ts'
+import { BY_CLAIM, type World } from './world.ts'
+
+const PARALLEL = 8
+const PROTECTION = 'kubernetes.io/pvc-protection'
+
+/**
+ * Provisions and binds claims, and lets go of deleted ones that no pod uses. There are no PersistentVolume objects:
+ * a claim just names one. Claims with a populator's data source are bound by the populator.
+ */
+export class Storage {
+  readonly worker: Worker
+  /** From a claim that can be provisioned to a bound one; may be changed at any time. */
+  provisionMs: number
+  readonly #world: World
+  readonly #faults: FaultScript
+  readonly #delays: Delays
+
+  constructor(world: World, provisionMs: number, faults: FaultScript) {
+    this.#world = world
+    this.provisionMs = provisionMs
+    this.#faults = faults
+    this.#delays = new Delays(world)
+    this.worker = new Worker(world, 'storage', (key) => this.#reconcile(key))
+    world.claims.onChange(({ key }) => this.worker.queue.add(key))
+    world.pods.onChange(({ before, after }) => {
+      const { metadata, spec } = after ?? before ?? {}
+      for (const { persistentVolumeClaim: claim } of spec?.volumes ?? []) {
+        if (claim !== undefined) this.worker.queue.add(`${metadata?.namespace}/${claim.claimName}`)
+      }
+    })
+    world.storageClasses.onChange(() => this.wake())
+  }
+
+  start(): void {
+    this.worker.start(PARALLEL)
+  }
+
+  async stop(): Promise<void> {
+    await this.worker.stop()
+  }
+
+  /** Looks at all unbound claims again. */
+  wake(): void {
+    for (const claim of this.#world.claims.values()) {
+      if (claim.status?.phase !== 'Bound') this.worker.queue.add(keyOf(claim.metadata))
+    }
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    const claim = this.#world.claims.get(key)
+    if (claim === undefined) return this.#delays.forget(key)
+    if (isTerminating(claim)) return await this.#letGo(key, claim)
+    if (claim.status?.phase === 'Bound' || !this.#canProvision(claim)) return
+    if (!this.#delays.passed(this.worker, key, `provision ${uidOf(claim)}`, this.provisionMs)) return
+    await bind(this.#world, claim, `pvc-${uidOf(claim)}`)
+    this.#delays.forget(key)
+  }
+
+  #canProvision(claim: Claim): boolean {
+    if (claim.spec.dataSourceRef?.apiGroup === 'cdi.kubevirt.io') return false
+    const storageClass = this.#world.storageClasses.get(claim.spec.storageClassName ?? '')
+    if (storageClass === undefined) return false
+    if (needsConsumer(storageClass, claim)) return false
+    const dataVolume = claim.metadata.annotations?.[DATA_VOLUME_NAME]
+    const owner = this.#world.dataVolumes.get(`${claim.metadata.namespace}/${dataVolume}`)
+    return this.#faults.state('unprovisioned', owner) === undefined
+  }
+
+  /** What kube-controller-manager's claim protection does, which the sandbox does not run. */
+  async #letGo(key: string, claim: Claim): Promise<void> {
+    const { finalizers = [], resourceVersion } = claim.metadata
+    if (!finalizers.includes(PROTECTION)) return
+    const users = this.#world.pods.find(BY_CLAIM, key)
+    if (users.some(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')) return
+    const others = finalizers.filter((finalizer) => finalizer !== PROTECTION)
+    const patch = { metadata: { resourceVersion, finalizers: others } }
+    await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, patch)
+  }
+}
+
+/** Gives a claim its volume. */
+export async function bind(world: World, claim: Claim, volumeName: string): Promise<Claim> {
+  let bound = claim
+  if (claim.spec.volumeName === undefined) {
+    const patch = { metadata: { annotations: { [BIND_COMPLETED]: 'yes' } }, spec: { volumeName } }
+    bound = await world.patch(PERSISTENT_VOLUME_CLAIM, world.claims, claim, patch)
+  }
+  return await world.writeStatus(PERSISTENT_VOLUME_CLAIM, world.claims, bound, {
+    phase: 'Bound',
+    accessModes: bound.spec.accessModes ?? ['ReadWriteOnce'],
+    capacity: { storage: bound.spec.resources?.requests?.storage ?? '1Gi' },
+  })
+}
+
+/** Whether a claim waits for the pod that will use it. */
+export function needsConsumer(storageClass: StorageClass, claim: Claim): boolean {
+  if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer') return false
+  const { annotations = {} } = claim.metadata
+  return !(IMMEDIATE_BINDING in annotations) && !(SELECTED_NODE in annotations)
+}
+
+/** The class that a claim gets which names none. */
+export function defaultClass(world: World): string | undefined {
+  for (const { metadata } of world.storageClasses.values()) {
+    if (metadata.annotations?.[DEFAULT_CLASS] === 'true') return metadata.name
+  }
+  return undefined
+}

@@ -1,0 +1,29 @@
+import { type Clock, sleep } from '../../operator/runtime/clock.ts'
+import type { Transfer, TransferJob } from './transfer.ts'
+
+export interface TransferPlan {
+  readonly durationMs: number
+  /** Default 1 GiB; nothing is moved. */
+  readonly sizeBytes?: number
+  /** How many times progress is told on the way. Default 4. */
+  readonly steps?: number
+}
+
+/** Downloads that only take time, on any clock: for benchmarks and deterministic schedules. Bytes are accounted evenly over it. */
+export function timedTransfer(clock: Clock, planOf: (job: TransferJob) => TransferPlan): Transfer {
+  return {
+    async start(job) {
+      const { durationMs, sizeBytes = 1024 ** 3, steps = 4 } = planOf(job)
+      const end = Math.min(sizeBytes, job.stopAfterBytes ?? sizeBytes)
+      let bytes = 0
+      job.signal.throwIfAborted()
+      for (let step = 1; step <= steps && bytes < end; step += 1) {
+        const next = Math.min(end, Math.round((sizeBytes * step) / steps))
+        await sleep(clock, (durationMs * (next - bytes)) / sizeBytes, job.signal)
+        bytes = next
+        job.onProgress(bytes, sizeBytes)
+      }
+      return { bytes }
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { backoffMs } from '../../operator/runtime/backoff.ts'
+import { WorkQueue } from '../../operator/runtime/work-queue.ts'
+import type { World } from './world.ts'
+
+const RETRY_BASE_MS = 50
+const RETRY_MAX_MS = 5_000
+/** A write met a newer object, or its child is not gone yet: the cache has it in a moment. */
+const RACE_BASE_MS = 10
+const RACE_MAX_MS = 500
+
+/** Runs `reconcile` for keys, several at once but each key at most once at a time; errors come again later. */
+export class Worker {
+  readonly queue: WorkQueue
+  readonly #world: World
+  readonly #name: string
+  readonly #reconcile: (key: string) => Promise<void>
+  readonly #failures = new Map<string, number>()
+  readonly #loops: Promise<void>[] = []
+
+  constructor(world: World, name: string, reconcile: (key: string) => Promise<void>) {
+    this.queue = new WorkQueue(world.clock)
+    this.#world = world
+    this.#name = name
+    this.#reconcile = reconcile
+  }
+
+  start(parallel: number): void {
+    for (let loop = 0; loop < parallel; loop += 1) this.#loops.push(this.#run())
+  }
+
+  async stop(): Promise<void> {
+    this.queue.stop()
+    await Promise.allSettled(this.#loops)
+  }
+
+  async #run(): Promise<void> {
+    for (let key = await this.queue.take(); key !== undefined; key = await this.queue.take()) {
+      try {
+        await this.#reconcile(key)
+        this.#failures.delete(key)
+      } catch (error) {
+        if (!this.#world.signal.aborted) this.#retry(key, error)
+      } finally {
+        this.queue.done(key)
+      }
+    }
+  }
+
+  #retry(key: string, error: unknown): void {
+    const failures = this.#failures.get(key) ?? 0
+    this.#failures.set(key, failures + 1)
+    const isRace = isApiError(error, 'Conflict', 'NotFound', 'AlreadyExists')
+    const { log, random } = this.#world
+    if (!isRace) log.warn({ simulator: this.#name, key, error: String(error) }, 'a simulator failed, and tries again')
+    const waitMs = isRace
+      ? backoffMs(failures, RACE_BASE_MS, RACE_MAX_MS, random)
+      : backoffMs(failures, RETRY_BASE_MS, RETRY_MAX_MS, random)
+    this.queue.addAfter(key, waitMs)
+  }
+}

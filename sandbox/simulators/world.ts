@@ -1,0 +1,206 @@
+import { isApiError } from '../../operator/kube/api-error.ts'
+import type { DeleteOptions, KubeClient, Selection } from '../../operator/kube/kube-client.ts'
+import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  DATA_VOLUME,
+  EVENT,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  SECRET,
+  STORAGE_CLASS,
+  VOLUME_SNAPSHOT,
+  VOLUME_SNAPSHOT_CLASS,
+} from '../../operator/kube/resource-types.ts'
+import type { Clock } from '../../operator/runtime/clock.ts'
+import type { Logger } from '../../operator/runtime/log.ts'
+import { Reflector } from '../../operator/runtime/reflector.ts'
+import { Store } from '../../operator/runtime/store.ts'
+import { DATA_VOLUME_NAME } from './annotations.ts'
+import { type Claim, type DataVolume, type Pod, type StorageClass, uidOf, type VolumeSnapshot } from './models.ts'
+
+/** Prime claims by `namespace/name` of the DataVolume that they are made for. */
+export const BY_DATA_VOLUME = 'data volume'
+/** Pods by `namespace/claim` of each claim that they mount. */
+export const BY_CLAIM = 'claim'
+
+export interface WorldOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  /** 0 to below 1. Seeded, where a run must repeat. */
+  readonly random: () => number
+  readonly log?: Logger
+}
+
+const silent: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => {
+    throw new Error('the simulators have no child loggers')
+  },
+} as unknown as Logger
+
+/** What all simulators share: one cache of the cluster, kept by watches, and writes that the cache takes in at once. */
+export class World {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly dataVolumes = new Store<DataVolume>()
+  readonly claims = new Store<Claim>().index(BY_DATA_VOLUME, (claim) => listOf(dataVolumeKey(claim)))
+  readonly pods = new Store<Pod>().index(BY_CLAIM, claimsOf)
+  readonly storageClasses = new Store<StorageClass>()
+  readonly snapshots = new Store<VolumeSnapshot>()
+  readonly snapshotClasses = new Store<KubeObject>()
+  readonly secrets = new Store<KubeObject>()
+  readonly configMaps = new Store<KubeObject>()
+  readonly #stopping = new AbortController()
+  readonly #running: Promise<void>[] = []
+
+  constructor(options: WorldOptions) {
+    this.client = options.client
+    this.clock = options.clock
+    this.random = options.random
+    this.log = options.log ?? silent
+  }
+
+  /** Aborted by {@link stop}. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  /** Starts to watch; resolves once every kind was listed, or is known not to be installed. Add listeners before. */
+  async start(): Promise<void> {
+    const reflectors = [
+      this.#watch(DATA_VOLUME, this.dataVolumes),
+      this.#watch(PERSISTENT_VOLUME_CLAIM, this.claims),
+      this.#watch(POD, this.pods),
+      this.#watch(STORAGE_CLASS, this.storageClasses),
+      this.#watch(VOLUME_SNAPSHOT, this.snapshots),
+      this.#watch(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses),
+      // That they exist is all that matters of these.
+      this.#watch(SECRET, this.secrets, { metadataOnly: true }),
+      this.#watch(CONFIG_MAP, this.configMaps, { metadataOnly: true }),
+    ]
+    await Promise.all(reflectors.map((reflector) => reflector.synced))
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.allSettled(this.#running)
+  }
+
+  async create<T extends KubeObject>(type: ResourceType, store: Store<T> | undefined, object: T): Promise<T> {
+    const created = slim(await this.client.create(type, object, { signal: this.signal }))
+    store?.observeWrite(created)
+    return created
+  }
+
+  /** A merge patch of exactly this object; a namesake that came after it is left alone (Conflict). */
+  async patch<T extends KubeObject>(type: ResourceType, store: Store<T>, object: T, patch: object): Promise<T> {
+    const guarded = { ...patch, metadata: { ...(patch as Partial<KubeObject>).metadata, uid: uidOf(object) } }
+    const patched = slim(await this.client.mergePatch<T>(type, keyFor(object), guarded, { signal: this.signal }))
+    store.observeWrite(patched)
+    return patched
+  }
+
+  async writeStatus<T extends KubeObject & { readonly status?: unknown }>(
+    type: ResourceType,
+    store: Store<T>,
+    object: T,
+    status: NonNullable<T['status']>,
+  ): Promise<T> {
+    const written = slim(await this.client.replaceStatus<T>(type, { ...object, status }, { signal: this.signal }))
+    store.observeWrite(written)
+    return written
+  }
+
+  /** Deletes exactly this object; it being gone already is fine. */
+  async remove(type: ResourceType, object: KubeObject, options: DeleteOptions = {}): Promise<void> {
+    try {
+      const preconditions = { uid: uidOf(object), signal: this.signal, ...options }
+      await this.client.delete(type, keyFor(object), preconditions)
+    } catch (error) {
+      if (!isApiError(error, 'NotFound', 'Conflict')) throw error
+    }
+  }
+
+  /** A Kubernetes Event for people; nothing depends on it, so losing one is fine. */
+  event(about: KubeObject, kind: string, reason: string, message: string): void {
+    const { namespace = 'default', name, uid, resourceVersion } = about.metadata
+    const now = this.timestamp()
+    const suffix = Math.floor(this.random() * 0xffff_ffff)
+      .toString(16)
+      .padStart(8, '0')
+    const event = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace, name: `${name.slice(0, 200)}.${suffix}` },
+      involvedObject: { apiVersion: about.apiVersion, kind, namespace, name, uid, resourceVersion },
+      type: 'Warning',
+      reason,
+      message: message.slice(0, 1_000),
+      source: { component: 'datavolume-controller' },
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
+    }
+    this.client.create(EVENT, event, { signal: this.signal }).catch((error: unknown) => {
+      if (!this.signal.aborted) this.log.debug({ error: String(error) }, 'lost an event')
+    })
+  }
+
+  /** RFC 3339 in whole seconds, as Kubernetes keeps times. */
+  timestamp(): string {
+    return new Date(this.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')
+  }
+
+  #watch<T extends KubeObject>(type: ResourceType, store: Store<T>, selection?: Selection): Reflector<T> {
+    const { client, clock, random, log } = this
+    const project = (object: KubeObject): T => slim(object as T)
+    const reflector = new Reflector<T>({
+      client,
+      type,
+      store,
+      project,
+      clock,
+      random,
+      log,
+      ...(selection && { selection }),
+    })
+    this.#running.push(reflector.run(this.signal))
+    return reflector
+  }
+}
+
+/** Without the record of who wrote which field, the larger half of most objects. The server keeps it when we leave it out. */
+function slim<T extends KubeObject>(object: T): T {
+  const { managedFields: _dropped, ...metadata } = object.metadata as T['metadata'] & {
+    readonly managedFields?: unknown
+  }
+  return { ...object, metadata }
+}
+
+function keyFor(object: KubeObject): ObjectKey {
+  const { namespace, name } = object.metadata
+  return namespace === undefined ? { name } : { namespace, name }
+}
+
+function claimsOf(pod: Pod): string[] {
+  const { namespace } = pod.metadata
+  return (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) =>
+    claim === undefined ? [] : keyOf({ ...(namespace !== undefined && { namespace }), name: claim.claimName }),
+  )
+}
+
+/** `namespace/name` of the DataVolume that a prime claim or importer pod is for. */
+export function dataVolumeKey(object: Claim | Pod | undefined): string | undefined {
+  const name = object?.metadata.annotations?.[DATA_VOLUME_NAME]
+  return name === undefined ? undefined : `${object?.metadata.namespace}/${name}`
+}
+
+function listOf(value: string | undefined): string[] {
+  return value === undefined ? [] : [value]
+}
