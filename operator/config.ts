@@ -1,0 +1,90 @@
+import { hostname } from 'node:os'
+import { parseDuration } from '@open-terrain/constructs'
+import { z } from 'zod'
+import type { LeaseTimings } from './runtime/leader.ts'
+
+export interface OperatorConfig {
+  /** Path of a kubeconfig; undefined: the usual places, or the pod's ServiceAccount. */
+  readonly kubeconfig: string | undefined
+  /** Where the policy, the ledger and the Lease are. */
+  readonly namespace: string
+  readonly podName: string
+  /** `host:port` or `:port`; undefined: no listener. */
+  readonly metricsAddress: string | undefined
+  readonly healthAddress: string | undefined
+  readonly lease: LeaseTimings
+  /** Requests a second, and at once: a brake for bugs, far above what is needed. */
+  readonly requestsPerSecond: number
+  readonly requestBurst: number
+  readonly logLevel: string
+}
+
+/** `15s`, `500ms`, or a bare number of seconds. */
+function duration(fallbackMs: number) {
+  return z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      if (text === undefined || text === '') return fallbackMs
+      const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1_000 : parseDuration(text)
+      if (ms !== undefined && ms > 0) return ms
+      context.addIssue({
+        code: 'custom',
+        message: `"${text}" is not a duration: write for example 15s, 500ms or a number of seconds`,
+      })
+      return z.NEVER
+    })
+}
+
+function positive(fallback: number) {
+  return z.coerce.number({ error: 'must be a number' }).positive('must be more than 0').default(fallback)
+}
+
+const blankIsAbsent = z
+  .string()
+  .optional()
+  .transform((text) => (text === '' ? undefined : text))
+
+const environment = z.object({
+  KUBECONFIG: blankIsAbsent,
+  OPERATOR_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'sync-operator'),
+  POD_NAME: blankIsAbsent.transform((text) => text ?? hostname()),
+  METRICS_ADDRESS: blankIsAbsent,
+  HEALTH_ADDRESS: blankIsAbsent,
+  LEASE_DURATION: duration(15_000),
+  LEASE_RENEW_DEADLINE: duration(10_000),
+  LEASE_RETRY_PERIOD: duration(2_000),
+  API_REQUESTS_PER_SECOND: positive(1_000),
+  API_REQUEST_BURST: positive(2_000),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+})
+
+/** Reads the environment. Throws an Error whose message names each variable that cannot be used, and why. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): OperatorConfig {
+  const parsed = environment.safeParse(env)
+  if (!parsed.success) {
+    throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))
+  }
+  const { data } = parsed
+  const lease = {
+    durationMs: data.LEASE_DURATION,
+    renewDeadlineMs: data.LEASE_RENEW_DEADLINE,
+    retryPeriodMs: data.LEASE_RETRY_PERIOD,
+  }
+  if (lease.renewDeadlineMs >= lease.durationMs || lease.retryPeriodMs >= lease.renewDeadlineMs) {
+    throw new Error(
+      'LEASE_RETRY_PERIOD must be shorter than LEASE_RENEW_DEADLINE, and that shorter than LEASE_DURATION',
+    )
+  }
+  return {
+    kubeconfig: data.KUBECONFIG,
+    namespace: data.OPERATOR_NAMESPACE,
+    podName: data.POD_NAME,
+    metricsAddress: data.METRICS_ADDRESS,
+    healthAddress: data.HEALTH_ADDRESS,
+    lease,
+    requestsPerSecond: data.API_REQUESTS_PER_SECOND,
+    requestBurst: data.API_REQUEST_BURST,
+    logLevel: data.LOG_LEVEL,
+  }
+}

@@ -1,0 +1,109 @@
+import { type Attempt, type Reason, shortHash, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { Failure } from './judge.ts'
+import { fromTime, toTime } from './status.ts'
+import type { DataVolumeView } from './views.ts'
+import type { World } from './world.ts'
+
+const KEPT = 5
+const JITTER = 0.1
+const RECORDED_MESSAGE_LIMIT = 1_000
+
+/** Number of the next attempt: counted from 1 within a budget. */
+export function nextAttempt({ budget, attempts }: VMDiskImageStatus): number {
+  const last = attempts?.at(-1)
+  if (budget === undefined || budget.downloads === 0 || last === undefined) return 1
+  return last.outcome === 'Failed' ? last.number + 1 : last.number
+}
+
+/**
+ * Writes the failure of an attempt down: what it cost, and when the next one may start. This goes to the API server
+ * before anything is torn down, so that no crash can make it forgotten.
+ */
+export function recordFailure(
+  status: VMDiskImageStatus,
+  subject: AttemptSubject,
+  failure: Failure,
+  world: World,
+  now: number,
+): VMDiskImageStatus {
+  const downloads = (status.budget?.downloads ?? 0) + failure.downloads
+  // One that never got to its source cost nothing: it is not counted, and tried again after the first wait.
+  const outcome = failure.downloads > 0 ? 'Failed' : 'Cancelled'
+  const next: VMDiskImageStatus = {
+    ...withAttempt(status, subject, outcome, failure.reason, failure.message, failure.downloads, now),
+    budget: { key: status.budget?.key ?? '', downloads },
+    ticket: undefined,
+  }
+  const isOver = failure.permanent || downloads > world.policy.retryLimit
+  return { ...next, nextRetryTime: isOver ? undefined : toTime(now + retryDelay(downloads, subject.uid, world)) }
+}
+
+export function recordCancel(
+  status: VMDiskImageStatus,
+  subject: AttemptSubject,
+  reason: Reason,
+  message: string,
+  now: number,
+): VMDiskImageStatus {
+  return { ...withAttempt(status, subject, 'Cancelled', reason, message, 1, now), ticket: undefined }
+}
+
+export function recordSuccess(status: VMDiskImageStatus, subject: AttemptSubject, now: number): VMDiskImageStatus {
+  const recorded = withAttempt(status, subject, 'Succeeded', 'Synced', 'downloaded', 1 + subject.restarts, now)
+  // From here on only a person can make it download again: deleting what was finished grants a new budget.
+  return { ...recorded, budget: { key: status.budget?.key ?? '', downloads: 0 }, nextRetryTime: undefined }
+}
+
+/** The attempt that a record is about. */
+export interface AttemptSubject {
+  readonly uid: string
+  readonly number: number
+  readonly revision: string
+  readonly createdAt: string | undefined
+  readonly restarts: number
+}
+
+export function subjectOf(dataVolume: DataVolumeView, number: number, revision: string): AttemptSubject {
+  const { uid = '', creationTimestamp } = dataVolume.metadata
+  return { uid, number, revision, createdAt: creationTimestamp, restarts: dataVolume.restartCount }
+}
+
+function withAttempt(
+  status: VMDiskImageStatus,
+  subject: AttemptSubject,
+  outcome: Attempt['outcome'],
+  reason: Reason,
+  message: string,
+  downloads: number,
+  now: number,
+): VMDiskImageStatus {
+  const startedAt = (status.dataVolumeUID === subject.uid ? status.startedAt : undefined) ?? subject.createdAt
+  const started = fromTime(startedAt)
+  const attempt: Attempt = {
+    number: subject.number,
+    revision: subject.revision,
+    outcome,
+    reason,
+    message: message.slice(0, RECORDED_MESSAGE_LIMIT),
+    ...(startedAt !== undefined && { startedAt }),
+    endedAt: toTime(now),
+    ...(started !== undefined && { durationSeconds: Math.max(0, Math.round((now - started) / 1_000)) }),
+    downloads,
+    dataVolumeUID: subject.uid,
+  }
+  return {
+    ...status,
+    attempt: subject.number,
+    dataVolumeUID: subject.uid,
+    startedAt,
+    attempts: [...(status.attempts ?? []), attempt].slice(-KEPT),
+  }
+}
+
+/** The first wait, doubled for each further failed download, within the policy's maximum. */
+function retryDelay(failedDownloads: number, uid: string, { policy }: World): number {
+  const step = policy.retryBackoffMs * 2 ** Math.min(Math.max(0, failedDownloads - 1), 30)
+  // A hash spreads retries as well as chance does, and keeps a plan a function of what it is given.
+  const spread = Number.parseInt(shortHash([uid]), 16) / 0xffff_ffff
+  return Math.min(step, policy.retryBackoffMaxMs) * (1 - JITTER + 2 * JITTER * spread)
+}

@@ -1,0 +1,149 @@
+import { LABELS, vmDiskImage } from '@open-terrain/constructs'
+import type { KubeClient, Selection } from '../../kube/kube-client.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  CUSTOM_RESOURCE_DEFINITION,
+  DATA_SOURCE,
+  DATA_VOLUME,
+  NAMESPACE,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  SECRET,
+  STORAGE_CLASS,
+  VOLUME_SNAPSHOT,
+  VOLUME_SNAPSHOT_CLASS,
+} from '../../kube/resource-types.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { Reflector } from '../../runtime/reflector.ts'
+import { Store, type Stored } from '../../runtime/store.ts'
+import { IMPORTING_INDEX, importingIndex } from './admission.ts'
+import {
+  type ClaimView,
+  controllerOf,
+  type DataSourceView,
+  type DataVolumeView,
+  type ImageView,
+  isDefaultClass,
+  type MetaView,
+  type PodView,
+  type SnapshotView,
+  viewClaim,
+  viewDataSource,
+  viewDataVolume,
+  viewImage,
+  viewMeta,
+  viewPod,
+  viewSnapshot,
+  viewStorageClass,
+} from './views.ts'
+
+export const IMAGE: ResourceType = {
+  group: vmDiskImage.group,
+  version: vmDiskImage.version,
+  kind: vmDiskImage.kind,
+  plural: vmDiskImage.plural,
+  namespaced: true,
+}
+
+/** Index over children: the uid of the image that they were made for. */
+export const BY_IMAGE = 'image'
+
+/** Local copies of everything that decisions about images rest on. They are kept up to date by every replica, leading or not. */
+export class Caches {
+  readonly images = new Store<ImageView>().index('namespace', ({ metadata }) => [metadata.namespace ?? ''])
+  readonly dataVolumes = new Store<DataVolumeView>().index(BY_IMAGE, byOwner).index(IMPORTING_INDEX, importingIndex)
+  readonly claims = new Store<ClaimView>().index(BY_IMAGE, byLabel)
+  readonly snapshots = new Store<SnapshotView>().index(BY_IMAGE, byOwner)
+  readonly dataSources = new Store<DataSourceView>()
+  readonly pods = new Store<PodView>().index(BY_IMAGE, byLabel)
+  readonly secrets = new Store<MetaView>()
+  readonly configMaps = new Store<MetaView>()
+  readonly namespaces = new Store<MetaView>()
+  readonly storageClasses = new Store<MetaView>().index('default', (item) => (isDefaultClass(item) ? ['yes'] : []))
+  readonly snapshotClasses = new Store<MetaView>()
+  readonly definitions = new Store<MetaView>()
+  readonly reflectors: readonly Reflector<Stored>[]
+  readonly #options: CachesOptions
+
+  constructor(options: CachesOptions) {
+    this.#options = options
+    const metadataOnly = { metadataOnly: true }
+    this.reflectors = [
+      this.#reflect(IMAGE, this.images, viewImage),
+      this.#reflect(DATA_VOLUME, this.dataVolumes, viewDataVolume),
+      this.#reflect(PERSISTENT_VOLUME_CLAIM, this.claims, viewClaim),
+      this.#reflect(VOLUME_SNAPSHOT, this.snapshots, viewSnapshot),
+      this.#reflect(DATA_SOURCE, this.dataSources, viewDataSource),
+      this.#reflect(POD, this.pods, viewPod, { labelSelector: LABELS.imageUid }),
+      this.#reflect(SECRET, this.secrets, viewMeta, metadataOnly),
+      this.#reflect(CONFIG_MAP, this.configMaps, viewMeta, metadataOnly),
+      this.#reflect(NAMESPACE, this.namespaces, viewMeta, metadataOnly),
+      this.#reflect(STORAGE_CLASS, this.storageClasses, viewStorageClass, metadataOnly),
+      this.#reflect(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses, viewMeta, metadataOnly),
+      this.#reflect(CUSTOM_RESOURCE_DEFINITION, this.definitions, viewMeta, metadataOnly),
+    ]
+    // A kind that was just installed is served a moment later; looking at once, and again on its next event, finds it.
+    this.definitions.onChange(({ key }) => {
+      for (const reflector of this.reflectors) {
+        if (key === `${reflector.type.plural}.${reflector.type.group}` && reflector.installed !== true) reflector.poke()
+      }
+    })
+  }
+
+  /** Keeps all copies up to date until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.reflectors.map((reflector) => reflector.run(signal)))
+  }
+
+  /** Resolves when all copies are complete. */
+  async synced(): Promise<void> {
+    await Promise.all(this.reflectors.map((reflector) => reflector.synced))
+  }
+
+  isInstalled(type: ResourceType): boolean {
+    return this.reflectors.find((reflector) => reflector.type === type)?.installed === true
+  }
+
+  #reflect<T extends Stored>(
+    type: ResourceType,
+    store: Store<T>,
+    project: (object: KubeObject) => T,
+    selection: Selection = {},
+  ): Reflector<Stored> {
+    const { onRelist, ...options } = this.#options
+    const reflector = new Reflector<T>({
+      ...options,
+      type,
+      store,
+      project,
+      selection,
+      onRelist: () => onRelist(type.kind),
+    })
+    return reflector as unknown as Reflector<Stored>
+  }
+}
+
+export interface CachesOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly onRelist: (kind: string) => void
+}
+
+function byOwner(object: KubeObject): readonly string[] {
+  const owner = controllerOf(object)
+  return owner?.kind === IMAGE.kind ? [owner.uid] : []
+}
+
+function byLabel({ metadata }: KubeObject): readonly string[] {
+  const uid = metadata.labels?.[LABELS.imageUid]
+  return uid === undefined ? [] : [uid]
+}
+
+/** Key of a namesake in the same namespace. */
+export function siblingKey({ metadata }: KubeObject, name: string): string {
+  return keyOf({ ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name })
+}

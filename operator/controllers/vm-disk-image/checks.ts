@@ -1,0 +1,145 @@
+import type { Reason } from '@open-terrain/constructs'
+import type { Target } from './target.ts'
+import type { World } from './world.ts'
+
+/** Why an image cannot start now. It takes no slot, blocks nobody, and starts when this has changed. */
+export interface Blocked {
+  readonly reason: Reason
+  /** One sentence: what is missing, and what to do. */
+  readonly message: string
+}
+
+type Check = (target: Target, world: World) => Blocked | undefined
+
+/** Whatever must be there before a download may start, in the order in which people would want to hear of it. */
+const CHECKS: readonly Check[] = [
+  namespaceIsTerminating,
+  sourceTypeIsMissing,
+  diskSizeIsMissing,
+  sourceDoesNotFit,
+  urlIsNotAllowed,
+  cdiIsMissing,
+  secretIsMissing,
+  certConfigMapIsMissing,
+  storageClassIsMissing,
+  snapshotterIsMissing,
+  snapshotClassIsMissing,
+  nameIsTaken,
+]
+
+export function whatBlocks(target: Target, world: World): Blocked | undefined {
+  for (const check of CHECKS) {
+    const blocked = check(target, world)
+    if (blocked !== undefined) return blocked
+  }
+  return undefined
+}
+
+function namespaceIsTerminating(_target: Target, { namespaceTerminating, image }: World): Blocked | undefined {
+  if (!namespaceTerminating) return undefined
+  return { reason: 'NamespaceTerminating', message: `namespace ${image.metadata.namespace} is being deleted` }
+}
+
+function sourceTypeIsMissing({ sourceType }: Target): Blocked | undefined {
+  if (sourceType !== undefined) return undefined
+  return { reason: 'SourceTypeMissing', message: 'set spec.sourceType, or the policy key defaultSourceType' }
+}
+
+function diskSizeIsMissing({ diskSize }: Target): Blocked | undefined {
+  if (diskSize !== undefined) return undefined
+  return { reason: 'DiskSizeMissing', message: 'set spec.diskSize, or the policy key defaultDiskSize' }
+}
+
+/** The CRD judges a spec alone; with a source type from the policy, the pair may still not fit. */
+function sourceDoesNotFit({ sourceType, url }: Target): Blocked | undefined {
+  const scheme = url?.slice(0, url.indexOf(':'))
+  const accepted: readonly (string | undefined)[] = {
+    s3: ['https', 'http'],
+    http: ['https', 'http'],
+    gcs: ['gs', 'https', 'http'],
+    registry: ['docker', 'oci-archive'],
+    blank: [undefined],
+  }[sourceType ?? 'blank']
+  if (sourceType === undefined || accepted.includes(scheme)) return undefined
+  return {
+    reason: 'UrlNotAllowed',
+    message: `spec.url does not fit sourceType ${sourceType} (the policy's default?): set spec.sourceType`,
+  }
+}
+
+function urlIsNotAllowed({ url }: Target, { lookup }: World): Blocked | undefined {
+  if (url === undefined || lookup.urlAllowed(url)) return undefined
+  return {
+    reason: 'UrlNotAllowed',
+    message:
+      'spec.url is not on the policy’s list of allowed sources (key allowedSourceUrls), or names a private address',
+  }
+}
+
+function cdiIsMissing(_target: Target, { surroundings }: World): Blocked | undefined {
+  if (surroundings.hasDataVolumes) return undefined
+  return { reason: 'CDIMissing', message: 'the cluster has no DataVolumes: install CDI (Containerized Data Importer)' }
+}
+
+function secretIsMissing({ secretRef }: Target, { lookup, image }: World): Blocked | undefined {
+  if (secretRef === undefined || lookup.secret(secretRef)) return undefined
+  const where = `namespace ${image.metadata.namespace}`
+  return {
+    reason: 'SecretMissing',
+    message: `waiting for Secret ${secretRef} in ${where} (spec.secretRef): create it, or correct the name`,
+  }
+}
+
+function certConfigMapIsMissing({ certConfigMap }: Target, { lookup, image }: World): Blocked | undefined {
+  if (certConfigMap === undefined || lookup.configMap(certConfigMap)) return undefined
+  const where = `namespace ${image.metadata.namespace}`
+  return {
+    reason: 'CertConfigMapMissing',
+    message: `waiting for ConfigMap ${certConfigMap} in ${where} (spec.certConfigMap): create it, or correct the name`,
+  }
+}
+
+function storageClassIsMissing({ storageClass }: Target, { lookup }: World): Blocked | undefined {
+  if (storageClass === undefined) {
+    if (lookup.hasDefaultStorageClass) return undefined
+    return {
+      reason: 'StorageClassMissing',
+      message:
+        'no storage class is named and the cluster has no default: set spec.storageClass or the policy key defaultStorageClass',
+    }
+  }
+  if (lookup.storageClass(storageClass)) return undefined
+  return {
+    reason: 'StorageClassMissing',
+    message: `waiting for StorageClass ${storageClass} (spec.storageClass): create it, or correct the name`,
+  }
+}
+
+function snapshotterIsMissing({ snapshotClass }: Target, { surroundings }: World): Blocked | undefined {
+  if (snapshotClass === undefined || surroundings.hasSnapshots) return undefined
+  return {
+    reason: 'SnapshotterMissing',
+    message:
+      'the cluster has no VolumeSnapshots: install the snapshot controller and its CRDs, or leave out the snapshot class',
+  }
+}
+
+function snapshotClassIsMissing({ snapshotClass }: Target, { lookup }: World): Blocked | undefined {
+  if (snapshotClass === undefined || lookup.snapshotClass(snapshotClass)) return undefined
+  return {
+    reason: 'SnapshotClassMissing',
+    message: `waiting for VolumeSnapshotClass ${snapshotClass} (spec.snapshotClass): create it, or correct the name`,
+  }
+}
+
+function nameIsTaken({ volumeName, snapshotName, snapshotClass }: Target, { lookup }: World): Blocked | undefined {
+  const volume = lookup.foreignVolume(volumeName)
+  const taken =
+    volume ??
+    (snapshotClass !== undefined && lookup.foreignSnapshot(snapshotName) ? `VolumeSnapshot ${snapshotName}` : undefined)
+  if (taken === undefined) return undefined
+  return {
+    reason: 'NameConflict',
+    message: `${taken} exists and is not ours: it is left alone; delete or rename it to go on`,
+  }
+}

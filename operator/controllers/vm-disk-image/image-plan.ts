@@ -1,0 +1,72 @@
+import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import type { Wake } from '../../runtime/controller.ts'
+import type { EventNote } from '../../runtime/event-recorder.ts'
+import type { Target } from './target.ts'
+import type { World } from './world.ts'
+
+/**
+ * What is to be done about one image, as printable data. It is carried out in this order: status, finalizer, children,
+ * removals; the release of the finalizer last.
+ */
+export interface ImagePlan {
+  readonly status: VMDiskImageStatus
+  readonly finalizer: 'add' | 'keep' | 'release'
+  /** Children as they should be. */
+  readonly apply: readonly KubeObject[]
+  readonly remove: readonly Removal[]
+  /** A download that should run; it waits for a slot, or has one. */
+  readonly start?: Start
+  /** Nobody has needed the image for long enough: delete it, if a live count agrees. */
+  readonly reclaim?: boolean
+  readonly events: readonly EventNote[]
+  readonly wake?: Wake
+}
+
+/** A child to delete, if it is still the one that was seen. */
+export interface Removal {
+  readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'DataSource'
+  readonly name: string
+  readonly uid: string
+  /** Wait until no clone reads from it. */
+  readonly unlessCloned: boolean
+}
+
+/** What the admission needs to know to download an image. */
+export interface Start {
+  readonly key: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly generation: number | undefined
+  readonly ticket: string
+  readonly revision: string
+  readonly attempt: number
+  /** The ticket and the finalizer are written and seen. Until then it keeps its place, and holds off those behind it. */
+  readonly admissible: boolean
+  readonly target: Target
+}
+
+/** What all parts of a plan start from. */
+export interface Draft {
+  readonly world: World
+  readonly now: number
+  readonly target: Target
+  /** The status so far, brought up to the wanted revision and budget. */
+  readonly status: VMDiskImageStatus
+}
+
+export function finalizerOf({ image }: World): 'add' | 'keep' {
+  return image.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add'
+}
+
+/** The removal of a child, unless it is going already. */
+export function removalOf(object: KubeObject): Removal[] {
+  const { name, uid, deletionTimestamp } = object.metadata
+  if (uid === undefined || deletionTimestamp !== undefined) return []
+  return [{ kind: object.kind as Removal['kind'], name, uid, unlessCloned: false }]
+}
+
+export function plan(status: VMDiskImageStatus, rest: Partial<Omit<ImagePlan, 'status'>>): ImagePlan {
+  return { finalizer: 'keep', apply: [], remove: [], events: [], ...rest, status }
+}

@@ -1,0 +1,100 @@
+import { isUrlAllowed, type ParsedSpec, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
+import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import type { Admission } from './admission.ts'
+import { BY_IMAGE, type Caches, siblingKey } from './caches.ts'
+import { isFinished } from './judge.ts'
+import type { ProgressWatch } from './progress-watch.ts'
+import { type ReferenceSource, sumReferences } from './references.ts'
+import { controllerOf, type ImageView, isControlledBy } from './views.ts'
+import type { Lookup, World } from './world.ts'
+
+/** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */
+export interface Sources {
+  readonly caches: Caches
+  readonly policy: () => Policy
+  readonly admission: Admission
+  readonly progress: ProgressWatch
+  readonly references: readonly ReferenceSource[]
+  readonly sinceStatusWriteMs: (uid: string) => number | undefined
+}
+
+export function observeImage(image: ImageView, sources: Sources): World {
+  const { caches, admission } = sources
+  const { uid = '', namespace = '', name } = image.metadata
+  const policy = sources.policy()
+  const ours = <T extends Parameters<typeof isControlledBy>[0]>(children: readonly T[]) =>
+    children.filter((child) => isControlledBy(child, uid))
+  const dataVolumes = ours(caches.dataVolumes.find(BY_IMAGE, uid))
+  const pods = caches.pods.find(BY_IMAGE, uid)
+  const { holders = [], limit = policy.concurrency } = admission.state ?? {}
+  const ticket = image.status.ticket ?? image.metadata.resourceVersion ?? '0'
+  return {
+    image,
+    spec: parsedSpec(image),
+    policy,
+    namespaceTerminating: caches.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
+    surroundings: {
+      hasDataVolumes: caches.isInstalled(DATA_VOLUME),
+      hasSnapshots: caches.isInstalled(VOLUME_SNAPSHOT),
+      hasDataSources: caches.isInstalled(DATA_SOURCE),
+    },
+    lookup: lookupFor(image, sources, policy),
+    slot: holders.find((holder) => holder.uid === uid),
+    slots: { inUse: holders.length, limit },
+    queuePosition: admission.queue.position(uid, ticket),
+    refusal: admission.refusalOf(uid),
+    dataVolumes,
+    snapshots: ours(caches.snapshots.find(BY_IMAGE, uid)),
+    claims: caches.claims.find(BY_IMAGE, uid),
+    pods,
+    dataSource: caches.dataSources.get(siblingKey(image, name)),
+    observation: sources.progress.look(
+      uid,
+      dataVolumes.find((one) => !isFinished(one)),
+      pods,
+    ),
+    sinceStatusWriteMs: sources.sinceStatusWriteMs(uid),
+    references: sumReferences(sources.references.map((source) => source.cached({ namespace, name }))),
+  }
+}
+
+/** A spec is parsed once per generation of an object. */
+const parsedSpecs = new WeakMap<object, ParsedSpec>()
+
+function parsedSpec({ spec }: ImageView): ParsedSpec {
+  if (typeof spec !== 'object' || spec === null) return parseVMDiskImageSpec(spec)
+  const known = parsedSpecs.get(spec)
+  if (known !== undefined) return known
+  const parsed = parseVMDiskImageSpec(spec)
+  parsedSpecs.set(spec, parsed)
+  return parsed
+}
+
+function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Lookup {
+  const { uid } = image.metadata
+  const sibling = (name: string) => siblingKey(image, name)
+  const isOurClaim = (name: string) => {
+    const claim = caches.claims.get(sibling(name))
+    const dataVolume = claim === undefined ? undefined : controllerOf(claim)
+    const owner = caches.dataVolumes.get(sibling(name))
+    const isOfLiving = owner !== undefined && dataVolume?.uid === owner.metadata.uid && isControlledBy(owner, uid)
+    return claim === undefined || isOfLiving || claim.metadata.labels?.['pelotech.ot/image-uid'] === uid
+  }
+  return {
+    secret: (name) => caches.secrets.get(sibling(name)) !== undefined,
+    configMap: (name) => caches.configMaps.get(sibling(name)) !== undefined,
+    storageClass: (name) => caches.storageClasses.get(name) !== undefined,
+    hasDefaultStorageClass: caches.storageClasses.find('default', 'yes').length > 0,
+    snapshotClass: (name) => caches.snapshotClasses.get(name) !== undefined,
+    foreignVolume: (name) => {
+      const dataVolume = caches.dataVolumes.get(sibling(name))
+      if (dataVolume !== undefined && !isControlledBy(dataVolume, uid)) return `DataVolume ${name}`
+      return isOurClaim(name) ? undefined : `PersistentVolumeClaim ${name}`
+    },
+    foreignSnapshot: (name) => {
+      const snapshot = caches.snapshots.get(sibling(name))
+      return snapshot !== undefined && !isControlledBy(snapshot, uid)
+    },
+    urlAllowed: (url) => isUrlAllowed(url, policy),
+  }
+}

@@ -1,0 +1,325 @@
+import {
+  type Artifact,
+  LABELS,
+  parseDuration,
+  renderDataSource,
+  renderVolumeSnapshot,
+  type VMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import type { Wake } from '../../runtime/controller.ts'
+import { ownsEqual } from '../../runtime/owned-fields.ts'
+import { type Draft, finalizerOf, type ImagePlan, plan, type Removal, removalOf } from './image-plan.ts'
+import { isFinished } from './judge.ts'
+import { fromTime, type Standing, toTime, withStanding } from './status.ts'
+import { type DataVolumeView, isControlledBy, type SnapshotView } from './views.ts'
+import type { World } from './world.ts'
+
+/** How long the artifact before stays after the alias was pointed to the new one: clones that just began still read it. */
+const RETIRE_AFTER_MS = 10 * 60_000
+/** A clone that is under way ends with an event of its own; this is for the helper volumes, which nobody watches. */
+const CLONED_LOOK_MS = 60_000
+
+/** From a finished download to a published artifact: snapshot, ready, alias. Undefined: there is nothing to publish. */
+export function planPublication(draft: Draft): ImagePlan | undefined {
+  if (hasWantedArtifact(draft)) return undefined
+  const { world, target } = draft
+  const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && isFinished(one))
+  if (target.snapshotClass !== undefined) return planSnapshot(draft, dataVolume)
+  if (dataVolume === undefined) return undefined
+  if (!isBound(dataVolume, world)) return atWork(draft, 'waiting until the volume is bound')
+  const claim = claimOf(dataVolume, world)
+  return publish(draft, {
+    kind: 'PersistentVolumeClaim',
+    name: target.volumeName,
+    restoreSize: claim?.capacity,
+    ...modesOf(dataVolume, draft),
+  })
+}
+
+function hasWantedArtifact({ status: { artifact }, target }: Draft): boolean {
+  if (artifact?.revision !== target.revision) return false
+  if (target.snapshotClass === undefined) return artifact.publishedAt !== undefined
+  return artifact.kind === 'VolumeSnapshot' && artifact.snapshotClass === target.snapshotClass
+}
+
+function planSnapshot(draft: Draft, dataVolume: DataVolumeView | undefined): ImagePlan | undefined {
+  const { world, target } = draft
+  const snapshot = world.snapshots.find(({ metadata }) => metadata.name === target.snapshotName)
+  if (snapshot === undefined) return dataVolume === undefined ? undefined : takeSnapshot(draft, dataVolume)
+  if (snapshot.metadata.deletionTimestamp !== undefined)
+    return atWork(draft, `waiting until VolumeSnapshot ${snapshot.metadata.name} is deleted`)
+  if (snapshot.snapshotClass !== target.snapshotClass) {
+    return atWork(draft, 'taking the snapshot again, by another class', { remove: removalOf(snapshot) })
+  }
+  if (!snapshot.readyToUse) return waitForSnapshot(draft, snapshot)
+  return publish(draft, {
+    kind: 'VolumeSnapshot',
+    name: target.snapshotName,
+    snapshotClass: target.snapshotClass,
+    restoreSize: snapshot.restoreSize,
+    ...modesOf(dataVolume, draft),
+  })
+}
+
+function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
+  const { world, target } = draft
+  const { image, lookup, surroundings, namespaceTerminating } = world
+  const snapshotClass = target.snapshotClass ?? ''
+  if (namespaceTerminating)
+    return stuck(draft, 'NamespaceTerminating', `namespace ${image.metadata.namespace} is being deleted`)
+  if (!surroundings.hasSnapshots)
+    return stuck(
+      draft,
+      'SnapshotterMissing',
+      'the cluster has no VolumeSnapshots: install the snapshot controller and its CRDs',
+    )
+  if (!lookup.snapshotClass(snapshotClass))
+    return stuck(draft, 'SnapshotClassMissing', `waiting for VolumeSnapshotClass ${snapshotClass}`)
+  if (lookup.foreignSnapshot(target.snapshotName)) {
+    return stuck(
+      draft,
+      'NameConflict',
+      `VolumeSnapshot ${target.snapshotName} exists and is not ours: it is left alone; delete or rename it to go on`,
+    )
+  }
+  if (!isBound(dataVolume, world)) return atWork(draft, 'waiting until the volume is bound')
+  const snapshot = renderVolumeSnapshot({
+    image: identityOf(world),
+    name: target.snapshotName,
+    revision: target.revision,
+    claimName: target.volumeName,
+    snapshotClass,
+  })
+  return atWork(draft, 'taking the snapshot', { apply: [snapshot as KubeObject] })
+}
+
+/** A snapshot that does not get ready is taken anew; what was downloaded stays. Errors are transient, the time decides. */
+function waitForSnapshot(draft: Draft, snapshot: SnapshotView): ImagePlan {
+  const { world, now, status } = draft
+  const since = fromTime(status.snapshotStartedAt) ?? now
+  const leftMs = since + world.policy.snapshotTimeoutMs - now
+  const trouble = snapshot.error === undefined ? '' : `; its controller reports: ${snapshot.error}`
+  if (leftMs > 0) {
+    const wake = { afterMs: leftMs, because: 'the snapshot should be ready by then' }
+    return atWork(draft, `waiting until VolumeSnapshot ${snapshot.metadata.name} is ready${trouble}`, { wake })
+  }
+  const note = {
+    type: 'Warning',
+    reason: 'SnapshotFailed',
+    message: `VolumeSnapshot ${snapshot.metadata.name} was not ready in time${trouble}; it is taken again`,
+  } as const
+  const again: Draft = { ...draft, status: { ...status, snapshotStartedAt: undefined } }
+  return { ...atWork(again, `taking the snapshot again${trouble}`, { remove: removalOf(snapshot) }), events: [note] }
+}
+
+function atWork(
+  draft: Draft,
+  message: string,
+  rest: { apply?: KubeObject[]; remove?: Removal[]; wake?: Wake } = {},
+): ImagePlan {
+  return standing(draft, { phase: 'Snapshotting', reason: 'Snapshotting', message, upToDate: false }, rest)
+}
+
+function stuck(draft: Draft, reason: Standing['reason'], message: string): ImagePlan {
+  return standing(
+    draft,
+    { phase: 'Snapshotting', reason, message, stalled: reason === 'NameConflict', upToDate: false },
+    {},
+  )
+}
+
+function standing(draft: Draft, where: Standing, rest: Partial<ImagePlan>): ImagePlan {
+  const { world, now, status } = draft
+  const next: VMDiskImageStatus = {
+    ...status,
+    snapshotStartedAt: status.snapshotStartedAt ?? toTime(now),
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+  }
+  return plan(withStanding(next, where, world, now), { finalizer: finalizerOf(world), ...rest })
+}
+
+function isBound(dataVolume: DataVolumeView, world: World): boolean {
+  const claim = claimOf(dataVolume, world)
+  return claim === undefined ? dataVolume.bound.status === 'True' : claim.phase === 'Bound'
+}
+
+function claimOf({ metadata }: DataVolumeView, { claims }: World) {
+  return claims.find((claim) => claim.metadata.name === metadata.name && isControlledBy(claim, metadata.uid))
+}
+
+/** Clones need the volume mode of what they are cloned from, or they become a copy over the network. */
+function modesOf(
+  dataVolume: DataVolumeView | undefined,
+  { world, status, target }: Draft,
+): Pick<Artifact, 'volumeMode' | 'accessModes'> {
+  const claim = dataVolume === undefined ? undefined : claimOf(dataVolume, world)
+  if (claim !== undefined) return { volumeMode: claim.volumeMode, accessModes: [...claim.accessModes] }
+  const before = status.artifact?.revision === target.revision ? status.artifact : undefined
+  return { volumeMode: before?.volumeMode, accessModes: before?.accessModes }
+}
+
+/** The alias first, then the word that it can be used. */
+function publish(draft: Draft, found: Omit<Artifact, 'revision' | 'publishedAt'>): ImagePlan {
+  const { world, now, target, status } = draft
+  const alias = aliasOf(draft, found)
+  if (alias !== undefined)
+    return { ...atWork(draft, 'publishing the artifact', { apply: [alias] }), status: statusOnTheWay(draft) }
+  const artifact: Artifact = dropUndefined({ ...found, revision: target.revision, publishedAt: toTime(now) })
+  const published: Draft = {
+    ...draft,
+    status: { ...status, artifact, ticket: status.ticket, snapshotStartedAt: undefined },
+  }
+  return plan(atRest(published), { finalizer: finalizerOf(world) })
+}
+
+/** Nobody needs to read that an alias is about to be written: the phase so far is as true. */
+function statusOnTheWay({ world, status, now }: Draft): VMDiskImageStatus {
+  const { phase } = world.image.status
+  if (phase === 'Syncing' || phase === 'Snapshotting') return world.image.status
+  return withStanding(
+    status,
+    { phase: 'Snapshotting', reason: 'Snapshotting', message: 'publishing the artifact', upToDate: false },
+    world,
+    now,
+  )
+}
+
+/** The DataSource named like the image, when it has to be written. */
+function aliasOf({ world, target }: Draft, { kind, name }: Pick<Artifact, 'kind' | 'name'>): KubeObject | undefined {
+  if (!world.surroundings.hasDataSources || isAliasTaken(world) || world.namespaceTerminating) return undefined
+  const wanted = renderDataSource({
+    image: identityOf(world),
+    target: { kind, name },
+    revision: target.revision,
+  }) as KubeObject
+  return world.dataSource !== undefined && ownsEqual(wanted, world.dataSource) ? undefined : wanted
+}
+
+function isAliasTaken({ dataSource, image }: World): boolean {
+  return dataSource !== undefined && !isControlledBy(dataSource, image.metadata.uid)
+}
+
+/** The wanted artifact exists and serves: what is left is housekeeping. */
+export function planSteady(draft: Draft, spec: VMDiskImageSpec): ImagePlan | undefined {
+  const { world, target, status } = draft
+  const { artifact } = status
+  if (artifact?.revision !== target.revision) return undefined
+  const alias = aliasOf(draft, artifact)
+  const housekeeping = alias === undefined ? [...spareVolume(draft), ...retired(draft)] : []
+  const removal = reclaimOf(draft, spec)
+  return plan(atRest(draft), {
+    finalizer: finalizerOf(world),
+    apply: alias === undefined ? [] : [alias],
+    remove: housekeeping,
+    ...(removal === 'now' && { reclaim: true }),
+    ...wakeOf(draft, housekeeping, removal),
+  })
+}
+
+function atRest(draft: Draft): VMDiskImageStatus {
+  const { world, now, status, target } = draft
+  const rested: VMDiskImageStatus = {
+    ...status,
+    progress: undefined,
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+    snapshotStartedAt: undefined,
+  }
+  if (isAliasTaken(world)) {
+    const message = `DataSource ${world.image.metadata.name} exists and is not ours: it is left alone, so only status.artifact leads to the image; delete or rename it`
+    return withStanding(
+      rested,
+      { phase: 'Succeeded', reason: 'NameConflict', message, stalled: true, upToDate: true },
+      world,
+      now,
+    )
+  }
+  const { artifact } = status
+  if (
+    artifact?.kind === 'VolumeSnapshot' &&
+    target.snapshotClass !== undefined &&
+    artifact.snapshotClass !== target.snapshotClass
+  ) {
+    const message = `spec.snapshotClass ${target.snapshotClass} takes effect at the next download: the source volume was not kept`
+    return withStanding(rested, { phase: 'Succeeded', reason: 'SourceVolumeLost', message, upToDate: true }, world, now)
+  }
+  return withStanding(
+    rested,
+    { phase: 'Succeeded', reason: 'Synced', message: `${artifact?.kind} ${artifact?.name} can be cloned` },
+    world,
+    now,
+  )
+}
+
+/** With a snapshot, the volume that was downloaded may go. Always the DataVolume: without its claim alone, CDI would download again. */
+function spareVolume({ world, target, status }: Draft): Removal[] {
+  if (world.policy.keepSourceVolume || status.artifact?.kind !== 'VolumeSnapshot') return []
+  return world.dataVolumes
+    .filter((one) => one.metadata.name === target.volumeName && isFinished(one))
+    .flatMap((one) => removalOf(one))
+    .map((removal) => ({ ...removal, unlessCloned: true }))
+}
+
+/** Children of earlier revisions, and snapshots by an earlier class. */
+function retired(draft: Draft): Removal[] {
+  const { world, now, status } = draft
+  const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
+  if (now < publishedAt + RETIRE_AFTER_MS) return []
+  return oldChildren(draft)
+    .flatMap((one) => removalOf(one))
+    .map((removal) => ({ ...removal, unlessCloned: true }))
+    .filter(({ kind }) => kind !== 'DataSource' || !world.namespaceTerminating)
+}
+
+function oldChildren({ world, target, status }: Draft): KubeObject[] {
+  const isOld = ({ metadata }: KubeObject) =>
+    metadata.name !== status.artifact?.name &&
+    (metadata.labels?.[LABELS.revision] !== target.revision || metadata.name !== target.volumeName)
+  return [...world.dataVolumes.filter(isFinished), ...world.snapshots].filter(isOld)
+}
+
+type Reclaim = 'never' | 'now' | { readonly afterMs: number }
+
+/** When an image that nothing refers to is to be deleted. */
+function reclaimOf({ world, now, status }: Draft, spec: VMDiskImageSpec): Reclaim {
+  const { policy, references, image } = world
+  const isOfOurs = image.metadata.labels?.[LABELS.createdBy] !== undefined
+  const reclaimPolicy = spec.reclaimPolicy ?? (isOfOurs ? policy.reclaimPolicy : 'Retain')
+  if (reclaimPolicy !== 'Delete' || references.count > 0) return 'never'
+  const ttlMs =
+    spec.unreferencedTTL === undefined
+      ? policy.unreferencedTtlMs
+      : (parseDuration(spec.unreferencedTTL) ?? policy.unreferencedTtlMs)
+  const lastReferenced = fromTime(status.lastReferencedTime)
+  // At the moment that the last reference goes; what was preloaded and never referenced has had no such moment.
+  if (ttlMs === 0) return lastReferenced === undefined ? 'never' : 'now'
+  const since = Math.max(lastReferenced ?? 0, fromTime(status.unreferencedSince) ?? now)
+  return now >= since + ttlMs ? 'now' : { afterMs: since + ttlMs - now }
+}
+
+function wakeOf(draft: Draft, housekeeping: readonly Removal[], removal: Reclaim): { wake?: Wake } {
+  if (typeof removal === 'object')
+    return { wake: { afterMs: removal.afterMs, because: 'the image was unreferenced for long enough then' } }
+  if (housekeeping.length > 0)
+    return { wake: { afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' } }
+  if (oldChildren(draft).length === 0) return {}
+  const publishedAt = fromTime(draft.status.artifact?.publishedAt) ?? draft.now
+  return {
+    wake: {
+      afterMs: Math.max(1_000, publishedAt + RETIRE_AFTER_MS - draft.now),
+      because: 'earlier artifacts may go then',
+    },
+  }
+}
+
+function identityOf({ image }: World): { name: string; namespace: string; uid: string } {
+  const { name, namespace = '', uid = '' } = image.metadata
+  return { name, namespace, uid }
+}
+
+function dropUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
+}

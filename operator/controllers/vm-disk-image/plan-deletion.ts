@@ -1,0 +1,86 @@
+import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { type ImagePlan, plan, removalOf } from './image-plan.ts'
+import { isFinished } from './judge.ts'
+import { fromTime, mergeConditions, withStanding } from './status.ts'
+import { isControlledBy } from './views.ts'
+import type { World } from './world.ts'
+
+const LOOK_MS = 60_000
+
+/**
+ * An image that somebody deleted. Downloads end at once. The artifact stays as long as somebody uses it, unless the whole
+ * namespace goes. The finalizer goes when nothing of the image is left, and no sooner.
+ */
+export function planDeletion(world: World, now: number): ImagePlan {
+  const { image, namespaceTerminating, references } = world
+  const users = namespaceTerminating ? [] : references.users
+  const downloads = world.dataVolumes.filter((one) => !isFinished(one))
+  if (users.length > 0) {
+    const remove = downloads.flatMap((one) => removalOf(one))
+    return plan(blockedStatus(world, users, now), {
+      remove,
+      wake: { afterMs: LOOK_MS, because: 'its users may be gone by then' },
+    })
+  }
+  const alias =
+    world.dataSource !== undefined && isControlledBy(world.dataSource, image.metadata.uid) ? [world.dataSource] : []
+  const children: KubeObject[] = [...alias, ...world.snapshots, ...world.dataVolumes]
+  if (children.length === 0 && world.slot === undefined) return plan(image.status, { finalizer: 'release' })
+  return plan(leavingStatus(world, children, now), {
+    remove: children.flatMap((one) => removalOf(one)),
+    wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
+    events: usersLeftBehind(world),
+  })
+}
+
+function usersLeftBehind({ namespaceTerminating, references, image }: World): ImagePlan['events'] {
+  if (!namespaceTerminating || references.users.length === 0) return []
+  const message = `namespace ${image.metadata.namespace} is being deleted, and this image with it, though ${references.users.join(', ')} use it`
+  return [{ type: 'Warning', reason: 'NamespaceTerminating', message }]
+}
+
+function blockedStatus(world: World, users: readonly string[], now: number): VMDiskImageStatus {
+  const { image } = world
+  const message = `the deletion waits for ${users.join(', ')}`
+  const conditions = mergeConditions(
+    image.status.conditions ?? [],
+    [{ type: 'DeletionBlocked', status: 'True', reason: 'InUse', message }],
+    image.metadata.generation,
+    now,
+  )
+  return { ...image.status, message, conditions }
+}
+
+function leavingStatus(world: World, children: readonly KubeObject[], now: number): VMDiskImageStatus {
+  const { image, slot } = world
+  const { phase = 'Queued', conditions = [] } = image.status
+  const names = children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+  const waitsFor = names.length > 0 ? names.join(', ') : 'its importer pod'
+  const oldest = Math.min(...children.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
+  const late =
+    now - oldest >= LOOK_MS
+      ? '; see whether CDI and its webhook (cdi-apiserver) run, and which finalizers are left'
+      : ''
+  const free: VMDiskImageStatus = {
+    ...image.status,
+    ticket: undefined,
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+    nextRetryTime: undefined,
+    conditions: conditions.filter(({ type }) => type !== 'DeletionBlocked'),
+  }
+  const message = `being deleted: waiting for ${waitsFor}${late}`
+  const isDownloading = slot !== undefined
+  return withStanding(
+    free,
+    {
+      phase: isDownloading ? 'Syncing' : phase === 'Syncing' ? 'Queued' : phase,
+      reason: 'Deleting',
+      message,
+      upToDate: false,
+    },
+    world,
+    now,
+  )
+}

@@ -1,0 +1,440 @@
+import { ANNOTATIONS, FINALIZER, LABELS, type VMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import type { Wake } from '../../runtime/controller.ts'
+import type { EventNote } from '../../runtime/event-recorder.ts'
+import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, recordSuccess, subjectOf } from './attempts.ts'
+import { type Blocked, whatBlocks } from './checks.ts'
+import { type Draft, finalizerOf, type ImagePlan, plan, removalOf, type Start } from './image-plan.ts'
+import { type Failure, isFinished, isPermanent, judgeDataVolume, type Verdict } from './judge.ts'
+import { planPublication, planSteady } from './plan-artifact.ts'
+import { planDeletion } from './plan-deletion.ts'
+import { eventsBetween, fromTime, isRecorded, reasonOf, type Standing, toTime, withStanding } from './status.ts'
+import { resolveTarget, type Target } from './target.ts'
+import type { DataVolumeView } from './views.ts'
+import type { Refusal, World } from './world.ts'
+
+/**
+ * ```
+ * happy path                                         a failure
+ *
+ * created                                            DataVolume: Running=False, Error
+ *   status {ticket, Queued}      (1)                   status {attempt failed, nextRetryTime}   (before teardown)
+ *   finalizer                    (2)                   DataVolume deleted, foreground
+ *   start wanted ─▶ ledger claim (3)                   DataVolume and importer pod gone ─▶ ledger release
+ *                   DataVolume   (4)                   status {Queued, RetryBackoff}
+ *   status {Syncing}             (5)                   nextRetryTime
+ * DataVolume Succeeded ─▶ ledger release                 status {ticket, Queued} ─▶ as on the left
+ *   status {Snapshotting}        (6)
+ *   VolumeSnapshot               (7)
+ * snapshot ready
+ *   DataSource                   (8)
+ *   status {Succeeded, artifact} (9)
+ * ```
+ * Claims and releases, and the creation of DataVolumes, are the admission's (`admission.ts`): a plan only says that a
+ * download is wanted. Everything here follows from what was observed, never from what we are about to do.
+ */
+export function planImage(world: World, now: number): ImagePlan {
+  const plan = decide(world, now)
+  return {
+    ...plan,
+    events: [...plan.events, ...eventsBetween(world.image.status, plan.status, world.policy.retryLimit)],
+  }
+}
+
+function decide(world: World, now: number): ImagePlan {
+  if (world.image.metadata.deletionTimestamp !== undefined) return planDeletion(world, now)
+  if (!world.spec.ok) return planInvalid(world, world.spec.problems, now)
+  const target = resolveTarget(world.spec.spec, world)
+  const draft: Draft = { world, now, target, status: dropLostArtifact(turnTo(target, world.image.status), world) }
+  const { suspend } = world.spec.spec
+  return (
+    planStopping(draft, suspend === true) ??
+    planRunning(draft) ??
+    planClaimed(draft, suspend === true) ??
+    planPublication(recordEnd(draft)) ??
+    planSteady(draft, world.spec.spec) ??
+    planDownload(draft, world.spec.spec)
+  )
+}
+
+/** A spec that the API server would not take today. It is told, holds no slot, and hurts nobody else. */
+function planInvalid(world: World, problems: readonly { path: string; message: string }[], now: number): ImagePlan {
+  const message = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+  const status = withStanding(
+    world.image.status,
+    { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false },
+    world,
+    now,
+  )
+  const remove = world.dataVolumes.filter((one) => !isFinished(one)).flatMap((one) => removalOf(one))
+  return plan(status, { remove })
+}
+
+/** Brings the status to the wanted revision and budget. What belongs to another revision, and is not history, goes. */
+function turnTo(target: Target, status: VMDiskImageStatus): VMDiskImageStatus {
+  if (status.revision !== target.revision) {
+    return {
+      ...status,
+      revision: target.revision,
+      defaults: target.defaults,
+      ticket: status.phase === 'Queued' ? status.ticket : undefined,
+      budget: { key: target.budgetKey, downloads: 0 },
+      nextRetryTime: undefined,
+      snapshotStartedAt: undefined,
+      progress: undefined,
+    }
+  }
+  const isSameBudget = status.budget?.key === target.budgetKey
+  return {
+    ...status,
+    defaults: target.defaults,
+    ...(!isSameBudget && { budget: { key: target.budgetKey, downloads: 0 }, nextRetryTime: undefined }),
+  }
+}
+
+/** An artifact that is gone serves nobody. */
+function dropLostArtifact(status: VMDiskImageStatus, { snapshots, claims }: World): VMDiskImageStatus {
+  const { artifact } = status
+  if (artifact === undefined) return status
+  const candidates: readonly KubeObject[] = artifact.kind === 'VolumeSnapshot' ? snapshots : claims
+  const found = candidates.find(({ metadata }) => metadata.name === artifact.name)
+  return found !== undefined && found.metadata.deletionTimestamp === undefined
+    ? status
+    : { ...status, artifact: undefined }
+}
+
+export function judged(
+  dataVolume: DataVolumeView,
+  { world, now, status }: Pick<Draft, 'world' | 'now' | 'status'>,
+): Verdict {
+  const { uid, creationTimestamp } = dataVolume.metadata
+  const isCurrent = status.dataVolumeUID === uid
+  const startedAt = fromTime(isCurrent ? status.startedAt : undefined) ?? fromTime(creationTimestamp) ?? now
+  return judgeDataVolume(dataVolume, {
+    pods: world.pods.filter((pod) => pod.metadata.deletionTimestamp === undefined),
+    firstPodUid: isCurrent ? (status.importerPodUID ?? world.observation.firstPodUid) : world.observation.firstPodUid,
+    ageMs: Math.max(0, now - startedAt),
+    unchangedMs: world.observation.unchangedMs,
+    stallTimeoutMs: world.policy.stallTimeoutMs,
+    attemptTimeoutMs: world.policy.attemptTimeoutMs,
+  })
+}
+
+interface Stop {
+  readonly dataVolume: DataVolumeView
+  readonly record: (status: VMDiskImageStatus) => VMDiskImageStatus
+  readonly notes: readonly EventNote[]
+}
+
+/** Downloads that must end: failed, cancelled, or never admitted. While one of ours holds a slot, that is what we are at. */
+function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | undefined {
+  const { world, now } = draft
+  const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft, isSuspended) ?? [])
+  const vanished = vanishedAttempt(draft)
+  if (stops.length === 0 && vanished === undefined && !isTeardownPending(draft)) return undefined
+  const ended =
+    vanished === undefined ? draft.status : recordFailure(draft.status, vanished.subject, vanished.failure, world, now)
+  const recorded = stops.reduce((status, stop) => stop.record(status), ended)
+  const remove = stops.flatMap(({ dataVolume }) => removalOf(dataVolume))
+  const events = stops.flatMap(({ notes }) => notes)
+  // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
+  const standing: Standing = world.slot === undefined ? standingStill(recorded, world) : stopping(recorded, stops, now)
+  const wake: Wake = { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' }
+  return { ...plan(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake }), events }
+}
+
+const STOPPING_LOOK_MS = 60_000
+
+function standingStill(status: VMDiskImageStatus, world: World): Standing {
+  const { phase = 'Queued', message = '' } = world.image.status
+  if (phase === 'Succeeded' && status.artifact !== undefined) return { phase, reason: 'Synced', message }
+  return { phase: 'Queued', reason: 'Stopping', message: 'a download of this image is being stopped' }
+}
+
+function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonly Stop[], now: number): Standing {
+  const last = attempts?.at(-1)
+  const why = last === undefined ? 'the download is being stopped' : `attempt ${last.number}: ${last.message}`
+  const since = fromTime(stops[0]?.dataVolume.metadata.deletionTimestamp)
+  const isLate = since !== undefined && now - since >= STOPPING_LOOK_MS
+  const next = nextRetryTime === undefined ? '' : `; next attempt at ${nextRetryTime}`
+  const late = isLate
+    ? '; its DataVolume should be gone by now: see whether CDI and its webhook (cdi-apiserver) run'
+    : ''
+  return { phase: 'Syncing', reason: 'Stopping', message: `${why}; waiting until its importer is gone${next}${late}` }
+}
+
+/** Its DataVolume is gone, by our doing or not, and the slot is still held until a live look confirms it. */
+function isTeardownPending({ world, status }: Draft): boolean {
+  return world.slot !== undefined && world.dataVolumes.every(isFinished) && isRecordedUnfinished(status)
+}
+
+function isRecordedUnfinished(status: VMDiskImageStatus): boolean {
+  const record = status.attempts?.find(({ dataVolumeUID }) => dataVolumeUID === status.dataVolumeUID)
+  return status.dataVolumeUID !== undefined && record !== undefined && record.outcome !== 'Succeeded'
+}
+
+/** A download was under way, and now its DataVolume is gone without a word of ours. It may have cost what a failure costs. */
+function vanishedAttempt({ status, world }: Draft): { subject: AttemptSubject; failure: Failure } | undefined {
+  const { dataVolumeUID: uid, attempt: number = 1, startedAt } = status
+  const wasUnderWay = world.image.status.phase === 'Syncing' && uid !== undefined && !isRecorded(status)
+  if (!wasUnderWay || world.dataVolumes.some(({ metadata }) => metadata.uid === uid)) return undefined
+  const subject = { uid, number, revision: world.image.status.revision ?? '', createdAt: startedAt, restarts: 0 }
+  const message = 'its DataVolume was deleted by somebody while it ran'
+  return { subject, failure: { state: 'failed', reason: 'DataVolumeDeleted', message, permanent: false, downloads: 1 } }
+}
+
+function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): Stop | undefined {
+  const verdict = judged(dataVolume, draft)
+  if (verdict.state === 'finished') return undefined
+  const { world, target, status, now } = draft
+  const { uid } = dataVolume.metadata
+  const number = Number(dataVolume.metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
+  const revision = dataVolume.metadata.labels?.[LABELS.revision] ?? ''
+  const subject = subjectOf(dataVolume, number, revision)
+  const known = (status.attempts ?? []).some((attempt) => attempt.dataVolumeUID === uid)
+  const forget = (was: VMDiskImageStatus) => was
+  const stop = (record: Stop['record'], ...notes: EventNote[]): Stop => ({
+    dataVolume,
+    record: known ? forget : record,
+    notes: known ? [] : notes,
+  })
+
+  if (verdict.state === 'importing-again') {
+    return stop(
+      forget,
+      warning(
+        'NotAdmitted',
+        `DataVolume ${dataVolume.metadata.name} began to download again because its claim was deleted: it is stopped`,
+      ),
+    )
+  }
+  if (dataVolume.metadata.name !== target.volumeName) {
+    return stop((was) => recordCancel(was, subject, 'SpecChanged', `revision ${revision} is not wanted any more`, now))
+  }
+  if (isSuspended) return stop((was) => renewed(recordCancel(was, subject, 'Suspended', 'suspended', now)))
+  if (known) return stop(forget)
+  if (verdict.state === 'failed') return stop((was) => recordFailure(was, subject, verdict, world, now))
+  if (dataVolume.metadata.deletionTimestamp !== undefined) {
+    const failure: Failure = {
+      state: 'failed',
+      reason: 'DataVolumeDeleted',
+      message: 'its DataVolume was deleted by somebody',
+      permanent: false,
+      downloads: 1,
+    }
+    return stop((was) => recordFailure(was, subject, failure, world, now))
+  }
+  if (world.slot === undefined) {
+    return stop(
+      forget,
+      warning('NotAdmitted', `DataVolume ${dataVolume.metadata.name} has no slot in the ledger: it is stopped`),
+    )
+  }
+  return undefined
+}
+
+/** A person's act: all downloads are granted anew. */
+function renewed(status: VMDiskImageStatus): VMDiskImageStatus {
+  return { ...status, budget: { key: status.budget?.key ?? '', downloads: 0 }, nextRetryTime: undefined }
+}
+
+/** A download that holds its slot and goes well. */
+function planRunning(draft: Draft): ImagePlan | undefined {
+  const { world, now, target, status } = draft
+  const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && !isFinished(one))
+  if (dataVolume === undefined) return undefined
+  const { uid } = dataVolume.metadata
+  const isNew = status.dataVolumeUID !== uid
+  const attempt = Number(dataVolume.metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
+  const next: VMDiskImageStatus = {
+    ...status,
+    attempt,
+    dataVolumeUID: uid,
+    startedAt: isNew ? toTime(now) : status.startedAt,
+    importerPodUID: (isNew ? undefined : status.importerPodUID) ?? world.observation.firstPodUid,
+    progress: dataVolume.progress === '' ? undefined : dataVolume.progress,
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+  }
+  const message = `downloading, attempt ${attempt} of ${1 + world.policy.retryLimit}`
+  const done = withStanding(next, { phase: 'Syncing', reason: 'Syncing', message }, world, now)
+  return plan(done, {
+    finalizer: finalizerOf(world),
+    wake: { afterMs: untilTimeout(done, draft), because: 'a stalled download would be stopped then' },
+  })
+}
+
+function untilTimeout({ startedAt }: VMDiskImageStatus, { world, now }: Draft): number {
+  const { stallTimeoutMs, attemptTimeoutMs } = world.policy
+  const age = now - (fromTime(startedAt) ?? now)
+  return Math.max(1_000, Math.min(stallTimeoutMs - world.observation.unchangedMs, attemptTimeoutMs - age, 30_000))
+}
+
+/**
+ * A slot is held and nothing downloads: its DataVolume is about to be made, or it is over and the slot about to be freed.
+ * Both are the admission's; all that it needs is to be told what. Nothing that people should know has happened.
+ */
+function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined {
+  const { world, target, status } = draft
+  const { slot, image } = world
+  if (slot === undefined) return undefined
+  if (world.dataVolumes.some(({ metadata }) => metadata.name === target.volumeName)) return plan(image.status, {})
+  const isStillWanted =
+    !isSuspended &&
+    slot.revision === target.revision &&
+    slot.attempt === nextAttempt(status) &&
+    status.ticket !== undefined
+  if (!isStillWanted || whatBlocks(target, world) !== undefined || refusalFor(world, target) !== undefined)
+    return plan(image.status, {})
+  return plan(image.status, { start: startOf(draft, status.ticket ?? '') })
+}
+
+/** The end of a download that went well, once it is seen. */
+function recordEnd(draft: Draft): Draft {
+  const { world, target, status, now } = draft
+  const dataVolume = world.dataVolumes.find(({ metadata }) => metadata.name === target.volumeName)
+  const isNews =
+    dataVolume !== undefined &&
+    !(status.attempts ?? []).some(({ dataVolumeUID }) => dataVolumeUID === dataVolume.metadata.uid)
+  if (!isNews) return draft
+  const number = Number(dataVolume.metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
+  const recorded = recordSuccess(status, subjectOf(dataVolume, number, target.revision), now)
+  return {
+    ...draft,
+    status: { ...recorded, progress: '100.0%', queuePosition: undefined, queuePositionTime: undefined },
+  }
+}
+
+/** Nothing is under way and the artifact is not there: what keeps it, or the place in the queue. */
+function planDownload(draft: Draft, spec: VMDiskImageSpec): ImagePlan {
+  const { world, now, target, status } = draft
+  const finalizer = finalizerOf(world)
+  const rest = (next: VMDiskImageStatus, standing: Standing, wake?: Wake): ImagePlan =>
+    plan(
+      withStanding(
+        { ...next, progress: undefined, queuePosition: undefined, queuePositionTime: undefined },
+        standing,
+        world,
+        now,
+      ),
+      {
+        finalizer,
+        ...(wake !== undefined && { wake }),
+      },
+    )
+
+  if (spec.suspend === true) {
+    const message = 'suspended: set spec.suspend to false to go on'
+    return rest({ ...renewed(status), ticket: undefined }, { phase: 'Queued', reason: 'Suspended', message })
+  }
+  const failed = failedForGood(draft)
+  if (failed !== undefined) return rest({ ...status, ticket: undefined }, failed)
+  const retryAt = fromTime(status.nextRetryTime)
+  if (retryAt !== undefined && retryAt > now) {
+    const last = status.attempts?.at(-1)
+    const message = `attempt ${last?.number ?? 1} failed: ${last?.message ?? ''}; next attempt at ${status.nextRetryTime}`
+    const wake = { afterMs: retryAt - now, because: 'the next attempt may start then' }
+    return rest({ ...status, ticket: undefined }, { phase: 'Queued', reason: 'RetryBackoff', message }, wake)
+  }
+  const queued = queue(draft)
+  const blocked = whatBlocks(target, world) ?? refused(world, target, now)
+  if (blocked !== undefined) {
+    const stalled = blocked.reason === 'NameConflict'
+    const until = world.refusal?.until
+    const wake =
+      until === undefined
+        ? undefined
+        : { afterMs: Math.max(1_000, until - now), because: 'a refused DataVolume is tried again' }
+    return rest(queued, { phase: 'Queued', ...blocked, stalled }, wake)
+  }
+  const start = startOf({ ...draft, status: queued }, queued.ticket ?? '')
+  return plan(withStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })
+}
+
+function waiting({ slots, queuePosition }: World): Standing {
+  if (slots.limit === 0) {
+    return { phase: 'Queued', reason: 'Paused', message: 'syncing is paused: the policy key concurrency is 0' }
+  }
+  const place =
+    queuePosition === undefined ? '' : ` Position ${queuePosition}; ${slots.inUse} of ${slots.limit} slots are in use.`
+  return { phase: 'Queued', reason: 'Queued', message: `Request is waiting for an available worker.${place}` }
+}
+
+function atPlace(status: VMDiskImageStatus, { queuePosition }: World, now: number): VMDiskImageStatus {
+  return { ...status, progress: undefined, queuePosition, queuePositionTime: toTime(now) }
+}
+
+/** Takes a ticket, or keeps the one that it has waited with. */
+function queue({ world, now, status }: Draft): VMDiskImageStatus {
+  const { phase = 'Queued' } = world.image.status
+  if (status.ticket !== undefined && phase === 'Queued') return { ...status, nextRetryTime: undefined }
+  return {
+    ...status,
+    ticket: world.image.metadata.resourceVersion,
+    queuedAt: toTime(now),
+    attempt: undefined,
+    dataVolumeUID: undefined,
+    startedAt: undefined,
+    importerPodUID: undefined,
+    nextRetryTime: undefined,
+  }
+}
+
+/** No attempt is left, or none would help. A failed attempt with neither a ticket nor a time for the next one was the last. */
+function failedForGood({ world, target, status }: Draft): Standing | undefined {
+  const rejection = rejectionOf(world, target, status)
+  if (rejection !== undefined) return { phase: 'Failed', reason: 'RejectedByCDI', message: rejection, stalled: true }
+  const { budget, attempts, nextRetryTime, ticket } = status
+  const last = attempts?.at(-1)
+  if (budget === undefined || budget.downloads === 0 || last === undefined) return undefined
+  const isOver = nextRetryTime === undefined && ticket === undefined
+  if (!isOver && budget.downloads <= world.policy.retryLimit) return undefined
+  const reason = isPermanent(last.reason) ? last.reason : 'RetryLimitExceeded'
+  const why = isPermanent(last.reason) ? 'no retry can mend this' : 'no retry is left'
+  const used = `${budget.downloads} download${budget.downloads === 1 ? '' : 's'} used`
+  const remedy = 'correct the spec, or set annotation pelotech.ot/retry-requested-at to a new value'
+  return { phase: 'Failed', reason, message: `${last.message} (${why}, ${used}); ${remedy}`, stalled: true }
+}
+
+/** CDI refused the DataVolume for what it is; said once, it holds until the spec changes or somebody asks for a retry. */
+function rejectionOf(world: World, target: Target, status: VMDiskImageStatus): string | undefined {
+  const refusal = refusalFor(world, target)
+  if (refusal !== undefined) return refusal.until === undefined ? refusal.message : undefined
+  const before = world.image.status
+  const wasRejected = before.phase === 'Failed' && reasonOf(before) === 'RejectedByCDI'
+  const isSame = before.revision === status.revision && before.budget?.key === status.budget?.key
+  return wasRejected && isSame ? before.message : undefined
+}
+
+function refusalFor({ refusal }: World, { revision, budgetKey }: Target): Refusal | undefined {
+  return refusal?.revision === revision && refusal.budgetKey === budgetKey ? refusal : undefined
+}
+
+function refused(world: World, target: Target, now: number): Blocked | undefined {
+  const refusal = refusalFor(world, target)
+  return refusal?.until !== undefined && refusal.until > now
+    ? { reason: refusal.reason, message: refusal.message }
+    : undefined
+}
+
+function startOf({ world, target, status }: Draft, ticket: string): Start {
+  const { image } = world
+  const { uid = '', namespace = '', name, generation, finalizers } = image.metadata
+  const isSeen = image.status.ticket === ticket && finalizers?.includes(FINALIZER) === true
+  return {
+    key: keyOf(image.metadata),
+    uid,
+    namespace,
+    name,
+    generation,
+    ticket,
+    revision: target.revision,
+    attempt: nextAttempt(status),
+    admissible: isSeen && image.status.revision === target.revision,
+    target,
+  }
+}
+
+function warning(reason: string, message: string): EventNote {
+  return { type: 'Warning', reason, message }
+}

@@ -1,0 +1,77 @@
+import { isApiError } from '../../kube/api-error.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../../kube/kube-object.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
+import { viewClaim, viewDataVolume } from './views.ts'
+import type { References } from './world.ts'
+
+/** A kind of object that names images. Each such kind counts itself; an image's references are the sum. */
+export interface ReferenceSource {
+  /** From caches: for what people read. */
+  cached(image: ObjectKey): References
+  /** From a live list: for decisions that cannot be undone. */
+  live(image: ObjectKey): Promise<References>
+}
+
+const NAMES_SHOWN = 10
+
+export function sumReferences(parts: readonly References[]): References {
+  return {
+    count: parts.reduce((sum, { count }) => sum + count, 0),
+    names: parts.flatMap(({ names }) => names).slice(0, NAMES_SHOWN),
+    users: parts.flatMap(({ users }) => users),
+  }
+}
+
+/** The label of CDI's helper claims, which have no owner while they carry a clone across namespaces. */
+const CLONE_HELPER = 'cdi.kubevirt.io/OwnedByUID'
+
+/**
+ * Whether a clone that is not finished reads from this object; by live lists, at the moment of the decision.
+ * @param child a VolumeSnapshot or DataVolume of ours
+ */
+export async function isBeingCloned(
+  client: KubeClient,
+  child: { kind: string; namespace: string; name: string },
+): Promise<boolean> {
+  const kind = child.kind === 'DataVolume' ? 'PersistentVolumeClaim' : child.kind
+  const dataVolumes = await listAll(client, DATA_VOLUME, {})
+  const isRead = dataVolumes.map(viewDataVolume).some(({ cloneOf, phase }) => {
+    return (
+      phase !== 'Succeeded' &&
+      cloneOf?.kind === kind &&
+      cloneOf.namespace === child.namespace &&
+      cloneOf.name === child.name
+    )
+  })
+  if (isRead) return true
+  const helpers = await listAll(client, PERSISTENT_VOLUME_CLAIM, {
+    namespace: child.namespace,
+    labelSelector: CLONE_HELPER,
+  })
+  return helpers.map(viewClaim).some(({ dataSourceName }) => dataSourceName === child.name)
+}
+
+async function listAll(
+  client: KubeClient,
+  type: ResourceType,
+  selection: { namespace?: string; labelSelector?: string },
+): Promise<KubeObject[]> {
+  const found: KubeObject[] = []
+  let continueToken: string | undefined
+  do {
+    try {
+      const page = await client.list(type, {
+        ...selection,
+        limit: 500,
+        ...(continueToken !== undefined && { continueToken }),
+      })
+      found.push(...page.items)
+      continueToken = page.continueToken
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return found
+      throw error
+    }
+  } while (continueToken !== undefined)
+  return found
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import { ApiError, isApiError } from '../../kube/api-error.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { CONFIG_MAP } from '../../kube/resource-types.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Holder } from './world.ts'
+
+export const LEDGER_NAME = 'sync-operator-slots'
+/** Also the time that a claim is good for after it was asked for: an answer later than this is too old to act on. */
+export const CLAIM_VALID_MS = 5_000
+
+interface LedgerObject extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const holdersSchema = z.array(
+  z.object({
+    uid: z.string(),
+    namespace: z.string(),
+    name: z.string(),
+    revision: z.string(),
+    attempt: z.int().min(1),
+    claimant: z.string(),
+  }),
+)
+
+/** The limit in force and who downloads under it, as one object says at one version. */
+export interface LedgerState {
+  readonly limit: number
+  readonly holders: readonly Holder[]
+}
+
+/**
+ * The slots: one ConfigMap that is only ever replaced by compare-and-swap. Whoever believes to lead, the limit holds,
+ * because limit and holders are in the same object.
+ */
+export class SlotLedger {
+  readonly #client: KubeClient
+  readonly #clock: Clock
+  readonly #namespace: string
+  #object: LedgerObject | undefined
+  #state: LedgerState | undefined
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: { client: KubeClient; clock: Clock; namespace: string }) {
+    this.#client = options.client
+    this.#clock = options.clock
+    this.#namespace = options.namespace
+  }
+
+  /** The last state that the API server told us; undefined before the first answer, or when there is no ledger. */
+  get state(): LedgerState | undefined {
+    return this.#state
+  }
+
+  /** Whether the last answer is young enough to create a DataVolume on the strength of it. Frozen time counts. */
+  get isFresh(): boolean {
+    return this.#clock.monotonic() - this.#askedAt < CLAIM_VALID_MS
+  }
+
+  /** Reads it live. Undefined: there is none. Throws ApiError. */
+  async load(): Promise<LedgerState | undefined> {
+    const askedAt = this.#clock.monotonic()
+    try {
+      const key = { namespace: this.#namespace, name: LEDGER_NAME }
+      this.#take(await this.#client.get<LedgerObject>(CONFIG_MAP, key, { timeoutMs: CLAIM_VALID_MS }), askedAt)
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+      this.#object = undefined
+      this.#state = undefined
+    }
+    return this.#state
+  }
+
+  /** Makes the first ledger, or one in place of one that was lost. Throws AlreadyExists when somebody else was faster. */
+  async create(state: LedgerState): Promise<void> {
+    const askedAt = this.#clock.monotonic()
+    const object: LedgerObject = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: {
+        name: LEDGER_NAME,
+        namespace: this.#namespace,
+        labels: { 'app.kubernetes.io/managed-by': 'open-terrain-operator' },
+      },
+      data: dataOf(state),
+    }
+    this.#take(await this.#client.create(CONFIG_MAP, object, { timeoutMs: CLAIM_VALID_MS }), askedAt)
+  }
+
+  /**
+   * Replaces the state that was last read or written. Throws Conflict when it is not the current one any more, NotFound
+   * when the ledger is gone, and NoAnswer when nobody knows: then load again.
+   */
+  async replace(state: LedgerState): Promise<void> {
+    if (this.#object === undefined) throw new TypeError('the ledger has to be loaded before it is replaced')
+    const askedAt = this.#clock.monotonic()
+    const next: LedgerObject = { ...this.#object, data: { ...this.#object.data, ...dataOf(state) } }
+    this.#take(await this.#client.replace(CONFIG_MAP, next, { timeoutMs: CLAIM_VALID_MS }), askedAt)
+  }
+
+  #take(object: LedgerObject, askedAt: number): void {
+    this.#state = stateOf(object)
+    this.#object = object
+    // From before the question was sent: a frozen process may read an answer long after it was true.
+    this.#askedAt = askedAt
+  }
+}
+
+function dataOf({ limit, holders }: LedgerState): Record<string, string> {
+  return { limit: String(limit), holders: JSON.stringify(holders) }
+}
+
+/** A ledger that somebody edited beyond recognition must not be guessed at: nothing is admitted until it is put right. */
+function stateOf({ data = {} }: LedgerObject): LedgerState {
+  const limit = Number(data['limit'])
+  const holders = holdersSchema.safeParse(parseJson(data['holders'] ?? '[]'))
+  if (!Number.isInteger(limit) || limit < 0 || !holders.success) {
+    throw new ApiError({
+      reason: 'Rejected',
+      status: 0,
+      message: `ConfigMap ${LEDGER_NAME} cannot be read: its keys limit and holders were edited; delete it, and it is rebuilt from what runs`,
+    })
+  }
+  return { limit, holders: holders.data }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

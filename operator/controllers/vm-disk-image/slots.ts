@@ -1,0 +1,54 @@
+import type { Start } from './image-plan.ts'
+import type { LedgerState } from './slot-ledger.ts'
+import type { Holder } from './world.ts'
+
+/** What the ledger should say next. Pure: who may write it, and whether it is still current, is checked by the write. */
+export interface SlotDecision {
+  readonly next: LedgerState
+  readonly isChange: boolean
+  readonly claimed: readonly Start[]
+}
+
+export interface SlotFacts {
+  readonly ledger: LedgerState
+  readonly me: string
+  /** The limit that the policy wants. */
+  readonly limit: number
+  /** Holders of mine whose download is over, for certain. */
+  readonly isOver: (holder: Holder) => boolean
+  /** DataVolumes of ours that may download and have no holder: they count until they are gone. */
+  readonly unheld: number
+  /** Up to so many images that are next. */
+  readonly heads: (count: number) => readonly Start[]
+  readonly isAdmitting: boolean
+}
+
+/** Releases what is over and claims for those who are next, in one write. */
+export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitting }: SlotFacts): SlotDecision {
+  const kept = ledger.holders.filter((holder) => holder.claimant !== me || !isOver(holder))
+  const free = isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0
+  const taken = new Set(kept.map(({ uid }) => uid))
+  const claimed = heads(free).filter(({ uid }) => !taken.has(uid))
+  const claims = claimed.map(
+    ({ uid, namespace, name, revision, attempt }): Holder => ({
+      uid,
+      namespace,
+      name,
+      revision,
+      attempt,
+      claimant: me,
+    }),
+  )
+  const isChange = claimed.length > 0 || kept.length !== ledger.holders.length || limit !== ledger.limit
+  return { next: { limit, holders: [...kept, ...claims] }, isChange, claimed }
+}
+
+/** A new leader answers for all slots: first of all it makes them its own. */
+export function adopt(ledger: LedgerState, me: string): LedgerState {
+  return { ...ledger, holders: ledger.holders.map((holder) => ({ ...holder, claimant: me })) }
+}
+
+/** Identity of a claim. */
+export function claimOf({ uid, revision, attempt }: Pick<Holder, 'uid' | 'revision' | 'attempt'>): string {
+  return `${uid}/${revision}/${attempt}`
+}

@@ -1,0 +1,235 @@
+import type { Condition, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
+import type { EventNote } from '../../runtime/event-recorder.ts'
+import type { World } from './world.ts'
+
+/** Where an image stands, in the words that people read. */
+export interface Standing {
+  readonly phase: VMDiskImagePhase
+  readonly reason: Reason
+  readonly message: string
+  /** It cannot go on until somebody changes something. */
+  readonly stalled?: boolean
+  /** Set when it is not the reason of `phase` that explains why there is, or is no, artifact of the wanted revision. */
+  readonly upToDate?: boolean
+}
+
+/** Completes a status: phase, message and conditions of this standing, with times that only move when something changed. */
+export function withStanding(
+  status: VMDiskImageStatus,
+  standing: Standing,
+  world: World,
+  now: number,
+): VMDiskImageStatus {
+  const { phase, message } = standing
+  const { image, references } = world
+  const { generation } = image.metadata
+  const isReferenced = references.count > 0
+  const isKept = isReferenced || status.artifact === undefined
+  return withoutUndefined({
+    ...status,
+    observedGeneration: generation,
+    phase,
+    message,
+    conditions: mergeConditions(status.conditions ?? [], conditionsOf(status, standing, references), generation, now),
+    references: { count: references.count, names: [...references.names] },
+    lastReferencedTime: isReferenced ? status.lastReferencedTime : leftAt(status, now),
+    unreferencedSince: isKept ? undefined : (status.unreferencedSince ?? toTime(now)),
+  })
+}
+
+type Said = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
+
+function conditionsOf(status: VMDiskImageStatus, standing: Standing, references: World['references']): Said[] {
+  const { phase, reason, message, stalled = false } = standing
+  const isReady = status.artifact !== undefined
+  const isUpToDate = isReady && (standing.upToDate ?? status.artifact?.revision === status.revision)
+  const isBusy = phase !== 'Succeeded' && phase !== 'Failed' && !stalled
+  const is = (type: string, holds: boolean, why: { reason: Reason; message: string }): Said => ({
+    type,
+    status: holds ? 'True' : 'False',
+    ...why,
+  })
+  const here = { reason, message }
+  return [
+    is('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
+    is('UpToDate', isUpToDate, isUpToDate ? { reason: 'Synced', message: 'the artifact is of this spec' } : here),
+    is('Reconciling', isBusy, here),
+    is('Stalled', stalled, here),
+    is('Unreferenced', references.count === 0, whoRefers(references)),
+  ]
+}
+
+function whoRefers({ count, names }: World['references']): { reason: Reason; message: string } {
+  if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
+  return { reason: 'Unreferenced', message: 'no VirtualMachine, Workspace or DataSync names this image' }
+}
+
+/** The moment the last reference went, kept from then on. */
+function leftAt(status: VMDiskImageStatus, now: number): string | undefined {
+  return status.references !== undefined && status.references.count > 0 ? toTime(now) : status.lastReferencedTime
+}
+
+function whyReady(
+  { artifact }: VMDiskImageStatus,
+  isUpToDate: boolean,
+  message: string,
+): { reason: Reason; message: string } {
+  const what = `${artifact?.kind} ${artifact?.name} can be cloned`
+  if (isUpToDate) return { reason: 'Synced', message: what }
+  return { reason: 'Refreshing', message: `${what}; it is of an earlier revision (${message})` }
+}
+
+/** Sets or replaces conditions; the transition time moves only with the status. Conditions not named stay. */
+export function mergeConditions(
+  before: readonly Condition[],
+  wanted: readonly Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>[],
+  generation: number | undefined,
+  now: number,
+): Condition[] {
+  const next = wanted.map((condition) => {
+    const old = before.find(({ type }) => type === condition.type)
+    const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : toTime(now)
+    return { ...condition, ...(generation !== undefined && { observedGeneration: generation }), lastTransitionTime }
+  })
+  const kept = before.filter(({ type }) => !wanted.some((condition) => condition.type === type))
+  return [...next, ...kept]
+}
+
+/** RFC 3339 in whole milliseconds. */
+export function toTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** The reverse; NaN never comes out. */
+export function fromTime(text: string | undefined): number | undefined {
+  const ms = text === undefined ? Number.NaN : Date.parse(text)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** Undefined members would make two equal statuses look different. */
+export function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
+}
+
+const PROGRESS_STEP = 10
+const PROGRESS_EVERY_MS = 30_000
+
+/**
+ * Whether a status is worth a write. Progress moves all the time and is written by tenths, at most twice a minute;
+ * a queue position changes for everybody whenever somebody leaves, and is written with other news, or when it is due.
+ */
+export function isWorthWriting(
+  before: VMDiskImageStatus,
+  after: VMDiskImageStatus,
+  world: World,
+  positionDue: boolean,
+): boolean {
+  if (JSON.stringify(significant(before)) !== JSON.stringify(significant(after))) return true
+  if (positionDue) return before.queuePosition !== after.queuePosition || before.message !== after.message
+  if (after.phase !== 'Syncing' || (world.sinceStatusWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
+  return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
+}
+
+/** Milliseconds until progress may be written again, when there is any to write. */
+export function percent(progress: string | undefined): number {
+  const value = Number.parseFloat(progress ?? '')
+  return Number.isNaN(value) ? 0 : value
+}
+
+/** The parts of a status whose change is news; in one order of keys, as the API server keeps its own. */
+function significant(status: VMDiskImageStatus): unknown {
+  const {
+    progress: _progress,
+    queuePosition: _position,
+    queuePositionTime: _time,
+    importerPodUID: _pod,
+    ...rest
+  } = status
+  const isWaiting = isWaitingForSlot(status)
+  return sorted({
+    ...rest,
+    message: isWaiting ? undefined : rest.message,
+    conditions: rest.conditions?.map(
+      ({ message, reason, lastTransitionTime: _time, observedGeneration: _generation, ...condition }) =>
+        isWaiting ? condition : { ...condition, message, reason },
+    ),
+  })
+}
+
+function isWaitingForSlot({ phase, conditions }: VMDiskImageStatus): boolean {
+  const reason = reasonOf({ conditions })
+  return phase === 'Queued' && (reason === 'Queued' || reason === 'Paused')
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined)
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, sorted(member)]))
+}
+
+/** What happened between two statuses, for people who read `kubectl describe`. */
+export function eventsBetween(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
+  return [
+    ...endedAttempts(before, after, retryLimit),
+    ...startedAttempt(before, after, retryLimit),
+    ...publishedArtifact(before, after),
+    ...changedReason(before, after),
+  ]
+}
+
+function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
+  const known = new Set((before.attempts ?? []).map(({ dataVolumeUID }) => dataVolumeUID))
+  const next = after.nextRetryTime === undefined ? '' : `; next attempt at ${after.nextRetryTime}`
+  return (after.attempts ?? []).flatMap(({ dataVolumeUID, outcome, reason, number, message }): EventNote[] => {
+    if (known.has(dataVolumeUID) || outcome === 'Succeeded') return []
+    if (outcome === 'Cancelled') return [{ type: 'Normal', reason: 'SyncCancelled', message }]
+    const text = `attempt ${number} of ${1 + retryLimit} failed: ${message}${next}`
+    return [{ type: 'Warning', reason, message: text }]
+  })
+}
+
+function startedAttempt(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
+  const { phase, dataVolumeUID, revision, attempt } = after
+  const isNew = phase === 'Syncing' && dataVolumeUID !== undefined && dataVolumeUID !== before.dataVolumeUID
+  if (!isNew || isRecorded(after)) return []
+  const message = `downloading revision ${revision}, attempt ${attempt} of ${1 + retryLimit}`
+  return [{ type: 'Normal', reason: 'Syncing', message }]
+}
+
+function publishedArtifact({ artifact: before }: VMDiskImageStatus, { artifact }: VMDiskImageStatus): EventNote[] {
+  const isNew = artifact !== undefined && artifact.publishedAt !== before?.publishedAt
+  if (!isNew) return []
+  return [{ type: 'Normal', reason: 'Synced', message: `${artifact.kind} ${artifact.name} is ready to be cloned` }]
+}
+
+/** Reasons that other notes, or the phase itself, already tell. */
+const SILENT: ReadonlySet<string> = new Set([
+  'Queued',
+  'Paused',
+  'Syncing',
+  'Snapshotting',
+  'Synced',
+  'Stopping',
+  'RetryBackoff',
+  'Deleting',
+  'RetryLimitExceeded',
+])
+
+function changedReason(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
+  const reason = reasonOf(after)
+  const failedJustNow = after.attempts?.at(-1)?.reason === reason && after.attempts?.length !== before.attempts?.length
+  if (reason === undefined || reason === reasonOf(before) || SILENT.has(reason) || failedJustNow) return []
+  if (after.phase === 'Failed' && after.attempts?.at(-1)?.reason === reason) return []
+  return [{ type: reason === 'Suspended' ? 'Normal' : 'Warning', reason, message: after.message ?? '' }]
+}
+
+/** The reason for where an image stands; all of its conditions but Ready carry it. */
+export function reasonOf({ conditions }: Pick<VMDiskImageStatus, 'conditions'>): string | undefined {
+  return conditions?.find(({ type }) => type === 'Reconciling')?.reason
+}
+
+/** Whether the end of the attempt that the status is about is written down. */
+export function isRecorded({ attempts, dataVolumeUID }: VMDiskImageStatus): boolean {
+  return dataVolumeUID !== undefined && (attempts ?? []).some((attempt) => attempt.dataVolumeUID === dataVolumeUID)
+}

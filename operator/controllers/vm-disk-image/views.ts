@@ -1,0 +1,225 @@
+import { ANNOTATIONS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+
+/**
+ * What the caches keep of each object: the fields that decisions rest on and the fields that we own, nothing else. There
+ * are tens of thousands of them.
+ */
+
+/** A VMDiskImage as stored; the spec is unchecked, it may stem from an older schema. */
+export interface ImageView extends KubeObject {
+  readonly spec: unknown
+  readonly status: VMDiskImageStatus
+}
+
+export interface ConditionView {
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+}
+
+/** What a clone reads from. */
+export interface CloneSource {
+  readonly kind: 'VolumeSnapshot' | 'PersistentVolumeClaim' | 'DataSource'
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface DataVolumeView extends KubeObject {
+  readonly phase: string
+  readonly progress: string
+  readonly restartCount: number
+  readonly bound: ConditionView
+  readonly running: ConditionView
+  readonly ready: ConditionView
+  readonly cloneOf: CloneSource | undefined
+}
+
+export interface ClaimView extends KubeObject {
+  readonly phase: string
+  readonly volumeMode: string | undefined
+  readonly accessModes: readonly string[]
+  readonly capacity: string | undefined
+  readonly dataSourceName: string | undefined
+}
+
+export interface SnapshotView extends KubeObject {
+  readonly spec: unknown
+  readonly claimName: string | undefined
+  readonly snapshotClass: string | undefined
+  readonly readyToUse: boolean
+  readonly restoreSize: string | undefined
+  readonly error: string | undefined
+}
+
+export interface DataSourceView extends KubeObject {
+  readonly spec: unknown
+}
+
+export interface PodView extends KubeObject {
+  readonly phase: string
+  /** The importer's second pod of a conversion has a scratch volume; that it replaces the first one is normal. */
+  readonly hasScratch: boolean
+}
+
+/** For kinds of which only existence matters. */
+export type MetaView = KubeObject
+
+/** The object as the API server sends it; parts may be missing whatever the schema says. */
+// biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
+type Raw = any
+
+export function viewImage(object: KubeObject): ImageView {
+  const raw: Raw = object
+  const metadata = trim(
+    object.metadata,
+    [LABELS.createdBy],
+    [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt],
+  )
+  return { apiVersion: object.apiVersion, kind: object.kind, metadata, spec: raw.spec, status: raw.status ?? {} }
+}
+
+const OWNED_LABELS = Object.values(LABELS)
+const OWNED_ANNOTATIONS = [ANNOTATIONS.attempt, ANNOTATIONS.imageNameFull]
+
+function viewChild(object: KubeObject): KubeObject {
+  const { apiVersion, kind } = object
+  return { apiVersion, kind, metadata: trim(object.metadata, OWNED_LABELS, OWNED_ANNOTATIONS) }
+}
+
+export function viewDataVolume(object: KubeObject): DataVolumeView {
+  const raw: Raw = object
+  const conditions: Raw[] = raw.status?.conditions ?? []
+  return {
+    ...viewChild(object),
+    phase: raw.status?.phase ?? '',
+    progress: raw.status?.progress ?? '',
+    restartCount: raw.status?.restartCount ?? 0,
+    bound: condition(conditions, 'Bound'),
+    running: condition(conditions, 'Running'),
+    ready: condition(conditions, 'Ready'),
+    cloneOf: cloneSource(raw.spec, object.metadata.namespace ?? ''),
+  }
+}
+
+export function viewClaim(object: KubeObject): ClaimView {
+  const raw: Raw = object
+  return {
+    ...viewChild(object),
+    phase: raw.status?.phase ?? '',
+    volumeMode: raw.spec?.volumeMode,
+    accessModes: raw.spec?.accessModes ?? [],
+    capacity: raw.status?.capacity?.storage,
+    dataSourceName: raw.spec?.dataSourceRef?.name ?? raw.spec?.dataSource?.name,
+  }
+}
+
+export function viewSnapshot(object: KubeObject): SnapshotView {
+  const raw: Raw = object
+  const { volumeSnapshotClassName: snapshotClass, source } = raw.spec ?? {}
+  return {
+    ...viewChild(object),
+    spec: { volumeSnapshotClassName: snapshotClass, source },
+    claimName: source?.persistentVolumeClaimName,
+    snapshotClass,
+    readyToUse: raw.status?.readyToUse === true,
+    restoreSize: raw.status?.restoreSize,
+    error: raw.status?.error?.message,
+  }
+}
+
+export function viewDataSource(object: KubeObject): DataSourceView {
+  const raw: Raw = object
+  return { ...viewChild(object), spec: raw.spec }
+}
+
+export function viewPod(object: KubeObject): PodView {
+  const raw: Raw = object
+  const volumes: Raw[] = raw.spec?.volumes ?? []
+  const hasScratch = volumes.some((volume) =>
+    String(volume.persistentVolumeClaim?.claimName ?? '').endsWith('-scratch'),
+  )
+  return { ...viewChild(object), phase: raw.status?.phase ?? '', hasScratch }
+}
+
+export function viewMeta(object: KubeObject): MetaView {
+  return { apiVersion: object.apiVersion, kind: object.kind, metadata: trim(object.metadata, [], []) }
+}
+
+/** The owner that is responsible for the object. */
+export function controllerOf(object: KubeObject): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((owner) => owner.controller === true)
+}
+
+/** Whether the object with this uid is responsible for it; a namesake of an earlier life is not. */
+export function isControlledBy(object: KubeObject, uid: string | undefined): boolean {
+  return uid !== undefined && controllerOf(object)?.uid === uid
+}
+
+/** Strings that many objects share, kept once. */
+const interned = new Map<string, string>()
+
+function intern<T extends string | undefined>(text: T): T {
+  if (text === undefined || text.length > 64) return text
+  const known = interned.get(text)
+  if (known !== undefined) return known as T
+  if (interned.size < 10_000) interned.set(text, text)
+  return text
+}
+
+function trim(metadata: ObjectMeta, labels: readonly string[], annotations: readonly string[]): ObjectMeta {
+  const owner = metadata.ownerReferences?.find((one) => one.controller === true)
+  return {
+    name: metadata.name,
+    ...(metadata.namespace !== undefined && { namespace: intern(metadata.namespace) }),
+    ...(metadata.uid !== undefined && { uid: metadata.uid }),
+    ...(metadata.resourceVersion !== undefined && { resourceVersion: metadata.resourceVersion }),
+    ...(metadata.generation !== undefined && { generation: metadata.generation }),
+    ...(metadata.creationTimestamp !== undefined && { creationTimestamp: metadata.creationTimestamp }),
+    ...(metadata.deletionTimestamp !== undefined && { deletionTimestamp: metadata.deletionTimestamp }),
+    ...(metadata.finalizers?.length && { finalizers: metadata.finalizers.map(intern) }),
+    ...pick('labels', metadata.labels, labels),
+    ...pick('annotations', metadata.annotations, annotations),
+    ...(owner !== undefined && { ownerReferences: [owner] }),
+  }
+}
+
+function pick(
+  name: 'labels' | 'annotations',
+  from: Readonly<Record<string, string>> | undefined,
+  wanted: readonly string[],
+): object | undefined {
+  if (from === undefined) return undefined
+  const kept = wanted.flatMap((key) => (from[key] === undefined ? [] : [[key, intern(from[key])] as const]))
+  return kept.length === 0 ? undefined : { [name]: Object.fromEntries(kept) }
+}
+
+const NO_CONDITION: ConditionView = { status: '', reason: '', message: '' }
+
+function condition(conditions: Raw[], type: string): ConditionView {
+  const found = conditions.find((one) => one.type === type)
+  if (found === undefined) return NO_CONDITION
+  return { status: intern(found.status ?? ''), reason: intern(found.reason ?? ''), message: found.message ?? '' }
+}
+
+function cloneSource(spec: Raw, ownNamespace: string): CloneSource | undefined {
+  const { snapshot, pvc } = spec?.source ?? {}
+  if (snapshot?.name)
+    return { kind: 'VolumeSnapshot', namespace: snapshot.namespace ?? ownNamespace, name: snapshot.name }
+  if (pvc?.name) return { kind: 'PersistentVolumeClaim', namespace: pvc.namespace ?? ownNamespace, name: pvc.name }
+  const ref = spec?.sourceRef
+  if (ref?.kind === 'DataSource')
+    return { kind: 'DataSource', namespace: ref.namespace ?? ownNamespace, name: ref.name }
+  return undefined
+}
+
+const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
+
+export function viewStorageClass(object: KubeObject): MetaView {
+  const { apiVersion, kind } = object
+  return { apiVersion, kind, metadata: trim(object.metadata, [], [DEFAULT_CLASS]) }
+}
+
+export function isDefaultClass({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[DEFAULT_CLASS] === 'true'
+}

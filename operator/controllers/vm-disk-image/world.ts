@@ -1,0 +1,88 @@
+import type { ParsedSpec, Policy, Reason } from '@open-terrain/constructs'
+import type { ClaimView, DataSourceView, DataVolumeView, ImageView, PodView, SnapshotView } from './views.ts'
+
+/** A slot in the ledger: this attempt may download. */
+export interface Holder {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly revision: string
+  readonly attempt: number
+  /** The process that claimed it, or took it over. Nobody else frees it. */
+  readonly claimant: string
+}
+
+/** The API server, or CDI's webhook, refused the DataVolume of this revision. */
+export interface Refusal {
+  readonly revision: string
+  /** A new budget is a new try. */
+  readonly budgetKey: string
+  readonly reason: Reason
+  readonly message: string
+  /** Wall clock, ms: not to be tried again before. Absent: not at all, until the spec changes. */
+  readonly until: number | undefined
+}
+
+/** Everything that names an image. */
+export interface References {
+  readonly count: number
+  /** `<kind>/<namespace>/<name>` of the first few. */
+  readonly names: readonly string[]
+  /** Those that block a deletion: they have, or are making, a copy of the image. */
+  readonly users: readonly string[]
+}
+
+/** What is known about the surroundings of all images. */
+export interface Surroundings {
+  readonly hasDataVolumes: boolean
+  readonly hasSnapshots: boolean
+  readonly hasDataSources: boolean
+}
+
+/** What exists of the things that an image names. */
+export interface Lookup {
+  secret(name: string): boolean
+  configMap(name: string): boolean
+  storageClass(name: string): boolean
+  /** Whether there is a class for claims that name none. */
+  readonly hasDefaultStorageClass: boolean
+  snapshotClass(name: string): boolean
+  /** A DataVolume or claim of this name, in the image's namespace, that is not ours. */
+  foreignVolume(name: string): string | undefined
+  /** A VolumeSnapshot of this name that is not ours. */
+  foreignSnapshot(name: string): boolean
+  urlAllowed(url: string): boolean
+}
+
+/** How a DataVolume has been doing, over time. */
+export interface Observation {
+  /** Milliseconds since anything about its progress changed. */
+  readonly unchangedMs: number
+  readonly firstPodUid: string | undefined
+}
+
+/** All that is known about one image at one moment. A plan is a function of this, and of the time. */
+export interface World {
+  readonly image: ImageView
+  readonly spec: ParsedSpec
+  readonly policy: Policy
+  readonly namespaceTerminating: boolean
+  readonly surroundings: Surroundings
+  readonly lookup: Lookup
+  readonly slot: Holder | undefined
+  readonly slots: { readonly inUse: number; readonly limit: number }
+  /** Place in the queue, from 1; undefined while it does not wait for a slot. */
+  readonly queuePosition: number | undefined
+  readonly refusal: Refusal | undefined
+  /** Ours alone; namesakes of others are in `lookup`. */
+  readonly dataVolumes: readonly DataVolumeView[]
+  readonly snapshots: readonly SnapshotView[]
+  readonly claims: readonly ClaimView[]
+  readonly pods: readonly PodView[]
+  /** The DataSource named like the image, whoever it belongs to. */
+  readonly dataSource: DataSourceView | undefined
+  readonly observation: Observation
+  /** Milliseconds since our last status write; undefined when this process has made none. */
+  readonly sinceStatusWriteMs: number | undefined
+  readonly references: References
+}

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { pino } from 'pino'
+import { type OperatorConfig, readConfig } from './config.ts'
+import { Connection } from './kube/connection.ts'
+import { HttpKubeClient } from './kube/http-client.ts'
+import { RequestBudget } from './kube/request-budget.ts'
+import { Operator } from './operator.ts'
+import { systemClock } from './runtime/clock.ts'
+import { type Endpoint, serveEndpoints } from './runtime/http-endpoints.ts'
+import { RuntimeMetrics } from './runtime/metrics.ts'
+
+const CONNECTIONS = 24
+const USER_AGENT = 'open-terrain-operator'
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env)
+  const log = createLog(config)
+  const stopping = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (stopping.signal.aborted) process.exit(1)
+      log.info({ signal: name }, 'stopping')
+      stopping.abort()
+    })
+  }
+
+  const metrics = new RuntimeMetrics()
+  const connection = Connection.fromEnvironment(CONNECTIONS, config.kubeconfig)
+  const watchConnection = Connection.fromEnvironment(null, config.kubeconfig)
+  const leaseConnection = Connection.fromEnvironment(2, config.kubeconfig)
+  const onRequest = metrics.requested.bind(metrics)
+  const budget = new RequestBudget(systemClock, config.requestsPerSecond, config.requestBurst)
+  const operator = new Operator({
+    client: new HttpKubeClient({ connection, watchConnection, userAgent: USER_AGENT, budget, onRequest }),
+    leaseClient: new HttpKubeClient({ connection: leaseConnection, userAgent: `${USER_AGENT}/lease`, onRequest }),
+    clock: systemClock,
+    random: Math.random,
+    log,
+    namespace: config.namespace,
+    identity: `${config.podName}_${randomUUID().slice(0, 8)}`,
+    lease: config.lease,
+    metrics,
+  })
+  const servers = await Promise.all([
+    ...listen(config.metricsAddress, [metricsEndpoint(metrics)]),
+    ...listen(config.healthAddress, healthEndpoints(operator)),
+  ])
+  log.info({ server: connection.server.href, namespace: config.namespace }, 'starting')
+  await operator.run(stopping.signal)
+  for (const server of servers) server.close()
+  await Promise.all([connection, watchConnection, leaseConnection].map((one) => one.close()))
+  log.info({}, 'stopped')
+}
+
+function createLog({ logLevel }: OperatorConfig) {
+  const isForPeople = process.stdout.isTTY && process.env['NODE_ENV'] !== 'production'
+  return pino({
+    level: logLevel,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    ...(isForPeople && {
+      transport: { target: 'pino-pretty', options: { colorize: true, translateTime: 'HH:MM:ss.l' } },
+    }),
+  })
+}
+
+function listen(address: string | undefined, endpoints: readonly Endpoint[]) {
+  return address === undefined ? [] : [serveEndpoints(address, endpoints)]
+}
+
+function metricsEndpoint(metrics: RuntimeMetrics): Endpoint {
+  const contentType = metrics.registry.contentType
+  return { path: '/metrics', answer: async () => ({ ok: true, contentType, body: await metrics.render() }) }
+}
+
+function healthEndpoints(operator: Operator): Endpoint[] {
+  const contentType = 'text/plain'
+  return [
+    { path: '/healthz', answer: async () => ({ ok: true, contentType, body: 'ok\n' }) },
+    {
+      path: '/readyz',
+      answer: async () => ({
+        ok: operator.isReady,
+        contentType,
+        body: operator.isReady ? 'ok\n' : 'the caches are not complete yet\n',
+      }),
+    },
+  ]
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.exit(1)
+  },
+)

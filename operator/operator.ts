@@ -1,0 +1,134 @@
+import { Caches } from './controllers/vm-disk-image/caches.ts'
+import { ImageController } from './controllers/vm-disk-image/controller.ts'
+import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
+import type { KubeClient } from './kube/kube-client.ts'
+import { PolicyWatch } from './policy-watch.ts'
+import type { Clock } from './runtime/clock.ts'
+import { EventRecorder } from './runtime/event-recorder.ts'
+import { LeaderElector, type LeaseTimings } from './runtime/leader.ts'
+import type { Logger } from './runtime/log.ts'
+import { RuntimeMetrics } from './runtime/metrics.ts'
+
+const LEASE_NAME = 'sync-operator'
+
+export interface OperatorOptions {
+  readonly client: KubeClient
+  /** For the Lease alone, so that its renewals wait for nothing. */
+  readonly leaseClient: KubeClient
+  readonly clock: Clock
+  /** From 0 to 1, as Math.random. */
+  readonly random: () => number
+  readonly log: Logger
+  readonly namespace: string
+  /** Of this process; no other may have the same. */
+  readonly identity: string
+  readonly lease: LeaseTimings
+  readonly metrics?: RuntimeMetrics
+}
+
+/**
+ * The whole operator, given a cluster and a clock: caches that every replica keeps warm, and the controllers, which run
+ * while it leads.
+ */
+export class Operator {
+  readonly metrics: RuntimeMetrics
+  readonly #options: OperatorOptions
+  readonly #imageMetrics: ImageMetrics
+  readonly #caches: Caches
+  readonly #policy: PolicyWatch
+  readonly #events: EventRecorder
+  #isSynced = false
+
+  constructor(options: OperatorOptions) {
+    const { client, clock, random, log, namespace, identity } = options
+    this.#options = options
+    this.metrics = options.metrics ?? new RuntimeMetrics()
+    this.#imageMetrics = new ImageMetrics(this.metrics.registry, clock)
+    this.#caches = new Caches({ client, clock, random, log, onRelist: (kind) => this.metrics.relisted(kind) })
+    this.#policy = new PolicyWatch({
+      client,
+      clock,
+      random,
+      log,
+      namespace,
+      onValid: (isValid) => this.#imageMetrics.policyValid(isValid),
+    })
+    this.#events = new EventRecorder({
+      client,
+      clock,
+      log,
+      random,
+      component: 'open-terrain-operator',
+      instance: identity,
+    })
+  }
+
+  /** Whether the caches are complete: only then is it of use, as a leader or as the next one. */
+  get isReady(): boolean {
+    return this.#isSynced
+  }
+
+  /** Works until `signal` aborts; resolves when all work has ended and the lead is handed over. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { leaseClient, clock, random, log, namespace, identity, lease } = this.#options
+    // The caches outlive the term by a moment: the last writes of a term are planned from them.
+    const caching = new AbortController()
+    const running = Promise.all([this.#caches.run(caching.signal), this.#policy.run(caching.signal)])
+    try {
+      const synced = Promise.all([this.#caches.synced(), this.#policy.synced])
+      await Promise.race([synced, aborted(signal)])
+      if (signal.aborted) return
+      this.#isSynced = true
+      const elector = new LeaderElector({
+        client: leaseClient,
+        clock,
+        random,
+        log,
+        namespace,
+        name: LEASE_NAME,
+        identity,
+        timings: lease,
+        onChange: (leads) => this.metrics.leading(LEASE_NAME, leads),
+      })
+      await elector.run(signal, (term) => this.#lead(term))
+    } finally {
+      caching.abort()
+      await running
+    }
+  }
+
+  async #lead(term: AbortSignal): Promise<void> {
+    const { client, clock, random, log, namespace, identity } = this.#options
+    this.#policy.onNote = (subject, note) => this.#events.record(subject, note)
+    this.#policy.repeatNotes()
+    try {
+      const images = new ImageController({
+        client,
+        clock,
+        random,
+        log,
+        namespace,
+        identity,
+        caches: this.#caches,
+        events: this.#events,
+        runtimeMetrics: this.metrics,
+        metrics: this.#imageMetrics,
+        policy: () => this.#policy.current,
+        limit: (ledgerLimit) => this.#policy.limit(ledgerLimit),
+        onPolicyChange: (listener) => this.#policy.onChange(listener),
+        // Virtual machines, workspaces and DataSyncs add theirs.
+        references: [],
+      })
+      await images.run(term)
+    } finally {
+      this.#policy.onNote = undefined
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,121 @@
+import { POLICY_DEFAULTS, type Policy, type PolicyProblem, parsePolicy } from '@open-terrain/constructs'
+import type { KubeClient } from './kube/kube-client.ts'
+import type { KubeObject } from './kube/kube-object.ts'
+import { CONFIG_MAP } from './kube/resource-types.ts'
+import type { Clock } from './runtime/clock.ts'
+import type { EventNote } from './runtime/event-recorder.ts'
+import type { Logger } from './runtime/log.ts'
+import { Reflector } from './runtime/reflector.ts'
+import { type Change, Store } from './runtime/store.ts'
+
+const POLICY_NAME = 'sync-operator-policy'
+
+interface PolicyObject extends KubeObject {
+  readonly data: Readonly<Record<string, string>>
+}
+
+export interface PolicyWatchOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly namespace: string
+  readonly onValid: (isValid: boolean) => void
+}
+
+/**
+ * The policy in force: ConfigMap `sync-operator-policy`, watched. A value that cannot be used leaves the last good one in
+ * force, for its key alone; a ConfigMap that goes away leaves everything as it was.
+ */
+export class PolicyWatch {
+  readonly #options: PolicyWatchOptions
+  readonly #store = new Store<PolicyObject>()
+  readonly #reflector: Reflector<PolicyObject>
+  readonly #listeners = new Set<() => void>()
+  #policy: Policy = POLICY_DEFAULTS
+  /** Whether a usable value was ever seen; before that the ledger's limit holds. */
+  #isConcurrencyKnown = false
+  #subject: PolicyObject | undefined
+  #notes: EventNote[] = []
+  /** Set while we lead: one replica is enough to tell people. */
+  onNote: ((subject: KubeObject, note: EventNote) => void) | undefined
+
+  constructor(options: PolicyWatchOptions) {
+    this.#options = options
+    const { client, clock, random, log, namespace } = options
+    this.#reflector = new Reflector({
+      client,
+      clock,
+      random,
+      log,
+      type: CONFIG_MAP,
+      selection: { namespace, fieldSelector: `metadata.name=${POLICY_NAME}` },
+      store: this.#store,
+      project: (object) => ({ ...object, data: (object as Partial<PolicyObject>).data ?? {} }),
+    })
+    this.#store.onChange((change) => this.#onChange(change))
+  }
+
+  get current(): Policy {
+    return this.#policy
+  }
+
+  get synced(): Promise<void> {
+    return this.#reflector.synced
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#reflector.run(signal)
+  }
+
+  /** The limit to be in force, given the one that the ledger has. */
+  limit(ledgerLimit: number | undefined): number {
+    return this.#isConcurrencyKnown ? this.#policy.concurrency : (ledgerLimit ?? this.#policy.concurrency)
+  }
+
+  /** Calls `listener` after each change; returns how to stop that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Tells again what is wrong with the policy as it is: for a new leader. */
+  repeatNotes(): void {
+    if (this.#subject !== undefined) for (const note of this.#notes) this.onNote?.(this.#subject, note)
+  }
+
+  #onChange({ before, after }: Change<PolicyObject>): void {
+    if (after === undefined) {
+      // A replacement is a deletion and a creation; either way nothing stops meanwhile.
+      const message = `ConfigMap ${POLICY_NAME} was deleted: the last values stay in force until there is one again, or until a restart`
+      if (before !== undefined) this.#tell(before, [{ type: 'Warning', reason: 'PolicyDeleted', message }])
+      return
+    }
+    const { policy, problems } = parsePolicy(after.data, this.#policy)
+    const isConcurrencyUsable = 'concurrency' in after.data && !problems.some(({ key }) => key === 'concurrency')
+    this.#isConcurrencyKnown ||= isConcurrencyUsable
+    this.#policy = policy
+    this.#options.onValid(problems.length === 0)
+    this.#tell(after, problems.map(noteOf))
+    this.#options.log.info({ concurrency: this.limit(undefined), problems: problems.length }, 'policy in force')
+    for (const listener of this.#listeners) listener()
+  }
+
+  #tell(subject: PolicyObject, notes: EventNote[]): void {
+    this.#subject = subject
+    this.#notes = notes
+    for (const note of notes) this.#options.log.warn({ reason: note.reason }, note.message)
+    this.repeatNotes()
+  }
+}
+
+const SHOWN = 60
+
+function noteOf({ key, value, message }: PolicyProblem): EventNote {
+  const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
+  return {
+    type: 'Warning',
+    reason: 'InvalidPolicy',
+    message: `${key}: ${JSON.stringify(shown)} is not used: ${message}; the last good value stays in force`,
+  }
+}
