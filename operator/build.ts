@@ -1,10 +1,37 @@
-import { join } from 'node:path'
-import { build } from 'esbuild'
+import { dirname, join } from 'node:path'
+import { build, type Plugin } from 'esbuild'
 
 const ROOT = join(import.meta.dirname, '..')
 
 /** CommonJS dependencies ask for Node's modules with `require`, which an ES module does not have by itself. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+
+/**
+ * Leaves out what would be loaded and never used: the Kubernetes client's generated models (only its kubeconfig part is
+ * ours) and zod's translations. Together they are a third of the resident memory of an idle operator.
+ */
+const leaveOut: Plugin = {
+  name: 'leave-out',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/gen\/index\.js$/ }, ({ importer }) =>
+      importer.includes('client-node') ? { path: 'models', namespace: 'left-out' } : undefined,
+    )
+    onResolve({ filter: /\/locales\/index\.js$/ }, ({ importer, resolveDir, path }) =>
+      importer.includes(`${join('node_modules', 'zod')}`)
+        ? { path: 'locales', namespace: 'left-out', pluginData: dirname(join(resolveDir, path)) }
+        : undefined,
+    )
+    onLoad({ filter: /^models$/, namespace: 'left-out' }, () => ({
+      contents:
+        "export function createConfiguration() { throw new Error('the generated client is not part of the bundle') }\n" +
+        'export class ServerConfiguration {}',
+    }))
+    onLoad({ filter: /^locales$/, namespace: 'left-out' }, ({ pluginData }) => ({
+      contents: "export { default as en } from './en.js'",
+      resolveDir: pluginData as string,
+    }))
+  },
+}
 
 await build({
   entryPoints: [join(ROOT, 'operator/main.ts')],
@@ -14,9 +41,11 @@ await build({
   target: 'node24',
   format: 'esm',
   sourcemap: true,
-  minifySyntax: true,
+  minify: true,
+  keepNames: true,
   legalComments: 'linked',
   banner: { js: REQUIRE },
+  plugins: [leaveOut],
   // Development alone: logs on a terminal.
   external: ['pino-pretty'],
   logLevel: 'info',

@@ -1,3 +1,5 @@
+// First, so that it runs before anything large is loaded.
+import './heap.ts'
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { type OperatorConfig, readConfig } from './config.ts'

@@ -36,11 +36,19 @@ export class Connection {
     this.#connections = connections
   }
 
-  /** `connections`: how many to open at most; null for as many as are asked for (watches hold one each). */
+  /**
+   * `connections`: how many to open at most; null for as many as are asked for (watches hold one each).
+   * Throws an Error in one sentence when there is no usable kubeconfig.
+   */
   static fromEnvironment(connections: number | null, kubeconfig?: string): Connection {
     const config = new KubeConfig()
-    if (kubeconfig !== undefined && kubeconfig !== '') config.loadFromFile(kubeconfig)
-    else config.loadFromDefault()
+    try {
+      if (kubeconfig !== undefined && kubeconfig !== '') config.loadFromFile(kubeconfig)
+      else config.loadFromDefault()
+    } catch (error) {
+      const where = kubeconfig === undefined ? 'the kubeconfig' : `the kubeconfig ${kubeconfig} (from $KUBECONFIG)`
+      throw new Error(`${where} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    }
     return new Connection(config, connections)
   }
 

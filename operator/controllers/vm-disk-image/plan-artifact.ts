@@ -11,7 +11,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { type Draft, finalizerOf, type ImagePlan, plan, type Removal, removalOf } from './image-plan.ts'
-import { isFinished } from './judge.ts'
+import { isFinished, redactUrls } from './judge.ts'
 import { fromTime, type Standing, toTime, withStanding } from './status.ts'
 import { type DataVolumeView, isControlledBy, type SnapshotView } from './views.ts'
 import type { World } from './world.ts'
@@ -21,6 +21,9 @@ const RETIRE_AFTER_MS = 10 * 60_000
 /** A clone that is under way ends with an event of its own; this is for the helper volumes, which nobody watches. */
 const CLONED_LOOK_MS = 60_000
 
+/** One sentence for all of the way from the download to the artifact: each step would be a write that tells nobody anything. */
+const TAKING = 'the download is over; its artifact is being made'
+
 /** From a finished download to a published artifact: snapshot, ready, alias. Undefined: there is nothing to publish. */
 export function planPublication(draft: Draft): ImagePlan | undefined {
   if (hasWantedArtifact(draft)) return undefined
@@ -28,7 +31,7 @@ export function planPublication(draft: Draft): ImagePlan | undefined {
   const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && isFinished(one))
   if (target.snapshotClass !== undefined) return planSnapshot(draft, dataVolume)
   if (dataVolume === undefined) return undefined
-  if (!isBound(dataVolume, world)) return atWork(draft, 'waiting until the volume is bound')
+  if (!isBound(dataVolume, world)) return atWork(draft, TAKING)
   const claim = claimOf(dataVolume, world)
   return publish(draft, {
     kind: 'PersistentVolumeClaim',
@@ -84,7 +87,7 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
       `VolumeSnapshot ${target.snapshotName} exists and is not ours: it is left alone; delete or rename it to go on`,
     )
   }
-  if (!isBound(dataVolume, world)) return atWork(draft, 'waiting until the volume is bound')
+  if (!isBound(dataVolume, world)) return atWork(draft, TAKING)
   const snapshot = renderVolumeSnapshot({
     image: identityOf(world),
     name: target.snapshotName,
@@ -92,7 +95,7 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
     claimName: target.volumeName,
     snapshotClass,
   })
-  return atWork(draft, 'taking the snapshot', { apply: [snapshot as KubeObject] })
+  return atWork(draft, TAKING, { apply: [snapshot as KubeObject] })
 }
 
 /** A snapshot that does not get ready is taken anew; what was downloaded stays. Errors are transient, the time decides. */
@@ -100,10 +103,10 @@ function waitForSnapshot(draft: Draft, snapshot: SnapshotView): ImagePlan {
   const { world, now, status } = draft
   const since = fromTime(status.snapshotStartedAt) ?? now
   const leftMs = since + world.policy.snapshotTimeoutMs - now
-  const trouble = snapshot.error === undefined ? '' : `; its controller reports: ${snapshot.error}`
+  const trouble = snapshot.error === undefined ? '' : `; its controller reports: ${redactUrls(snapshot.error)}`
   if (leftMs > 0) {
     const wake = { afterMs: leftMs, because: 'the snapshot should be ready by then' }
-    return atWork(draft, `waiting until VolumeSnapshot ${snapshot.metadata.name} is ready${trouble}`, { wake })
+    return atWork(draft, `${TAKING}${trouble}`, { wake })
   }
   const note = {
     type: 'Warning',

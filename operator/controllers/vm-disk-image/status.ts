@@ -53,8 +53,8 @@ function conditionsOf(status: VMDiskImageStatus, standing: Standing, references:
   return [
     is('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
     is('UpToDate', isUpToDate, isUpToDate ? { reason: 'Synced', message: 'the artifact is of this spec' } : here),
-    is('Reconciling', isBusy, here),
-    is('Stalled', stalled, here),
+    is('Reconciling', isBusy, { reason, message: isBusy ? message : '' }),
+    is('Stalled', stalled, { reason, message: stalled ? message : '' }),
     is('Unreferenced', references.count === 0, whoRefers(references)),
   ]
 }

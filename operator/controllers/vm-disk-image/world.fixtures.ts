@@ -1,0 +1,429 @@
+import {
+  ANNOTATIONS,
+  FINALIZER,
+  LABELS,
+  MANAGER,
+  POLICY_DEFAULTS,
+  type Policy,
+  parseVMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import type { ImagePlan } from './image-plan.ts'
+import { planImage } from './plan.ts'
+import { isWorthWriting, reasonOf } from './status.ts'
+import {
+  type ClaimView,
+  type DataVolumeView,
+  type ImageView,
+  type PodView,
+  type SnapshotView,
+  viewDataSource,
+  viewSnapshot,
+} from './views.ts'
+import type { Holder, Lookup, References, World } from './world.ts'
+
+export const START = Date.parse('2026-01-01T00:00:00Z')
+export const SECOND = 1_000
+export const MINUTE = 60_000
+export const HOUR = 3_600_000
+
+/** The annotation that asks for a refresh, and the one that asks for a retry. */
+export const REFRESH = ANNOTATIONS.syncRequestedAt
+export const RETRY = ANNOTATIONS.retryRequestedAt
+
+export const SPEC: Readonly<Record<string, unknown>> = {
+  storageClass: 'fast',
+  snapshotClass: 'snap',
+  secretRef: 'creds',
+  url: 'https://images.example/a.qcow2',
+  sourceType: 'http',
+  diskSize: '10Gi',
+}
+
+const NOT_SAID = { status: '', reason: '', message: '' }
+export const IMAGE_UID = 'image-uid'
+
+export function anImage(metadata: Partial<ObjectMeta> = {}, more: Partial<ImageView> = {}): ImageView {
+  return {
+    apiVersion: 'pelotech.ot/v1alpha1',
+    kind: 'VMDiskImage',
+    metadata: { name: 'img', namespace: 'team', uid: IMAGE_UID, resourceVersion: '100', generation: 1, ...metadata },
+    spec: SPEC,
+    status: {},
+    ...more,
+  }
+}
+
+/** Metadata of a child of the image. */
+export function childMeta(name: string, revision: string, more: Partial<ObjectMeta> = {}): ObjectMeta {
+  return {
+    name,
+    namespace: 'team',
+    uid: `uid of ${name}`,
+    resourceVersion: '200',
+    labels: { [LABELS.imageUid]: IMAGE_UID, [LABELS.revision]: revision, [LABELS.managedBy]: MANAGER },
+    ownerReferences: [
+      { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name: 'img', uid: IMAGE_UID, controller: true },
+    ],
+    ...more,
+  }
+}
+
+export function aDataVolume(more: Partial<DataVolumeView> = {}): DataVolumeView {
+  return {
+    apiVersion: 'cdi.kubevirt.io/v1beta1',
+    kind: 'DataVolume',
+    metadata: childMeta('img-0', '0'),
+    phase: 'ImportInProgress',
+    progress: '10.0%',
+    restartCount: 0,
+    bound: { status: 'False', reason: 'Pending', message: '' },
+    running: { status: 'True', reason: 'Pod is running', message: '' },
+    ready: { status: 'False', reason: 'TransferRunning', message: '' },
+    cloneOf: undefined,
+    ...more,
+  }
+}
+
+export function aPod(uid: string, more: Partial<PodView> = {}): PodView {
+  const metadata = { name: 'importer-prime', namespace: 'team', uid, labels: { [LABELS.imageUid]: IMAGE_UID } }
+  return { apiVersion: 'v1', kind: 'Pod', metadata, phase: 'Running', hasScratch: false, ...more }
+}
+
+/** DataVolume states in the words of CDI. */
+export const CDI = {
+  new: { phase: '', progress: '', bound: NOT_SAID, running: NOT_SAID, ready: NOT_SAID },
+  running: { phase: 'ImportInProgress', running: { status: 'True', reason: 'Pod is running', message: '' } },
+  failing: {
+    phase: 'ImportInProgress',
+    running: { status: 'False', reason: 'Error', message: 'Unable to process data: unexpected EOF' },
+  },
+  notFound: {
+    phase: 'ImportInProgress',
+    running: { status: 'False', reason: 'Error', message: 'expected status code 200, got 404. Status: 404 Not Found' },
+  },
+  succeeded: {
+    phase: 'Succeeded',
+    progress: '100.0%',
+    bound: { status: 'True', reason: 'Bound', message: 'PVC Bound' },
+    running: { status: 'False', reason: 'Completed', message: 'Import Complete' },
+    ready: { status: 'True', reason: '', message: '' },
+  },
+} as const satisfies Record<string, Partial<DataVolumeView>>
+
+export interface Missing {
+  readonly secrets?: readonly string[]
+  readonly configMaps?: readonly string[]
+  readonly storageClasses?: readonly string[]
+  readonly snapshotClasses?: readonly string[]
+}
+
+export function aLookup(missing: Missing = {}, more: Partial<Lookup> = {}): Lookup {
+  return {
+    secret: (name) => !missing.secrets?.includes(name),
+    configMap: (name) => !missing.configMaps?.includes(name),
+    storageClass: (name) => !missing.storageClasses?.includes(name),
+    hasDefaultStorageClass: true,
+    snapshotClass: (name) => !missing.snapshotClasses?.includes(name),
+    foreignVolume: () => undefined,
+    foreignSnapshot: () => false,
+    urlAllowed: () => true,
+    ...more,
+  }
+}
+
+export const NO_REFERENCES: References = { count: 0, names: [], users: [] }
+export const ONE_USER: References = { count: 1, names: ['VirtualMachine/a/vm'], users: ['VirtualMachine/a/vm'] }
+
+export function aPolicy(more: Partial<Policy> = {}): Policy {
+  return { ...POLICY_DEFAULTS, ...more }
+}
+
+export interface WorldOverrides extends Omit<Partial<World>, 'image' | 'policy' | 'spec'> {
+  readonly metadata?: Partial<ObjectMeta>
+  readonly status?: VMDiskImageStatus
+  /** Laid over {@link SPEC}; undefined members are left out. */
+  readonly spec?: Readonly<Record<string, unknown>>
+  readonly policy?: Partial<Policy>
+}
+
+/** A world in which nothing stands in the way of a new image. */
+export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): World {
+  const wanted = specOf(spec)
+  return {
+    image: anImage(metadata, { status, spec: wanted }),
+    spec: parseVMDiskImageSpec(wanted),
+    policy: aPolicy(policy),
+    namespaceTerminating: false,
+    surroundings: { hasDataVolumes: true, hasSnapshots: true, hasDataSources: true },
+    lookup: aLookup(),
+    slot: undefined,
+    slots: { inUse: 0, limit: 4 },
+    queuePosition: 1,
+    refusal: undefined,
+    dataVolumes: [],
+    snapshots: [],
+    claims: [],
+    pods: [],
+    dataSource: undefined,
+    observation: { unchangedMs: 0, firstPodUid: undefined },
+    sinceStatusWriteMs: undefined,
+    references: NO_REFERENCES,
+    ...more,
+  }
+}
+
+function specOf(changes: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries({ ...SPEC, ...changes }).filter(([, value]) => value !== undefined))
+}
+
+/**
+ * A world that its plans are applied to, as the controller and the API server would, with the other actors (admission,
+ * CDI, snapshotter, people) in the hands of the test. `log` has every write in order.
+ */
+export class Walk {
+  world: World
+  now = START
+  log: string[] = []
+  isGone = false
+  #version = 100
+  #serial = 0
+
+  constructor(overrides: WorldOverrides = {}) {
+    this.world = aWorld(overrides)
+  }
+
+  get status(): VMDiskImageStatus {
+    return this.world.image.status
+  }
+
+  /** `phase/reason`. */
+  get stand(): string {
+    return `${this.status.phase}/${reasonOf(this.status)}`
+  }
+
+  condition(type: string): string | undefined {
+    return this.status.conditions?.find((one) => one.type === type)?.status
+  }
+
+  set(change: Partial<World>): this {
+    this.world = { ...this.world, ...change }
+    return this
+  }
+
+  setPolicy(change: Partial<Policy>): this {
+    return this.set({ policy: { ...this.world.policy, ...change } })
+  }
+
+  /** Somebody edits the spec. */
+  edit(changes: Readonly<Record<string, unknown>>): this {
+    const { image } = this.world
+    const spec = specOf({ ...(image.spec as object), ...changes })
+    const generation = (image.metadata.generation ?? 1) + 1
+    this.#setImage({ spec, metadata: { ...image.metadata, generation } })
+    return this.set({ spec: parseVMDiskImageSpec(spec) })
+  }
+
+  annotate(annotations: Readonly<Record<string, string>>): this {
+    const { metadata } = this.world.image
+    this.#setImage({ metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } })
+    return this
+  }
+
+  markDeleted(): this {
+    const { metadata } = this.world.image
+    this.#setImage({ metadata: { ...metadata, deletionTimestamp: new Date(this.now).toISOString() } })
+    return this
+  }
+
+  plan(): ImagePlan {
+    return planImage(this.world, this.now)
+  }
+
+  /** Plans once and carries it out. True when something was written. */
+  step(): boolean {
+    const plan = this.plan()
+    const before = this.log.length
+    if (isWorthWriting(this.status, plan.status, this.world, false)) {
+      this.#setImage({ status: JSON.parse(JSON.stringify(plan.status)) as VMDiskImageStatus })
+      this.log.push(`status ${this.stand}`)
+    }
+    this.#applyFinalizer(plan)
+    for (const child of plan.apply) this.#applyChild(child)
+    for (const { kind, name, uid } of plan.remove) this.#remove(kind, name, uid)
+    return this.log.length > before
+  }
+
+  /** Plans and carries out until nothing is left to be written. Throws when there is no end to it. */
+  settle(): this {
+    for (let turn = 0; turn < 10; turn += 1) if (!this.step()) return this
+    throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
+  }
+
+  after(ms: number): this {
+    this.now += ms
+    return this.settle()
+  }
+
+  /** The admission: a slot, and the DataVolume. */
+  admit(): this {
+    this.claim()
+    this.settle()
+    const { start } = this.plan()
+    if (start === undefined) throw new Error(`no download is wanted: ${this.stand}`)
+    this.#serial += 1
+    const metadata = childMeta(start.target.volumeName, start.revision, {
+      uid: `dv-${this.#serial}`,
+      creationTimestamp: new Date(this.now).toISOString(),
+      annotations: { [ANNOTATIONS.attempt]: String(start.attempt) },
+    })
+    this.log.push(`create DataVolume attempt ${start.attempt}`)
+    this.set({ dataVolumes: [...this.world.dataVolumes, aDataVolume({ ...CDI.new, metadata })] })
+    return this.settle()
+  }
+
+  claim(): this {
+    const { start } = this.plan()
+    if (start?.admissible !== true) throw new Error(`not admissible: ${this.stand}`)
+    const { uid, namespace, name, revision, attempt } = start
+    const slot: Holder = { uid, namespace, name, revision, attempt, claimant: 'me' }
+    this.log.push('claim')
+    return this.set({ slot })
+  }
+
+  release(): this {
+    this.log.push('release slot')
+    return this.set({ slot: undefined }).settle()
+  }
+
+  /** CDI reports about the newest DataVolume. */
+  report(change: Partial<DataVolumeView>): this {
+    const { dataVolumes } = this.world
+    const last = dataVolumes.at(-1)
+    if (last === undefined) throw new Error('there is no DataVolume')
+    return this.set({ dataVolumes: [...dataVolumes.slice(0, -1), { ...last, ...change }] }).settle()
+  }
+
+  /** The download ends well, and the claim is bound. */
+  succeed(): this {
+    const last = this.world.dataVolumes.at(-1)
+    const metadata = childMeta(last?.metadata.name ?? '', last?.metadata.labels?.[LABELS.revision] ?? '', {
+      uid: `claim of ${last?.metadata.uid}`,
+      ownerReferences: [
+        {
+          apiVersion: 'cdi.kubevirt.io/v1beta1',
+          kind: 'DataVolume',
+          name: last?.metadata.name ?? '',
+          uid: last?.metadata.uid ?? '',
+          controller: true,
+        },
+      ],
+    })
+    this.set({ claims: [...this.world.claims, aClaim(metadata)] })
+    return this.report(CDI.succeeded).release()
+  }
+
+  /** DataVolumes that are being deleted are gone, and their claims and pods. */
+  importersGone(): this {
+    const { dataVolumes, claims } = this.world
+    const left = dataVolumes.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    const names = new Set(left.map(({ metadata }) => metadata.uid))
+    const leftClaims = claims.filter((claim) => names.has(claim.metadata.ownerReferences?.[0]?.uid))
+    return this.set({ dataVolumes: left, claims: leftClaims, pods: [] }).settle()
+  }
+
+  /** Somebody else deletes all DataVolumes, for good and at once. */
+  dropDataVolumes(): this {
+    return this.set({ dataVolumes: [], claims: [] })
+  }
+
+  snapshotReady(): this {
+    const snapshots = this.world.snapshots.map((one) => ({ ...one, readyToUse: true, restoreSize: '10Gi' }))
+    return this.set({ snapshots }).settle()
+  }
+
+  /** From nothing to a published artifact. */
+  publish(): this {
+    this.settle().admit().report(CDI.running).succeed()
+    return this.world.snapshots.length > 0 ? this.snapshotReady() : this
+  }
+
+  /** One attempt that fails, torn down. */
+  fail(how: Partial<DataVolumeView> = CDI.failing): this {
+    return this.admit().report(how).importersGone().release()
+  }
+
+  #setImage(change: Partial<ImageView>): void {
+    this.#version += 1
+    const image = { ...this.world.image, ...change }
+    this.set({ image: { ...image, metadata: { ...image.metadata, resourceVersion: String(this.#version) } } })
+  }
+
+  #applyFinalizer({ finalizer }: ImagePlan): void {
+    const { metadata } = this.world.image
+    const finalizers = metadata.finalizers ?? []
+    if (finalizer === 'add') {
+      this.log.push('finalizer')
+      this.#setImage({ metadata: { ...metadata, finalizers: [...finalizers, FINALIZER] } })
+    } else if (finalizer === 'release' && finalizers.includes(FINALIZER)) {
+      this.log.push('finalizer released')
+      this.isGone = true
+      this.#setImage({ metadata: { ...metadata, finalizers: finalizers.filter((one) => one !== FINALIZER) } })
+    }
+  }
+
+  #applyChild(child: KubeObject): void {
+    this.#serial += 1
+    this.log.push(`apply ${child.kind} ${child.metadata.name}`)
+    const object = { ...child, metadata: { ...child.metadata, uid: `child-${this.#serial}` } }
+    if (child.kind === 'DataSource') this.set({ dataSource: viewDataSource(object) })
+    else this.set({ snapshots: [...this.world.snapshots, viewSnapshot(object)] })
+  }
+
+  #remove(kind: string, name: string, uid: string): void {
+    const { dataVolumes, snapshots, dataSource } = this.world
+    const isIt = ({ metadata }: KubeObject) => metadata.uid === uid
+    const all: readonly KubeObject[] = [...dataVolumes, ...snapshots, ...(dataSource === undefined ? [] : [dataSource])]
+    if (!all.some((one) => isIt(one) && one.metadata.name === name)) throw new Error(`no ${kind} ${name} ${uid}`)
+    this.log.push(`delete ${kind} ${name}`)
+    const deletionTimestamp = new Date(this.now).toISOString()
+    if (kind === 'DataSource') this.set({ dataSource: undefined })
+    else if (kind === 'VolumeSnapshot') this.set({ snapshots: snapshots.filter((one) => !isIt(one)) })
+    else
+      this.set({
+        dataVolumes: dataVolumes.map((one) =>
+          isIt(one) ? { ...one, metadata: { ...one.metadata, deletionTimestamp } } : one,
+        ),
+      })
+  }
+}
+
+export function aClaim(metadata: ObjectMeta, more: Partial<ClaimView> = {}): ClaimView {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata,
+    phase: 'Bound',
+    volumeMode: 'Filesystem',
+    accessModes: ['ReadWriteOnce'],
+    capacity: '11Gi',
+    dataSourceName: undefined,
+    ...more,
+  }
+}
+
+export function aSnapshot(metadata: ObjectMeta, more: Partial<SnapshotView> = {}): SnapshotView {
+  return {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshot',
+    metadata,
+    spec: {},
+    claimName: metadata.name,
+    snapshotClass: 'snap',
+    readyToUse: false,
+    restoreSize: undefined,
+    error: undefined,
+    ...more,
+  }
+}

@@ -1,0 +1,81 @@
+import type { Clock } from './clock.ts'
+import type { Logger } from './log.ts'
+
+interface Timer {
+  readonly at: number
+  readonly order: number
+  readonly callback: () => void
+}
+
+/** A clock that stands still until a test moves it. */
+export class FakeClock implements Clock {
+  #elapsed = 0
+  #timers: Timer[] = []
+  #order = 0
+  readonly #epoch: number
+
+  constructor(epoch = Date.parse('2026-01-01T00:00:00Z')) {
+    this.#epoch = epoch
+  }
+
+  now(): number {
+    return this.#epoch + this.#elapsed
+  }
+
+  monotonic(): number {
+    return this.#elapsed
+  }
+
+  setTimer(callback: () => void, delayMs: number): () => void {
+    const timer: Timer = { at: this.#elapsed + Math.max(0, delayMs), order: this.#order++, callback }
+    this.#timers.push(timer)
+    return () => {
+      this.#timers = this.#timers.filter((one) => one !== timer)
+    }
+  }
+
+  /** Timers that have not fired. */
+  get pending(): number {
+    return this.#timers.length
+  }
+
+  /** Time passes while the process is frozen: no timer fires. */
+  freeze(ms: number): void {
+    this.#elapsed += ms
+  }
+
+  /** Lets time pass; each timer fires at its time, and what it sets off comes to rest before the next one. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#elapsed + ms
+    await settled()
+    for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
+      this.#timers = this.#timers.filter((one) => one !== next)
+      this.#elapsed = Math.max(this.#elapsed, next.at)
+      next.callback()
+      await settled()
+    }
+    this.#elapsed = end
+  }
+
+  #next(end: number): Timer | undefined {
+    const due = this.#timers.filter(({ at }) => at <= end)
+    return due.toSorted((a, b) => a.at - b.at || a.order - b.order)[0]
+  }
+}
+
+/** Everything that can go on without time passing has gone on. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A log that is only remembered. */
+export interface FakeLog extends Logger {
+  readonly lines: { readonly level: string; readonly facts: unknown; readonly text: string | undefined }[]
+}
+
+export function fakeLog(): FakeLog {
+  const lines: { level: string; facts: unknown; text: string | undefined }[] = []
+  const at = (level: string) => (facts: unknown, text?: string) => void lines.push({ level, facts, text })
+  const log = { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log }
+  return log as unknown as FakeLog
+}
