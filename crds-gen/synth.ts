@@ -1,12 +1,12 @@
 /**
  * Writes `dist/install.yaml`: CRDs, operator and policy. It is the app of `cdk8s synth`, and works without it. Environment:
- * `OPERATOR_IMAGE` (default: the published image of this version), `CDK8S_OUTDIR` (set by cdk8s).
+ * `OPERATOR_IMAGE` (default: `open-terrain-operator` in this version, for clusters that have it locally), `CDK8S_OUTDIR` (set by cdk8s).
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { installManifest } from './install-manifest.ts'
 
-const REPOSITORY = 'ghcr.io/pelotech/open-terrain-operator'
+const REPOSITORY = 'open-terrain-operator'
 
 const root = join(import.meta.dirname, '..')
 const { version } = JSON.parse(readFileSync(join(root, 'constructs/package.json'), 'utf8')) as { version: string }

@@ -79,7 +79,7 @@ export function parseSourceUrl(url: string): SourceUrl | undefined {
   return takeApart(url)
 }
 
-/** As `parseSourceUrl`, for the beginning of a URL: a registry alone (`docker://quay.io`) is one too. */
+/** As `parseSourceUrl`, for the beginning of a URL: a registry alone (`docker://registry.example.com`) is one too. */
 function parseUrlPrefix(prefix: string): SourceUrl | undefined {
   const isRegistry = prefix.startsWith('docker://')
   const whole = isRegistry ? prefix.replace(/\/?$/, '/x') : prefix

@@ -16,5 +16,6 @@ export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncIterable
     }
     if (text !== '') pending.push(text)
   }
-  if (pending.length > 0) throw new Error('the connection was cut in the middle of an event')
+  pending.push(decoder.decode())
+  if (pending.some((part) => part !== '')) throw new Error('the connection was cut in the middle of an event')
 }

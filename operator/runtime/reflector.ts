@@ -11,6 +11,10 @@ const PAGE_SIZE = 500
 const WATCH_SECONDS = 45
 /** A watch that is still open so long after its end has lost its server without a word. */
 const GRACE_SECONDS = 8
+/** A server that ends watches at once must not be asked in a loop. */
+const HASTY_MS = 1_000
+/** A kind that was served and answers 404 may be an API server that is just starting: it has to say so this often. */
+const MISSING_CONFIRMED = 4
 const RETRY_BASE_MS = 200
 const RETRY_MAX_MS = 10_000
 /** How soon to look again for a kind that is not installed, when nobody tells us that it came. */
@@ -49,6 +53,8 @@ export class Reflector<T extends Stored> {
   #installed: boolean | undefined
   #wake: (() => void) | undefined
   #failures = 0
+  /** How often in a row the kind was not found. */
+  #missing = 0
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
@@ -89,7 +95,6 @@ export class Reflector<T extends Stored> {
       try {
         position =
           position.at === 'unlisted' ? await this.#list(signal) : await this.#watch(position.resourceVersion, signal)
-        this.#failures = 0
       } catch (error) {
         if (signal.aborted) return
         position = await this.#recover(error, position, signal)
@@ -114,6 +119,8 @@ export class Reflector<T extends Stored> {
       continueToken = page.continueToken
     } while (continueToken !== undefined)
     store.replaceAll(items, resourceVersion)
+    this.#missing = 0
+    this.#failures = 0
     this.#setInstalled(true)
     this.#options.onRelist?.()
     this.#synced.resolve()
@@ -128,6 +135,7 @@ export class Reflector<T extends Stored> {
     let resourceVersion = from
     try {
       const watchSignal = AbortSignal.any([signal, overdue.signal])
+      const startedAt = clock.monotonic()
       for await (const event of client.watch(type, {
         ...selection,
         resourceVersion,
@@ -137,6 +145,9 @@ export class Reflector<T extends Stored> {
         resourceVersion = this.#take(event)
         this.#failures = 0
       }
+      const isHasty = clock.monotonic() - startedAt < HASTY_MS
+      if (!isHasty) this.#failures = 0
+      else if (!signal.aborted) await this.#pause(new Error('the watch ended as soon as it began'), signal)
       return { at: 'listed', resourceVersion }
     } catch (error) {
       if (isApiError(error, 'Expired', 'NotFound') || signal.aborted) throw error
@@ -161,6 +172,11 @@ export class Reflector<T extends Stored> {
 
   async #recover(error: unknown, position: Position, signal: AbortSignal): Promise<Position> {
     if (isApiError(error, 'NotFound')) {
+      this.#missing += 1
+      if (this.#installed === true && this.#missing < MISSING_CONFIRMED) {
+        await this.#pause(error, signal)
+        return { at: 'unlisted' }
+      }
       this.#options.store.clear()
       this.#setInstalled(false)
       this.#synced.resolve()

@@ -15,7 +15,7 @@ import { type Source, sourceOf } from './source.ts'
 /** The objects that CDI makes for one import, with its names, owners, labels and annotations. */
 
 const CORE = 'v1'
-const IMPORTER_IMAGE = 'quay.io/kubevirt/cdi-importer:v1.66.0'
+const IMPORTER_IMAGE = 'registry.example.com/kubevirt/cdi-importer:v1.66.0'
 const APP_LABELS = {
   app: 'containerized-data-importer',
   'app.kubernetes.io/component': 'storage',

@@ -25,7 +25,7 @@ describe('httpTransfer', () => {
   it.each([
     'http://images.example/a.qcow2?X-Signature=secret',
     'https://s3.us-gov-west-1.amazonaws.com/bucket/key',
-    'docker://quay.io/org/image:latest',
+    'docker://registry.example.com/org/image:latest',
     'gs://bucket/object',
   ])('downloads %s, and counts it without its query', async (url) => {
     expect(await transfer.start(job(url))).toEqual({ bytes: 200_000 })

@@ -123,12 +123,11 @@ export class Admission {
 
   /** Becomes the one who answers for the ledger. Everything after rests on what it reads and writes here. */
   async takeOver(signal: AbortSignal): Promise<void> {
-    const { ledger, me } = this.#options
+    const { ledger, clock } = this.#options
     await this.#persist(signal, async () => {
       const state = (await ledger.load()) ?? (await this.#rebuild())
-      for (const holder of state.holders) {
-        if (holder.claimant !== me) this.#settledAt.set(claimOf(holder), this.#options.clock.monotonic() + SETTLE_MS)
-      }
+      // Whoever claimed them, and be it this process in an earlier term: its requests may still be on their way.
+      for (const holder of state.holders) this.#settledAt.set(claimOf(holder), clock.monotonic() + SETTLE_MS)
       await this.#adopt(state)
     })
   }
@@ -260,6 +259,7 @@ export class Admission {
       this.wake()
       return
     }
+    this.#sortOut(state)
     const decision = decideSlots({
       ledger: state,
       me,
@@ -277,6 +277,23 @@ export class Admission {
     await this.#createDataVolumes(signal)
     this.#lookForEmptySlots()
     this.#wakeLater()
+  }
+
+  /** The ledger may say other than what we last knew: a write whose answer was lost, a ledger that was lost itself. */
+  #sortOut({ holders }: LedgerState): void {
+    const held = new Set(holders.map(({ uid }) => uid))
+    for (const uid of held) {
+      const start = this.#queue.get(uid)
+      if (start === undefined) continue
+      this.#queue.remove(uid)
+      this.#starts.set(uid, start)
+    }
+    for (const [uid, start] of this.#starts) {
+      if (held.has(uid)) continue
+      this.#starts.delete(uid)
+      this.#queue.put(start)
+      this.#options.onChange(start.key)
+    }
   }
 
   /** Takes note of a ledger write that succeeded. */

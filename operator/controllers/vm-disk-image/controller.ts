@@ -266,17 +266,15 @@ export class ImageController {
   }
 
   async #apply(world: World, plan: ImagePlan, signal: AbortSignal): Promise<void> {
-    const { client, clock, caches, events, metrics } = this.#options
+    const { client, clock, events } = this.#options
     const { image } = world
     const uid = image.metadata.uid ?? ''
     const isWriting = isWorthWriting(image.status, plan.status, world, this.#positionDue.delete(uid))
     const changes: Changes = {
       ...(isWriting && { status: plan.status }),
-      ...(plan.finalizer === 'add' && { addFinalizer: FINALIZER }),
+      ...finalizerChange(image, plan),
       children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
       removals: await this.#removals(image, plan.remove),
-      ...(plan.finalizer === 'release' &&
-        image.metadata.finalizers?.includes(FINALIZER) && { releaseFinalizer: FINALIZER }),
     }
     try {
       await applyChanges(image, changes, {
@@ -287,16 +285,23 @@ export class ImageController {
         onWritten: (type, object) => this.#onWritten(type, object),
       })
     } catch (error) {
-      const isGone = isApiError(error, 'NotFound') && caches.images.get(keyOf(image.metadata))?.metadata.uid !== uid
-      if (!isGone) throw error
+      if (!this.#isGone(image, error)) throw error
     }
     for (const removal of changes.removals) this.#deletedAt.set(removal.uid, clock.monotonic())
-    if (!isWriting) return
-    this.#statusWrittenAt.set(uid, clock.monotonic())
-    for (const note of plan.events) events.record(image, note)
-    const known = image.status.attempts?.at(-1)
+    if (isWriting) this.#noteStatus(image, plan)
+    if (isWriting || changes.removals.length > 0) for (const note of plan.events) events.record(image, note)
+  }
+
+  #isGone(image: ImageView, error: unknown): boolean {
+    const current = this.#options.caches.images.get(keyOf(image.metadata))
+    return isApiError(error, 'NotFound') && current?.metadata.uid !== image.metadata.uid
+  }
+
+  #noteStatus({ metadata, status }: ImageView, plan: ImagePlan): void {
+    this.#statusWrittenAt.set(metadata.uid ?? '', this.#options.clock.monotonic())
+    const known = status.attempts?.at(-1)
     const ended = plan.status.attempts?.at(-1)
-    if (ended !== undefined && ended.dataVolumeUID !== known?.dataVolumeUID) metrics.ended(ended)
+    if (ended !== undefined && ended.dataVolumeUID !== known?.dataVolumeUID) this.#options.metrics.ended(ended)
   }
 
   #existing({ kind, metadata }: KubeObject): { type: ResourceType; existingUid?: string } {
@@ -364,6 +369,14 @@ const TYPES: Readonly<Record<Removal['kind'], ResourceType>> = {
   DataVolume: DATA_VOLUME,
   VolumeSnapshot: VOLUME_SNAPSHOT,
   DataSource: DATA_SOURCE,
+}
+
+function finalizerChange(
+  { metadata }: ImageView,
+  { finalizer }: ImagePlan,
+): Pick<Changes, 'addFinalizer' | 'releaseFinalizer'> {
+  if (finalizer === 'add') return { addFinalizer: FINALIZER }
+  return finalizer === 'release' && metadata.finalizers?.includes(FINALIZER) ? { releaseFinalizer: FINALIZER } : {}
 }
 
 function ticketOf({ status, metadata }: ImageView): string {

@@ -27,7 +27,9 @@ export function observeImage(image: ImageView, sources: Sources): World {
   const dataVolumes = ours(caches.dataVolumes.find(BY_IMAGE, uid))
   const pods = caches.pods.find(BY_IMAGE, uid)
   const { holders = [], limit = policy.concurrency } = admission.state ?? {}
-  const ticket = image.status.ticket ?? image.metadata.resourceVersion ?? '0'
+  // Only who still waits with a ticket keeps it; the others would take a new one.
+  const kept = image.status.phase === 'Queued' ? image.status.ticket : undefined
+  const ticket = kept ?? image.metadata.resourceVersion ?? '0'
   return {
     image,
     spec: parsedSpec(image),

@@ -278,10 +278,14 @@ function retired(draft: Draft): Removal[] {
 }
 
 function oldChildren({ world, target, status }: Draft): KubeObject[] {
-  const isOld = ({ metadata }: KubeObject) =>
-    metadata.name !== status.artifact?.name &&
-    (metadata.labels?.[LABELS.revision] !== target.revision || metadata.name !== target.volumeName)
-  return [...world.dataVolumes.filter(isFinished), ...world.snapshots].filter(isOld)
+  const { artifact } = status
+  const volumes = world.dataVolumes.filter(
+    (one) => isFinished(one) && one.metadata.labels?.[LABELS.revision] !== target.revision,
+  )
+  const snapshots = world.snapshots.filter(
+    ({ metadata }) => artifact?.kind !== 'VolumeSnapshot' || metadata.name !== artifact.name,
+  )
+  return [...volumes, ...snapshots]
 }
 
 type Reclaim = 'never' | 'now' | { readonly afterMs: number }
@@ -303,19 +307,21 @@ function reclaimOf({ world, now, status }: Draft, spec: VMDiskImageSpec): Reclai
   return now >= since + ttlMs ? 'now' : { afterMs: since + ttlMs - now }
 }
 
+/** The soonest of what there is to wait for. */
 function wakeOf(draft: Draft, housekeeping: readonly Removal[], removal: Reclaim): { wake?: Wake } {
+  const wakes: Wake[] = []
   if (typeof removal === 'object')
-    return { wake: { afterMs: removal.afterMs, because: 'the image was unreferenced for long enough then' } }
-  if (housekeeping.length > 0)
-    return { wake: { afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' } }
-  if (oldChildren(draft).length === 0) return {}
-  const publishedAt = fromTime(draft.status.artifact?.publishedAt) ?? draft.now
-  return {
-    wake: {
-      afterMs: Math.max(1_000, publishedAt + RETIRE_AFTER_MS - draft.now),
-      because: 'earlier artifacts may go then',
-    },
-  }
+    wakes.push({ afterMs: removal.afterMs, because: 'the image was unreferenced for long enough then' })
+  if (housekeeping.length > 0) wakes.push({ afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' })
+  else if (oldChildren(draft).length > 0)
+    wakes.push({ afterMs: untilRetirement(draft), because: 'earlier artifacts may go then' })
+  const wake = wakes.toSorted((a, b) => a.afterMs - b.afterMs)[0]
+  return wake === undefined ? {} : { wake }
+}
+
+function untilRetirement({ status, now }: Draft): number {
+  const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
+  return Math.max(1_000, publishedAt + RETIRE_AFTER_MS - now)
 }
 
 function identityOf({ image }: World): { name: string; namespace: string; uid: string } {

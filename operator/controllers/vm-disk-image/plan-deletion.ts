@@ -2,7 +2,7 @@ import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { type ImagePlan, plan, removalOf } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { fromTime, mergeConditions, withStanding } from './status.ts'
+import { fromTime, mergeConditions, withoutUndefined, withStanding } from './status.ts'
 import { isControlledBy } from './views.ts'
 import type { World } from './world.ts'
 
@@ -49,7 +49,16 @@ function blockedStatus(world: World, users: readonly string[], now: number): VMD
     image.metadata.generation,
     now,
   )
-  return { ...image.status, message, conditions }
+  const { phase = 'Queued', artifact } = image.status
+  const isStopped = world.slot === undefined && phase === 'Syncing'
+  const resting = artifact === undefined ? 'Queued' : 'Succeeded'
+  return withoutUndefined({
+    ...image.status,
+    phase: isStopped ? resting : phase,
+    ticket: undefined,
+    message,
+    conditions,
+  })
 }
 
 function leavingStatus(world: World, children: readonly KubeObject[], now: number): VMDiskImageStatus {

@@ -1,4 +1,11 @@
-import { ANNOTATIONS, FINALIZER, LABELS, type VMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  FINALIZER,
+  LABELS,
+  type Reason,
+  type VMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
@@ -130,10 +137,9 @@ interface Stop {
 function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | undefined {
   const { world, now } = draft
   const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft, isSuspended) ?? [])
-  const vanished = vanishedAttempt(draft)
+  const vanished = recordVanished(draft)
   if (stops.length === 0 && vanished === undefined && !isTeardownPending(draft)) return undefined
-  const ended =
-    vanished === undefined ? draft.status : recordFailure(draft.status, vanished.subject, vanished.failure, world, now)
+  const ended = vanished ?? draft.status
   const recorded = stops.reduce((status, stop) => stop.record(status), ended)
   const remove = stops.flatMap(({ dataVolume }) => removalOf(dataVolume))
   const events = stops.flatMap(({ notes }) => notes)
@@ -174,63 +180,91 @@ function isRecordedUnfinished(status: VMDiskImageStatus): boolean {
 }
 
 /** A download was under way, and now its DataVolume is gone without a word of ours. It may have cost what a failure costs. */
-function vanishedAttempt({ status, world }: Draft): { subject: AttemptSubject; failure: Failure } | undefined {
+function recordVanished({ status, world, now }: Draft): VMDiskImageStatus | undefined {
   const { dataVolumeUID: uid, attempt: number = 1, startedAt } = status
-  const wasUnderWay = world.image.status.phase === 'Syncing' && uid !== undefined && !isRecorded(status)
+  const before = world.image.status
+  const wasUnderWay = before.phase === 'Syncing' && uid !== undefined && !isRecorded(status)
   if (!wasUnderWay || world.dataVolumes.some(({ metadata }) => metadata.uid === uid)) return undefined
-  const subject = { uid, number, revision: world.image.status.revision ?? '', createdAt: startedAt, restarts: 0 }
-  const message = 'its DataVolume was deleted by somebody while it ran'
-  return { subject, failure: { state: 'failed', reason: 'DataVolumeDeleted', message, permanent: false, downloads: 1 } }
+  const subject = { uid, number, revision: before.revision ?? '', createdAt: startedAt, restarts: 0 }
+  const isOfBudget = before.revision === status.revision && before.budget?.key === status.budget?.key
+  if (!isOfBudget) return recordCancel(status, subject, 'DataVolumeDeleted', DELETED, now)
+  return recordFailure(status, subject, deletedBySomebody, world, now)
 }
 
+const DELETED = 'its DataVolume was deleted by somebody while it ran'
+const deletedBySomebody: Failure = {
+  state: 'failed',
+  reason: 'DataVolumeDeleted',
+  message: DELETED,
+  permanent: false,
+  downloads: 1,
+}
+
+/** How a download ends, or has to end. */
+type End =
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'cancelled'; readonly reason: Reason; readonly message: string }
+  /** Not an attempt of ours, or one whose end is written down already. */
+  | { readonly kind: 'stray'; readonly message?: string }
+
 function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): Stop | undefined {
+  const end = endOf(dataVolume, draft, isSuspended)
+  if (end === undefined) return undefined
+  const { world, now } = draft
+  const { annotations, labels } = dataVolume.metadata
+  const subject = subjectOf(
+    dataVolume,
+    Number(annotations?.[ANNOTATIONS.attempt] ?? 1),
+    labels?.[LABELS.revision] ?? '',
+  )
+  switch (end.kind) {
+    case 'failed':
+      return { dataVolume, notes: [], record: (status) => recordFailure(status, subject, end.failure, world, now) }
+    case 'cancelled':
+      return { dataVolume, notes: [], record: (status) => cancelled(status, subject, end, now) }
+    case 'stray':
+      return {
+        dataVolume,
+        notes: end.message === undefined ? [] : [warning('NotAdmitted', end.message)],
+        record: (status) => status,
+      }
+  }
+}
+
+function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): End | undefined {
+  const { world, target, status } = draft
+  const { name, uid, deletionTimestamp } = dataVolume.metadata
   const verdict = judged(dataVolume, draft)
   if (verdict.state === 'finished') return undefined
-  const { world, target, status, now } = draft
-  const { uid } = dataVolume.metadata
-  const number = Number(dataVolume.metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
-  const revision = dataVolume.metadata.labels?.[LABELS.revision] ?? ''
-  const subject = subjectOf(dataVolume, number, revision)
-  const known = (status.attempts ?? []).some((attempt) => attempt.dataVolumeUID === uid)
-  const forget = (was: VMDiskImageStatus) => was
-  const stop = (record: Stop['record'], ...notes: EventNote[]): Stop => ({
-    dataVolume,
-    record: known ? forget : record,
-    notes: known ? [] : notes,
-  })
-
   if (verdict.state === 'importing-again') {
-    return stop(
-      forget,
-      warning(
-        'NotAdmitted',
-        `DataVolume ${dataVolume.metadata.name} began to download again because its claim was deleted: it is stopped`,
-      ),
-    )
-  }
-  if (dataVolume.metadata.name !== target.volumeName) {
-    return stop((was) => recordCancel(was, subject, 'SpecChanged', `revision ${revision} is not wanted any more`, now))
-  }
-  if (isSuspended) return stop((was) => renewed(recordCancel(was, subject, 'Suspended', 'suspended', now)))
-  if (known) return stop(forget)
-  if (verdict.state === 'failed') return stop((was) => recordFailure(was, subject, verdict, world, now))
-  if (dataVolume.metadata.deletionTimestamp !== undefined) {
-    const failure: Failure = {
-      state: 'failed',
-      reason: 'DataVolumeDeleted',
-      message: 'its DataVolume was deleted by somebody',
-      permanent: false,
-      downloads: 1,
+    return {
+      kind: 'stray',
+      message: `DataVolume ${name} began to download again because its claim was deleted: it is stopped`,
     }
-    return stop((was) => recordFailure(was, subject, failure, world, now))
   }
+  if ((status.attempts ?? []).some(({ dataVolumeUID }) => dataVolumeUID === uid)) return { kind: 'stray' }
+  if (name !== target.volumeName)
+    return { kind: 'cancelled', reason: 'SpecChanged', message: 'another revision is wanted now' }
+  if (isSuspended) return { kind: 'cancelled', reason: 'Suspended', message: 'suspended' }
+  if (verdict.state === 'failed') return { kind: 'failed', failure: verdict }
   if (world.slot === undefined) {
-    return stop(
-      forget,
-      warning('NotAdmitted', `DataVolume ${dataVolume.metadata.name} has no slot in the ledger: it is stopped`),
-    )
+    return {
+      kind: 'cancelled',
+      reason: 'NotAdmitted',
+      message: `DataVolume ${name} has no slot in the ledger: it is stopped`,
+    }
   }
-  return undefined
+  return deletionTimestamp === undefined ? undefined : { kind: 'failed', failure: deletedBySomebody }
+}
+
+function cancelled(
+  status: VMDiskImageStatus,
+  subject: AttemptSubject,
+  { reason, message }: { reason: Reason; message: string },
+  now: number,
+): VMDiskImageStatus {
+  const recorded = recordCancel(status, subject, reason, message, now)
+  return reason === 'Suspended' ? renewed(recorded) : recorded
 }
 
 /** A person's act: all downloads are granted anew. */

@@ -7,6 +7,7 @@ interface Seen {
   fingerprint: string
   since: number
   firstPodUid: string | undefined
+  isScratchPod: boolean
 }
 
 /**
@@ -32,11 +33,14 @@ export class ProgressWatch {
     const { phase, progress, bound, running } = dataVolume
     const fingerprint = [phase, progress, bound.reason, running.reason, running.status].join('\n')
     const before = this.#seen.get(imageUid)
-    const seen: Seen = before?.uid === uid ? before : { uid, fingerprint, since: now, firstPodUid: undefined }
+    const seen: Seen =
+      before?.uid === uid ? before : { uid, fingerprint, since: now, firstPodUid: undefined, isScratchPod: false }
     if (seen.fingerprint !== fingerprint) Object.assign(seen, { fingerprint, since: now })
     // The pod that converts through scratch space is the one that downloads; the one before it only found out.
     const pod = pods.find(({ hasScratch }) => hasScratch) ?? pods[0]
-    if (seen.firstPodUid === undefined || pod?.hasScratch) seen.firstPodUid ??= pod?.metadata.uid
+    if (pod !== undefined && (seen.firstPodUid === undefined || (pod.hasScratch && !seen.isScratchPod))) {
+      Object.assign(seen, { firstPodUid: pod.metadata.uid, isScratchPod: pod.hasScratch })
+    }
     this.#seen.set(imageUid, seen)
     return { unchangedMs: now - seen.since, firstPodUid: seen.firstPodUid }
   }

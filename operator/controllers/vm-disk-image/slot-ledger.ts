@@ -114,9 +114,9 @@ function dataOf({ limit, holders }: LedgerState): Record<string, string> {
 
 /** A ledger that somebody edited beyond recognition must not be guessed at: nothing is admitted until it is put right. */
 function stateOf({ data = {} }: LedgerObject): LedgerState {
-  const limit = Number(data['limit'])
+  const limit = /^\d+$/.test(data['limit'] ?? '') ? Number(data['limit']) : Number.NaN
   const holders = holdersSchema.safeParse(parseJson(data['holders'] ?? '[]'))
-  if (!Number.isInteger(limit) || limit < 0 || !holders.success) {
+  if (!Number.isSafeInteger(limit) || !holders.success) {
     throw new ApiError({
       reason: 'Rejected',
       status: 0,

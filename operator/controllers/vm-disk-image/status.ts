@@ -183,7 +183,9 @@ function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retr
   const next = after.nextRetryTime === undefined ? '' : `; next attempt at ${after.nextRetryTime}`
   return (after.attempts ?? []).flatMap(({ dataVolumeUID, outcome, reason, number, message }): EventNote[] => {
     if (known.has(dataVolumeUID) || outcome === 'Succeeded') return []
-    if (outcome === 'Cancelled') return [{ type: 'Normal', reason: 'SyncCancelled', message }]
+    if (reason === 'SpecChanged' || reason === 'Suspended')
+      return [{ type: 'Normal', reason: 'SyncCancelled', message }]
+    if (outcome === 'Cancelled') return [{ type: 'Warning', reason, message: `${message}${next}` }]
     const text = `attempt ${number} of ${1 + retryLimit} failed: ${message}${next}`
     return [{ type: 'Warning', reason, message: text }]
   })

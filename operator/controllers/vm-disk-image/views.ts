@@ -76,7 +76,13 @@ export function viewImage(object: KubeObject): ImageView {
     [LABELS.createdBy],
     [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt],
   )
-  return { apiVersion: object.apiVersion, kind: object.kind, metadata, spec: raw.spec, status: raw.status ?? {} }
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata,
+    spec: shared(raw.spec),
+    status: shared(raw.status ?? {}),
+  }
 }
 
 const OWNED_LABELS = Object.values(LABELS)
@@ -156,15 +162,29 @@ export function isControlledBy(object: KubeObject, uid: string | undefined): boo
   return uid !== undefined && controllerOf(object)?.uid === uid
 }
 
-/** Strings that many objects share, kept once. */
+/** Words that many objects say, kept once: reasons, phases, names of classes and namespaces. Times and hashes are hardly ever shared. */
 const interned = new Map<string, string>()
+const INTERNED_MAX = 10_000
+const WORD = /^[A-Za-z][A-Za-z. /-]{0,63}$/
 
 function intern<T extends string | undefined>(text: T): T {
-  if (text === undefined || text.length > 64) return text
+  if (text === undefined) return text
   const known = interned.get(text)
   if (known !== undefined) return known as T
-  if (interned.size < 10_000) interned.set(text, text)
+  if (interned.size < INTERNED_MAX && WORD.test(text)) interned.set(text, text)
   return text
+}
+
+/** Drops copies: a status says the same times and sentences in several places, and all statuses say the same words. */
+function shared<T>(value: T, seen: Map<string, string> = new Map()): T {
+  if (typeof value === 'string') {
+    const same = seen.get(value) ?? intern(value)
+    seen.set(value, same)
+    return same as T
+  }
+  if (Array.isArray(value)) return value.map((item) => shared(item, seen)) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shared(member, seen)])) as T
 }
 
 function trim(metadata: ObjectMeta, labels: readonly string[], annotations: readonly string[]): ObjectMeta {

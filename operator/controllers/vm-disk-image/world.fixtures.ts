@@ -150,7 +150,7 @@ export interface WorldOverrides extends Omit<Partial<World>, 'image' | 'policy' 
 
 /** A world in which nothing stands in the way of a new image. */
 export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): World {
-  const wanted = specOf(spec)
+  const wanted = given({ ...SPEC, ...spec })
   return {
     image: anImage(metadata, { status, spec: wanted }),
     spec: parseVMDiskImageSpec(wanted),
@@ -174,8 +174,8 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
   }
 }
 
-function specOf(changes: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries({ ...SPEC, ...changes }).filter(([, value]) => value !== undefined))
+function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
 /**
@@ -219,7 +219,7 @@ export class Walk {
   /** Somebody edits the spec. */
   edit(changes: Readonly<Record<string, unknown>>): this {
     const { image } = this.world
-    const spec = specOf({ ...(image.spec as object), ...changes })
+    const spec = given({ ...(image.spec as object), ...changes })
     const generation = (image.metadata.generation ?? 1) + 1
     this.#setImage({ spec, metadata: { ...image.metadata, generation } })
     return this.set({ spec: parseVMDiskImageSpec(spec) })

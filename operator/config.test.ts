@@ -1,0 +1,68 @@
+import { hostname } from 'node:os'
+import { describe, expect, it } from 'vitest'
+import { readConfig } from './config.ts'
+
+describe('the environment', () => {
+  it('may be empty', () => {
+    expect(readConfig({})).toEqual({
+      kubeconfig: undefined,
+      namespace: 'sync-operator',
+      podName: hostname(),
+      metricsAddress: undefined,
+      healthAddress: undefined,
+      lease: { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 },
+      requestsPerSecond: 1_000,
+      requestBurst: 2_000,
+      logLevel: 'info',
+    })
+  })
+
+  it('decides', () => {
+    const config = readConfig({
+      KUBECONFIG: '/k',
+      OPERATOR_NAMESPACE: 'ns',
+      POD_NAME: 'pod',
+      METRICS_ADDRESS: ':8080',
+      HEALTH_ADDRESS: '127.0.0.1:8081',
+      LEASE_DURATION: '1s',
+      LEASE_RENEW_DEADLINE: '700ms',
+      LEASE_RETRY_PERIOD: '0.2',
+      API_REQUESTS_PER_SECOND: '50',
+      API_REQUEST_BURST: '60',
+      LOG_LEVEL: 'debug',
+    })
+    expect(config).toEqual({
+      kubeconfig: '/k',
+      namespace: 'ns',
+      podName: 'pod',
+      metricsAddress: ':8080',
+      healthAddress: '127.0.0.1:8081',
+      lease: { durationMs: 1_000, renewDeadlineMs: 700, retryPeriodMs: 200 },
+      requestsPerSecond: 50,
+      requestBurst: 60,
+      logLevel: 'debug',
+    })
+  })
+
+  it('may have blanks, as charts write them', () => {
+    const blank = { KUBECONFIG: '', OPERATOR_NAMESPACE: '', POD_NAME: '', METRICS_ADDRESS: '', LEASE_DURATION: '' }
+    expect(readConfig(blank)).toEqual(readConfig({}))
+  })
+
+  it.each([
+    [{ LEASE_DURATION: 'soon' }, 'LEASE_DURATION'],
+    [{ LEASE_DURATION: '0s' }, 'LEASE_DURATION'],
+    [{ LEASE_RENEW_DEADLINE: '-1' }, 'LEASE_RENEW_DEADLINE'],
+    [{ API_REQUESTS_PER_SECOND: '0' }, 'API_REQUESTS_PER_SECOND'],
+    [{ API_REQUEST_BURST: 'many' }, 'API_REQUEST_BURST'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
+    [{ LEASE_DURATION: '5s' }, 'LEASE_RENEW_DEADLINE'],
+    [{ LEASE_RETRY_PERIOD: '10s' }, 'LEASE_RETRY_PERIOD'],
+  ])('that makes no sense is refused by name: %j', (env, name) => {
+    expect(() => readConfig(env)).toThrow(name)
+  })
+
+  it('that has two mistakes names both', () => {
+    expect(() => readConfig({ LOG_LEVEL: 'x', LEASE_DURATION: 'y' })).toThrow(/LEASE_DURATION.*\nLOG_LEVEL/)
+  })
+})

@@ -1,0 +1,141 @@
+import { FINALIZER } from '@open-terrain/constructs'
+import { Registry } from 'prom-client'
+import { FakeClient } from '../../kube/fake-client.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { FakeClock, fakeLog, settled } from '../../runtime/fake-clock.fixtures.ts'
+import { Store } from '../../runtime/store.ts'
+import { Admission, IMPORTING_INDEX, importingIndex } from './admission.ts'
+import { ImageMetrics } from './image-metrics.ts'
+import type { Start } from './image-plan.ts'
+import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
+import { type DataVolumeView, type ImageView, viewDataVolume } from './views.ts'
+import { Walk } from './world.fixtures.ts'
+import type { Holder } from './world.ts'
+
+export const NAMESPACE = 'sync-operator'
+const LEDGER = `${NAMESPACE}/${LEDGER_NAME}`
+
+/** What the admission gets for an image of this name that is ready to download. */
+export function aStart(name: string, ticket: string): { start: Start; image: ImageView } {
+  const walk = new Walk({ metadata: { name, uid: `uid-${name}`, resourceVersion: ticket, finalizers: [FINALIZER] } })
+  walk.settle()
+  const { start } = walk.plan()
+  if (start === undefined) throw new Error(walk.stand)
+  return { start, image: walk.world.image }
+}
+
+export function aHolder(name: string, more: Partial<Holder> = {}): Holder {
+  const { uid, namespace, revision, attempt } = aStart(name, '1').start
+  return { uid, namespace, name, revision, attempt, claimant: 'old', ...more }
+}
+
+/** An admission with a fake API server and a fake clock; the test plays CDI and the watch. */
+export class AdmissionBench {
+  readonly client = new FakeClient()
+  readonly clock = new FakeClock()
+  readonly log = fakeLog()
+  readonly images = new Store<ImageView>()
+  readonly dataVolumes = new Store<DataVolumeView>().index(IMPORTING_INDEX, importingIndex)
+  readonly changed: string[] = []
+  readonly admission: Admission
+  readonly #stop = new AbortController()
+  limit: number | undefined = 2
+  /** Whether an image that is to be looked at says again what it wants, as its reconcile would. */
+  isReconciling = false
+  readonly #wanted = new Map<string, Start>()
+
+  constructor() {
+    const { client, clock, log, images, dataVolumes } = this
+    this.admission = new Admission({
+      client,
+      clock,
+      log,
+      images,
+      dataVolumes,
+      random: () => 0.5,
+      metrics: new ImageMetrics(new Registry(), clock),
+      ledger: new SlotLedger({ client, clock, namespace: NAMESPACE }),
+      me: 'me',
+      limit: (ledgerLimit) => this.limit ?? ledgerLimit ?? 4,
+      onChange: (key) => {
+        this.changed.push(key)
+        const start = this.#wanted.get(key)
+        if (this.isReconciling && start !== undefined) queueMicrotask(() => this.admission.want(start.uid, start))
+      },
+    })
+  }
+
+  async start(): Promise<void> {
+    const { signal } = this.#stop
+    void this.admission.takeOver(signal).then(() => this.admission.run(signal))
+    await settled()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.clock.advance(0)
+  }
+
+  /** An image that waits, with its ticket. */
+  want(name: string, ticket: string): Start {
+    const { start, image } = aStart(name, ticket)
+    this.images.put(image)
+    this.#wanted.set(start.key, start)
+    this.admission.want(start.uid, start)
+    return start
+  }
+
+  writeLedger(limit: number, holders: readonly Holder[]): void {
+    const data = { limit: String(limit), holders: JSON.stringify(holders) }
+    this.client.put({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: LEDGER_NAME, namespace: NAMESPACE },
+      data,
+    } as KubeObject)
+  }
+
+  dropLedger(): void {
+    this.client.drop('ConfigMap', LEDGER)
+  }
+
+  get ledger(): { limit: number; holders: Holder[] } {
+    const object = this.client.peek<KubeObject & { data: Record<string, string> }>('ConfigMap', LEDGER)
+    return { limit: Number(object?.data['limit']), holders: JSON.parse(object?.data['holders'] ?? '[]') as Holder[] }
+  }
+
+  /** Names of the images that hold a slot. */
+  get holding(): string[] {
+    return this.ledger.holders.map(({ name }) => name)
+  }
+
+  /** Names of the images whose DataVolumes were asked for, in that order. */
+  get created(): string[] {
+    return this.client
+      .said('create')
+      .flatMap((line) => /^create DataVolume team\/(.*)-[0-9a-f]{8}$/.exec(line)?.[1] ?? [])
+  }
+
+  /** CDI, and the watch that tells of it. */
+  async report(name: string, status: object): Promise<void> {
+    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    this.dataVolumes.put(viewDataVolume(this.client.put({ ...object, status } as KubeObject)))
+    this.admission.wake()
+    await settled()
+  }
+
+  succeed(name: string): Promise<void> {
+    return this.report(name, { phase: 'Succeeded', progress: '100.0%' })
+  }
+
+  /** The DataVolume is gone, for the API server and for the watch. */
+  async drop(name: string): Promise<void> {
+    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    this.client.drop('DataVolume', `team/${object.metadata.name}`)
+    this.dataVolumes.remove(viewDataVolume(object))
+    this.admission.wake()
+    await settled()
+  }
+}

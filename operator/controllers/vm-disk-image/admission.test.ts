@@ -1,0 +1,565 @@
+import { childName, LABELS, MANAGER } from '@open-terrain/constructs'
+import { afterEach, describe, expect, it } from 'vitest'
+import { apiError } from '../../kube/fake-client.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { settled } from '../../runtime/fake-clock.fixtures.ts'
+import { AdmissionBench, aHolder, aStart } from './admission.fixtures.ts'
+import { viewDataVolume } from './views.ts'
+import { SECOND } from './world.fixtures.ts'
+
+let bench = new AdmissionBench()
+afterEach(async () => {
+  await bench.stop()
+  bench = new AdmissionBench()
+})
+
+const isCreate = ({ verb, kind }: { verb: string; kind: string }) => verb === 'create' && kind === 'DataVolume'
+const isLedgerWrite = ({ verb, kind }: { verb: string; kind: string }) => verb === 'replace' && kind === 'ConfigMap'
+
+/** A DataVolume as another leader made it, known to the API server and to the watch. */
+function inherited(name: string, status: object = { phase: 'ImportInProgress', progress: '5%' }): KubeObject {
+  const { start } = aStart(name, '1')
+  const object = bench.client.put({
+    apiVersion: 'cdi.kubevirt.io/v1beta1',
+    kind: 'DataVolume',
+    metadata: {
+      name: start.target.volumeName,
+      namespace: 'team',
+      labels: { [LABELS.managedBy]: MANAGER, [LABELS.revision]: start.revision, [LABELS.imageUid]: start.uid },
+      ownerReferences: [
+        { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name, uid: start.uid, controller: true },
+      ],
+    },
+    status,
+  } as KubeObject)
+  bench.dataVolumes.put(viewDataVolume(object))
+  return object
+}
+
+function importerPod(name: string): void {
+  const labels = { [LABELS.imageUid]: `uid-${name}` }
+  bench.client.put({ apiVersion: 'v1', kind: 'Pod', metadata: { name: `importer-${name}`, namespace: 'team', labels } })
+}
+
+describe('admission', () => {
+  it('claims first and creates then, in ticket order, never more than the limit', async () => {
+    await bench.start()
+    bench.want('c', '30')
+    bench.want('a', '10')
+    bench.want('d', '101')
+    bench.want('b', '20')
+    await settled()
+    expect(bench.created).toEqual(['a', 'b'])
+    expect(bench.holding).toEqual(['a', 'b'])
+    const writes = bench.client.calls.filter((call) => isLedgerWrite(call) || isCreate(call)).map(({ verb }) => verb)
+    expect(writes).toEqual(['replace', 'create', 'create'])
+  })
+
+  it('sends a create with no more patience than a claim is good for', async () => {
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    expect(bench.client.calls.filter(isCreate).map(({ options }) => options)).toEqual([{ timeoutMs: 5 * SECOND }])
+  })
+
+  it('hands a slot on in the write that frees it', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    const before = bench.client.calls.filter(isLedgerWrite).length
+    await bench.succeed('a')
+    expect(bench.created).toEqual(['a', 'b'])
+    expect(bench.holding).toEqual(['b'])
+    expect(bench.client.calls.filter(isLedgerWrite)).toHaveLength(before + 1)
+  })
+
+  it('does nothing at all when nothing happens', async () => {
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    const before = bench.client.calls.length
+    bench.admission.wake()
+    await bench.clock.advance(600 * SECOND)
+    expect(bench.client.calls).toHaveLength(before)
+  })
+
+  it('admits nobody at a limit of 0, and stops nobody', async () => {
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    bench.limit = 0
+    bench.want('b', '20')
+    await settled()
+    expect(bench.ledger.limit).toBe(0)
+    expect(bench.holding).toEqual(['a'])
+    bench.limit = 2
+    bench.admission.wake()
+    await settled()
+    expect(bench.holding).toEqual(['a', 'b'])
+  })
+
+  it('waits for the head of the queue whose ticket is not written yet, unless it is stuck', async () => {
+    await bench.start()
+    const { start, image } = aStart('a', '10')
+    bench.images.put(image)
+    bench.admission.want(start.uid, { ...start, admissible: false })
+    bench.want('b', '20')
+    await settled()
+    expect(bench.created).toEqual([])
+    bench.admission.setStuck(start.uid)
+    await settled()
+    expect(bench.created).toEqual(['b'])
+    bench.admission.want(start.uid, start)
+    await settled()
+    expect(bench.created).toEqual(['b', 'a'])
+  })
+
+  it('creates nothing for an image that changed or is being deleted since it was planned', async () => {
+    await bench.start()
+    for (const [name, metadata] of [
+      ['a', { generation: 2, resourceVersion: '900' }],
+      ['b', { deletionTimestamp: '2026-01-01T00:00:00Z', resourceVersion: '901' }],
+    ] as const) {
+      const { image } = aStart(name, '10')
+      bench.want(name, '10')
+      bench.images.put({ ...image, metadata: { ...image.metadata, ...metadata } })
+    }
+    await settled()
+    expect(bench.created).toEqual([])
+  })
+})
+
+describe('a ledger that somebody else wrote', () => {
+  it('is read again after a conflict, and the claim is made anew', async () => {
+    await bench.start()
+    let conflicts = 2
+    bench.client.before = (call) => {
+      if (isLedgerWrite(call) && conflicts-- > 0) throw apiError('Conflict')
+    }
+    bench.want('a', '10')
+    await settled()
+    expect(bench.created).toEqual(['a'])
+    expect(bench.holding).toEqual(['a'])
+  })
+
+  it('shows a foreign claim: its slot counts, is made ours, and is not freed before its request has settled', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.writeLedger(1, [aHolder('x', { claimant: 'other' })])
+    bench.want('a', '10')
+    await settled()
+    expect(bench.created).toEqual([])
+    expect(bench.ledger.holders).toMatchObject([{ name: 'x', claimant: 'me' }])
+    await bench.clock.advance(14 * SECOND)
+    expect(bench.holding).toEqual(['x'])
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    expect(bench.created).toEqual(['a'])
+  })
+
+  it('that cannot be read admits nobody, and goes on when it is put right', async () => {
+    bench.writeLedger(2, [])
+    const broken = bench.client.peek<KubeObject>('ConfigMap', 'sync-operator/sync-operator-slots')
+    bench.client.put({ ...broken, data: { limit: 'two', holders: '[]' } } as unknown as KubeObject)
+    await bench.start()
+    bench.want('a', '10')
+    await bench.clock.advance(60 * SECOND)
+    expect(bench.created).toEqual([])
+    bench.writeLedger(2, [])
+    await bench.clock.advance(10 * SECOND)
+    expect(bench.created).toEqual(['a'])
+  })
+
+  it('whose answer was lost is read again, and the claim in it is used', async () => {
+    await bench.start()
+    let lost = 1
+    bench.client.after = (call) => {
+      if (isLedgerWrite(call) && lost-- > 0) throw apiError('NoAnswer')
+    }
+    bench.want('a', '10')
+    await bench.clock.advance(10 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    await bench.clock.advance(30 * SECOND)
+    expect(bench.created).toEqual(['a'])
+  })
+})
+
+describe('a claim', () => {
+  it('is looked at again before the create when the process was frozen for more than 5 s', async () => {
+    await bench.start()
+    bench.client.after = (call) => {
+      if (isLedgerWrite(call)) bench.clock.freeze(5 * SECOND)
+    }
+    bench.want('a', '10')
+    await settled()
+    const order = bench.client.calls.map(({ verb, kind }) => `${verb} ${kind}`)
+    expect(order.slice(order.lastIndexOf('replace ConfigMap'))).toEqual([
+      'replace ConfigMap',
+      'get ConfigMap',
+      'create DataVolume',
+    ])
+  })
+
+  it('that is gone by then is not used', async () => {
+    await bench.start()
+    bench.client.after = (call) => {
+      if (!isLedgerWrite(call)) return
+      bench.clock.freeze(6 * SECOND)
+      bench.client.after = undefined
+      bench.writeLedger(2, [])
+    }
+    const { start, image } = aStart('a', '10')
+    bench.images.put(image)
+    bench.admission.want(start.uid, start)
+    await settled()
+    expect(bench.created).toEqual([])
+  })
+
+  it('that was lost with the ledger is told to the image, so that it queues again', async () => {
+    bench.isReconciling = true
+    await bench.start()
+    bench.client.before = (call) => {
+      if (isCreate(call)) throw apiError('Unavailable')
+    }
+    bench.want('a', '10')
+    await settled()
+    expect(bench.holding).toEqual(['a'])
+    bench.dropLedger()
+    await bench.clock.advance(10 * SECOND)
+    bench.client.before = undefined
+    await bench.clock.advance(60 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    expect(bench.client.all('DataVolume')).toHaveLength(1)
+  })
+
+  it('of one is not held up by the create of another that fails', async () => {
+    await bench.start()
+    bench.client.before = (call) => {
+      if (isCreate(call) && call.key.startsWith('team/a-')) throw apiError('Unavailable')
+    }
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    expect(bench.created).toEqual(['a', 'b'])
+  })
+})
+
+describe('a create', () => {
+  it.each([
+    ['Unavailable', {}],
+    ['NoAnswer', {}],
+    ['Unavailable', { retryAfterMs: 3 * SECOND }],
+  ] as const)('that meets %s keeps its claim and is tried again', async (reason, more) => {
+    await bench.start()
+    let failures = 3
+    bench.client.before = (call) => {
+      if (isCreate(call) && failures-- > 0) throw apiError(reason, more)
+    }
+    bench.want('a', '10')
+    await settled()
+    expect(bench.holding).toEqual(['a'])
+    await bench.clock.advance(12 * SECOND)
+    expect(bench.created).toEqual(['a', 'a', 'a', 'a'])
+    expect(bench.holding).toEqual(['a'])
+    expect(bench.client.all('DataVolume')).toHaveLength(1)
+  })
+
+  it('whose answer was lost is found to have happened', async () => {
+    await bench.start()
+    let lost = 1
+    bench.client.after = (call) => {
+      if (isCreate(call) && lost-- > 0) throw apiError('NoAnswer')
+    }
+    bench.want('a', '10')
+    await bench.clock.advance(5 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    expect(bench.client.all('DataVolume')).toHaveLength(1)
+    await bench.succeed('a')
+    expect(bench.holding).toEqual([])
+  })
+
+  it('of a name that somebody else has frees the slot, touches nothing, and is reported', async () => {
+    const { start } = aStart('a', '10')
+    const name = start.target.volumeName
+    const foreign = bench.client.put({
+      apiVersion: 'cdi.kubevirt.io/v1beta1',
+      kind: 'DataVolume',
+      metadata: { name, namespace: 'team', uid: 'foreign' },
+    })
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    expect(bench.holding).toEqual([])
+    expect(bench.admission.refusalOf(start.uid)).toMatchObject({ reason: 'NameConflict' })
+    expect(bench.client.peek('DataVolume', `team/${name}`)).toEqual(foreign)
+    expect(bench.changed).toContain('team/a')
+  })
+
+  it.each([
+    ['RejectedByCDI', { status: 422, message: 'admission webhook denied the request: spec.source' }, undefined],
+    ['QuotaExceeded', { status: 403, message: 'exceeded quota' }, 60 * SECOND],
+    ['NamespaceTerminating', { status: 403, serverReason: 'Forbidden', causes: ['NamespaceTerminating'] }, 60 * SECOND],
+    ['NameConflict', { status: 422, message: 'Destination PVC ns/x already exists' }, 60 * SECOND],
+  ] as const)('that is refused frees the slot and is reported: %s', async (reason, error, waitMs) => {
+    await bench.start()
+    bench.client.before = (call) => {
+      if (isCreate(call)) throw apiError('Rejected', error)
+    }
+    const start = bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    expect(bench.holding).toEqual([])
+    expect(bench.admission.refusalOf(start.uid)).toMatchObject({
+      reason,
+      revision: start.revision,
+      budgetKey: start.target.budgetKey,
+      until: waitMs === undefined ? undefined : bench.clock.now() + waitMs,
+    })
+    expect(bench.changed).toContain('team/a')
+  })
+
+  it('that is refused says no secret', async () => {
+    await bench.start()
+    bench.client.before = (call) => {
+      if (isCreate(call))
+        throw apiError('Rejected', { message: 'Invalid source URL: https://u:s3cr3t@a.example/b?sig=s3cr3t' })
+    }
+    const start = bench.want('a', '10')
+    await settled()
+    expect(bench.admission.refusalOf(start.uid)?.message).not.toContain('s3cr3t')
+    expect(JSON.stringify(bench.log.lines)).not.toContain('s3cr3t')
+  })
+
+  it('where CDI is gone frees the slot', async () => {
+    await bench.start()
+    bench.client.before = (call) => {
+      if (isCreate(call)) throw apiError('NotFound')
+    }
+    const start = bench.want('a', '10')
+    await settled()
+    expect(bench.holding).toEqual([])
+    expect(bench.admission.refusalOf(start.uid)?.reason).toBe('CDIMissing')
+  })
+})
+
+describe('a slot', () => {
+  it('is kept while its DataVolume is gone and an importer pod lives on', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    importerPod('a')
+    await bench.drop('a')
+    await bench.clock.advance(120 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    expect(bench.created).toEqual(['a'])
+    bench.client.drop('Pod', 'team/importer-a')
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is freed when a live look finds neither DataVolume nor pod', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    await bench.drop('a')
+    await settled()
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is kept while a live look is not possible', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    bench.client.before = ({ verb, kind }) => {
+      if (verb === 'list' && kind === 'Pod') throw apiError('Unavailable')
+    }
+    await bench.drop('a')
+    await bench.clock.advance(60 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    bench.client.before = undefined
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual([])
+  })
+
+  it('is kept when only the watch has lost the DataVolume', async () => {
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    const [object] = bench.client.all('DataVolume')
+    if (object === undefined) throw new Error('none')
+    bench.dataVolumes.remove(viewDataVolume(object))
+    bench.admission.wake()
+    await bench.clock.advance(30 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+  })
+
+  it('is counted for each DataVolume of ours that has no holder', async () => {
+    bench.writeLedger(2, [])
+    inherited('x')
+    inherited('y')
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    expect(bench.created).toEqual([])
+    await bench.drop('x')
+    expect(bench.created).toEqual(['a'])
+  })
+
+  it('is not counted for one that is finished', async () => {
+    bench.writeLedger(1, [])
+    bench.limit = 1
+    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    expect(bench.created).toEqual(['a'])
+  })
+})
+
+describe('a take-over', () => {
+  it('makes all holders its own before anything else', async () => {
+    bench.writeLedger(2, [aHolder('x'), aHolder('y')])
+    await bench.start()
+    expect(bench.ledger.holders.map(({ claimant }) => claimant)).toEqual(['me', 'me'])
+    expect(bench.changed).toEqual(['team/x', 'team/y'])
+  })
+
+  it.each(['old', 'me'])(
+    'frees no slot for 15 s, whoever claimed it (%s): a create may be on its way',
+    async (claimant) => {
+      bench.writeLedger(2, [aHolder('x', { claimant })])
+      await bench.start()
+      await bench.clock.advance(14_999)
+      expect(bench.holding).toEqual(['x'])
+      await bench.clock.advance(2 * SECOND)
+      expect(bench.holding).toEqual([])
+    },
+  )
+
+  it('frees at once what Succeeded', async () => {
+    bench.writeLedger(2, [aHolder('x')])
+    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
+    await bench.start()
+    await settled()
+    expect(bench.holding).toEqual([])
+  })
+
+  it('does not take the success of an earlier attempt for that of the claim', async () => {
+    bench.writeLedger(2, [aHolder('x', { attempt: 2 })])
+    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
+    await bench.start()
+    await bench.clock.advance(10 * SECOND)
+    expect(bench.holding).toEqual(['x'])
+  })
+
+  it('creates the DataVolume of a claim that has none', async () => {
+    const { start, image } = aStart('x', '5')
+    bench.writeLedger(2, [aHolder('x')])
+    bench.images.put(image)
+    await bench.start()
+    bench.admission.want(start.uid, start)
+    await settled()
+    expect(bench.created).toEqual(['x'])
+    expect(bench.holding).toEqual(['x'])
+  })
+
+  it('keeps more holders than a lowered limit allows, and admits none until below', async () => {
+    bench.writeLedger(3, [aHolder('x'), aHolder('y'), aHolder('z')])
+    for (const name of ['x', 'y', 'z']) inherited(name)
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    expect(bench.ledger).toMatchObject({ limit: 1, holders: [{ name: 'x' }, { name: 'y' }, { name: 'z' }] })
+    for (const name of ['x', 'y']) await bench.succeed(name)
+    expect(bench.created).toEqual([])
+    await bench.succeed('z')
+    expect(bench.created).toEqual(['a'])
+  })
+
+  it('keeps the limit of the ledger where the policy says none', async () => {
+    bench.limit = undefined
+    bench.writeLedger(1, [])
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    expect(bench.ledger.limit).toBe(1)
+    expect(bench.created).toEqual(['a'])
+  })
+
+  it('tries until the ledger answers', async () => {
+    bench.writeLedger(2, [])
+    let failures = 5
+    bench.client.before = ({ verb }) => {
+      if (verb === 'get' && failures-- > 0) throw apiError('Unavailable')
+    }
+    await bench.start()
+    bench.want('a', '10')
+    await bench.clock.advance(60 * SECOND)
+    expect(bench.created).toEqual(['a'])
+  })
+})
+
+describe('a ledger that is missing', () => {
+  it('is made, and admission begins at once where no image ever had a ticket', async () => {
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    expect(bench.created).toEqual(['a'])
+  })
+
+  it('is rebuilt from what downloads, and nobody is admitted for 15 s', async () => {
+    inherited('x')
+    bench.images.put(aStart('x', '5').image)
+    await bench.start()
+    expect(bench.ledger.holders).toMatchObject([{ name: 'x', claimant: 'me', attempt: 1 }])
+    bench.want('a', '10')
+    await bench.clock.advance(14_999)
+    expect(bench.created).toEqual([])
+    await bench.clock.advance(2)
+    expect(bench.created).toEqual(['a'])
+    expect(bench.holding).toEqual(['x', 'a'])
+  })
+
+  it('is quiet for 15 s also where images had tickets and nothing downloads', async () => {
+    bench.images.put(aStart('x', '5').image)
+    await bench.start()
+    bench.want('a', '10')
+    await bench.clock.advance(14_999)
+    expect(bench.created).toEqual([])
+    await bench.clock.advance(2)
+    expect(bench.created).toEqual(['a'])
+  })
+
+  it('does not take finished or foreign DataVolumes for holders', async () => {
+    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
+    const labels = { [LABELS.managedBy]: MANAGER, [LABELS.revision]: '1' }
+    const metadata = { name: childName('z', '01234567'), namespace: 'team', labels }
+    bench.client.put({ apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', metadata })
+    await bench.start()
+    expect(bench.ledger.holders).toEqual([])
+  })
+
+  it('that was deleted while we run is rebuilt, and the limit holds', async () => {
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    bench.want('c', '30')
+    await settled()
+    bench.dropLedger()
+    await bench.succeed('a')
+    await bench.clock.advance(10 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+    expect(bench.created).toEqual(['a', 'b'])
+    await bench.clock.advance(10 * SECOND)
+    expect(bench.created).toEqual(['a', 'b', 'c'])
+  })
+})

@@ -1,0 +1,308 @@
+import { childName, LABELS, shortHash } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import {
+  aLookup,
+  aSnapshot,
+  childMeta,
+  HOUR,
+  MINUTE,
+  NO_REFERENCES,
+  ONE_USER,
+  REFRESH,
+  SECOND,
+  Walk,
+  type WorldOverrides,
+} from './world.fixtures.ts'
+
+const published = (overrides: WorldOverrides = {}) => {
+  const walk = new Walk(overrides)
+  walk.publish()
+  expect(walk.stand).toBe('Succeeded/Synced')
+  return walk
+}
+const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
+const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
+
+/** A second revision, published after the first one. */
+const refreshed = (overrides: WorldOverrides = {}) => {
+  const walk = published(overrides)
+  const before = nameOf(walk)
+  walk.annotate({ [REFRESH]: '1' }).after(MINUTE)
+  walk.publish()
+  expect(nameOf(walk)).not.toBe(before)
+  return { walk, before }
+}
+
+describe('a snapshot', () => {
+  const atSnapshot = (overrides: WorldOverrides = {}) => {
+    const walk = new Walk(overrides)
+    walk.settle().admit().succeed()
+    return walk
+  }
+
+  it('that does not get ready is taken anew after snapshotTimeout, without another download', () => {
+    const walk = atSnapshot()
+    expect(walk.plan().wake?.afterMs).toBe(HOUR)
+    walk.after(HOUR - 1)
+    expect(deletions(walk)).toEqual([])
+    walk.now += 1
+    expect(walk.plan().events.map(({ reason }) => reason)).toEqual(['SnapshotFailed'])
+    walk.settle()
+    expect(deletions(walk)).toEqual([`delete VolumeSnapshot ${nameOf(walk)}`])
+    expect(walk.log.at(-1)).toBe(`apply VolumeSnapshot ${nameOf(walk)}`)
+    expect(walk.plan().wake?.afterMs).toBe(HOUR)
+    expect(walk.snapshotReady().stand).toBe('Succeeded/Synced')
+    expect(walk.log.filter((line) => line === 'claim')).toHaveLength(1)
+  })
+
+  it('shows the trouble of its controller', () => {
+    const walk = atSnapshot()
+    const snapshots = walk.world.snapshots.map((one) => ({ ...one, error: 'driver is down' }))
+    walk.set({ snapshots }).settle()
+    expect(walk.status.message).toContain('driver is down')
+    expect(deletions(walk)).toEqual([])
+  })
+
+  it.each<[string, Partial<Walk['world']>]>([
+    ['SnapshotClassMissing', { lookup: aLookup({ snapshotClasses: ['snap'] }) }],
+    ['SnapshotterMissing', { surroundings: { hasDataVolumes: true, hasSnapshots: false, hasDataSources: true } }],
+    ['NameConflict', { lookup: aLookup({}, { foreignSnapshot: () => true }) }],
+    ['NamespaceTerminating', { namespaceTerminating: true }],
+  ])('waits, and says for what: %s', (reason, change) => {
+    const walk = new Walk()
+    walk.settle().admit()
+    walk.set(change).succeed()
+    expect(walk.stand).toBe(`Snapshotting/${reason}`)
+    expect(walk.world.snapshots).toEqual([])
+    walk.set({
+      lookup: aLookup(),
+      namespaceTerminating: false,
+      surroundings: { hasDataVolumes: true, hasSnapshots: true, hasDataSources: true },
+    })
+    expect(walk.settle().snapshotReady().stand).toBe('Succeeded/Synced')
+  })
+
+  it('whose volume disappears before it was taken goes through the queue again', () => {
+    const walk = new Walk()
+    walk
+      .settle()
+      .admit()
+      .set({ lookup: aLookup({ snapshotClasses: ['snap'] }) })
+    walk.succeed()
+    walk.dropDataVolumes().set({ lookup: aLookup() }).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(walk.plan().start).toMatchObject({ attempt: 1, admissible: true })
+  })
+})
+
+describe('another snapshotClass', () => {
+  const reclassed = () => {
+    const walk = published()
+    const first = walk.status.artifact?.name
+    walk.edit({ snapshotClass: 'other' }).after(MINUTE)
+    return { walk, first }
+  }
+
+  it('takes a new snapshot without a download, and the old one serves meanwhile', () => {
+    const { walk, first } = reclassed()
+    expect(walk.stand).toBe('Snapshotting/Snapshotting')
+    expect([walk.condition('Ready'), walk.condition('UpToDate')]).toEqual(['True', 'False'])
+    expect(walk.status.artifact?.name).toBe(first)
+    walk.snapshotReady()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.status.artifact).toMatchObject({
+      name: childName('img', shortHash([walk.status.revision, 'other'])),
+      snapshotClass: 'other',
+    })
+    expect(walk.log.filter((line) => line === 'claim')).toHaveLength(1)
+  })
+
+  it('retires the snapshot by the earlier class ten minutes after the new one was published, and the volume never', () => {
+    const { walk, first } = reclassed()
+    walk.snapshotReady().after(10 * MINUTE - 1)
+    expect(deletions(walk)).toEqual([])
+    walk.after(1)
+    expect(deletions(walk)).toEqual([`delete VolumeSnapshot ${first}`])
+  })
+
+  it('waits for the next download where the source volume was not kept', () => {
+    const walk = published({ policy: { keepSourceVolume: false } })
+    walk.importersGone().edit({ snapshotClass: 'other' }).settle()
+    expect(walk.stand).toBe('Succeeded/SourceVolumeLost')
+    expect(walk.condition('Ready')).toBe('True')
+    expect(walk.plan().start).toBeUndefined()
+  })
+})
+
+describe('keepSourceVolume', () => {
+  it('false deletes the DataVolume once the alias points to the snapshot, unless it is being cloned', () => {
+    const walk = new Walk({ policy: { keepSourceVolume: false } })
+    walk.settle().admit().succeed()
+    expect(deletions(walk)).toEqual([])
+    walk.snapshotReady()
+    expect(deletions(walk)).toEqual([`delete DataVolume ${nameOf(walk)}`])
+    expect(walk.log.indexOf('apply DataSource img')).toBeLessThan(walk.log.indexOf(deletions(walk)[0] ?? ''))
+    walk.importersGone()
+    expect(walk.stand).toBe('Succeeded/Synced')
+  })
+
+  it('false says that clones hold it off, and looks again', () => {
+    const walk = published()
+    walk.setPolicy({ keepSourceVolume: false })
+    expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', unlessCloned: true }])
+    expect(walk.plan().wake?.afterMs).toBe(MINUTE)
+  })
+
+  it('false spares the volume that is the artifact', () => {
+    const walk = published({ policy: { keepSourceVolume: false }, spec: { snapshotClass: undefined } })
+    expect(deletions(walk)).toEqual([])
+  })
+
+  it('true keeps it', () => {
+    expect(deletions(published().after(100 * HOUR))).toEqual([])
+  })
+})
+
+describe('the artifact before', () => {
+  it('goes ten minutes after the flip, with its volume, and only when nothing clones from it', () => {
+    const { walk, before } = refreshed()
+    walk.after(10 * MINUTE - 1)
+    expect(deletions(walk)).toEqual([])
+    walk.now += 1
+    expect(walk.plan().remove.every(({ unlessCloned }) => unlessCloned)).toBe(true)
+    walk.settle()
+    expect(deletions(walk).toSorted()).toEqual([`delete DataVolume ${before}`, `delete VolumeSnapshot ${before}`])
+    expect(walk.status.artifact?.name).toBe(nameOf(walk))
+  })
+
+  it('wakes the controller for that', () => {
+    const { walk } = refreshed()
+    expect(walk.plan().wake?.afterMs).toBe(10 * MINUTE)
+  })
+
+  it('wakes the controller for that also while a TTL runs', () => {
+    const { walk } = refreshed({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '72h' } })
+    expect(walk.plan().wake?.afterMs).toBe(10 * MINUTE)
+  })
+
+  it('goes also where it is a volume', () => {
+    const { walk, before } = refreshed({ spec: { snapshotClass: undefined } })
+    walk.after(10 * MINUTE)
+    expect(deletions(walk)).toEqual([`delete DataVolume ${before}`])
+  })
+
+  it('stays while the new revision is not published, however long that takes', () => {
+    const walk = published()
+    walk.annotate({ [REFRESH]: '1' }).after(100 * HOUR)
+    expect(deletions(walk)).toEqual([])
+  })
+})
+
+describe('an alias of somebody else', () => {
+  const foreign = () => {
+    const walk = published()
+    const { dataSource } = walk.world
+    if (dataSource === undefined) throw new Error('no alias')
+    const metadata = { ...dataSource.metadata, ownerReferences: [], uid: 'foreign' }
+    return walk.set({ dataSource: { ...dataSource, metadata, spec: {} } }).settle()
+  }
+
+  it('is left alone and told; the artifact is ready all the same', () => {
+    const walk = foreign()
+    expect(walk.stand).toBe('Succeeded/NameConflict')
+    expect(walk.condition('Stalled')).toBe('True')
+    expect(walk.condition('Ready')).toBe('True')
+    expect(walk.plan()).toMatchObject({ apply: [], remove: [] })
+  })
+
+  it('is taken over by nobody when it goes: ours is made', () => {
+    const walk = foreign()
+    walk.set({ dataSource: undefined }).settle()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.world.dataSource?.metadata.uid).not.toBe('foreign')
+  })
+})
+
+it('publishes without an alias where the cluster has no DataSources', () => {
+  const walk = new Walk({ surroundings: { hasDataVolumes: true, hasSnapshots: true, hasDataSources: false } })
+  walk.publish()
+  expect(walk.stand).toBe('Succeeded/Synced')
+  expect(walk.log).not.toContain('apply DataSource img')
+})
+
+describe('reclaiming', () => {
+  const createdBy = { labels: { [LABELS.createdBy]: 'VirtualMachine' } }
+  const unreferenced = (overrides: WorldOverrides) => {
+    const walk = published({ references: ONE_USER, ...overrides })
+    walk.set({ references: NO_REFERENCES }).settle()
+    return walk
+  }
+
+  it.each<[string, WorldOverrides]>([
+    ['Retain is the default for images that people made', {}],
+    ['Retain is said', { spec: { reclaimPolicy: 'Retain', unreferencedTTL: '1s' } }],
+    ['Retain is the policy, for one of ours', { metadata: createdBy, policy: { reclaimPolicy: 'Retain' } }],
+    ['Retain is said, for one of ours', { metadata: createdBy, spec: { reclaimPolicy: 'Retain' } }],
+  ])('never happens where %s', (_name, overrides) => {
+    const walk = unreferenced(overrides)
+    walk.after(10_000 * HOUR)
+    expect(walk.plan().reclaim).toBeUndefined()
+  })
+
+  it.each<[string, WorldOverrides, number]>([
+    ['its own TTL', { spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2h' } }, 2 * HOUR],
+    ['the TTL of the policy', { spec: { reclaimPolicy: 'Delete' } }, 72 * HOUR],
+    ['the policy, for one of ours', { metadata: createdBy }, 72 * HOUR],
+    ['its own TTL, for one of ours', { metadata: createdBy, spec: { unreferencedTTL: '1h' } }, HOUR],
+  ])('happens by %s after the last reference went', (_name, overrides, ttl) => {
+    const walk = unreferenced(overrides)
+    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.plan().wake?.afterMs).toBe(ttl)
+    walk.after(ttl - 1)
+    expect(walk.plan().reclaim).toBeUndefined()
+    walk.after(1)
+    expect(walk.plan().reclaim).toBe(true)
+  })
+
+  it('with 0s happens at the moment when the last reference goes', () => {
+    const overrides = { spec: { reclaimPolicy: 'Delete', unreferencedTTL: '0s' } }
+    const walk = published({ references: ONE_USER, ...overrides })
+    expect(walk.plan().reclaim).toBeUndefined()
+    walk.set({ references: NO_REFERENCES }).settle()
+    expect(walk.plan().reclaim).toBe(true)
+  })
+
+  it('with 0s never happens to one that was not referenced yet', () => {
+    const walk = published({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '0s' } })
+    walk.after(10_000 * HOUR)
+    expect(walk.plan().reclaim).toBeUndefined()
+  })
+
+  it('of one that was never referenced counts from its sync', () => {
+    const walk = new Walk({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2h' } })
+    walk.settle().after(10 * HOUR)
+    walk.publish()
+    expect(walk.plan().wake?.afterMs).toBe(2 * HOUR)
+    walk.after(2 * HOUR)
+    expect(walk.plan().reclaim).toBe(true)
+  })
+
+  it('is off as soon as there is a reference again', () => {
+    const walk = unreferenced({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2h' } })
+    walk.after(HOUR).set({ references: ONE_USER }).after(HOUR)
+    expect(walk.plan().reclaim).toBeUndefined()
+    walk.set({ references: NO_REFERENCES }).settle()
+    expect(walk.plan().wake?.afterMs).toBe(2 * HOUR)
+  })
+})
+
+it('never counts a snapshot of the wanted name and another class as the artifact', () => {
+  const walk = new Walk()
+  walk.settle().admit()
+  const name = nameOf(walk)
+  const snapshot = aSnapshot(childMeta(name, walk.status.revision ?? ''), { snapshotClass: 'old', readyToUse: true })
+  walk.set({ snapshots: [snapshot] }).succeed()
+  expect(deletions(walk)).toEqual([`delete VolumeSnapshot ${name}`])
+  walk.after(SECOND).snapshotReady()
+  expect(walk.status.artifact?.snapshotClass).toBe('snap')
+})

@@ -1,0 +1,774 @@
+import { childName, shortHash } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { fromTime } from './status.ts'
+import {
+  aLookup,
+  aPod,
+  CDI,
+  HOUR,
+  MINUTE,
+  NO_REFERENCES,
+  ONE_USER,
+  REFRESH,
+  RETRY,
+  SECOND,
+  Walk,
+} from './world.fixtures.ts'
+
+const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
+const lastAttempt = (walk: Walk) => walk.status.attempts?.at(-1)
+const eventsOf = (walk: Walk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
+
+describe('the happy path', () => {
+  it('writes what the picture says, in its order, and no more', () => {
+    const walk = new Walk()
+    walk.publish()
+    const name = nameOf(walk)
+    expect(walk.log).toEqual([
+      'status Queued/Queued',
+      'finalizer',
+      'claim',
+      'create DataVolume attempt 1',
+      'status Syncing/Syncing',
+      'release slot',
+      'status Snapshotting/Snapshotting',
+      `apply VolumeSnapshot ${name}`,
+      'apply DataSource img',
+      'status Succeeded/Synced',
+    ])
+    expect(walk.status).toMatchObject({
+      phase: 'Succeeded',
+      artifact: {
+        kind: 'VolumeSnapshot',
+        name,
+        revision: walk.status.revision,
+        snapshotClass: 'snap',
+        restoreSize: '10Gi',
+        volumeMode: 'Filesystem',
+        accessModes: ['ReadWriteOnce'],
+      },
+      attempts: [{ number: 1, outcome: 'Succeeded', reason: 'Synced', downloads: 1, dataVolumeUID: 'dv-1' }],
+      budget: { downloads: 0 },
+    })
+    const conditions = ['Ready', 'UpToDate', 'Reconciling', 'Stalled', 'Unreferenced'].map((one) => walk.condition(one))
+    expect(conditions).toEqual(['True', 'True', 'False', 'False', 'True'])
+    expect(walk.status.queuePosition).toBeUndefined()
+  })
+
+  it('ends with the claim as the artifact where there is no snapshot class', () => {
+    const walk = new Walk({ spec: { snapshotClass: undefined } })
+    walk.publish()
+    expect(walk.log.slice(-3)).toEqual(['release slot', 'apply DataSource img', 'status Succeeded/Synced'])
+    expect(walk.status.artifact).toMatchObject({
+      kind: 'PersistentVolumeClaim',
+      name: nameOf(walk),
+      restoreSize: '11Gi',
+      volumeMode: 'Filesystem',
+    })
+  })
+
+  it('takes its version at first sight for a ticket', () => {
+    const walk = new Walk({ metadata: { resourceVersion: '4711' } })
+    walk.settle()
+    expect(walk.status.ticket).toBe('4711')
+    expect(walk.plan().start).toMatchObject({ ticket: '4711', attempt: 1, admissible: true })
+  })
+
+  it('is admissible only when ticket and finalizer are both seen', () => {
+    const walk = new Walk()
+    expect(walk.plan().start?.admissible).toBe(false)
+    walk.settle()
+    const { image } = walk.world
+    walk.set({ image: { ...image, metadata: { ...image.metadata, finalizers: [] } } })
+    expect(walk.plan().start?.admissible).toBe(false)
+    walk.set({ image: { ...image, status: { ...image.status, ticket: '1' } } })
+    expect(walk.plan().start).toMatchObject({ ticket: '1', admissible: true })
+  })
+
+  it('does not release or judge anything while the success waits for its slot to be freed', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    const before = walk.log.length
+    walk.report(CDI.succeeded)
+    expect(walk.log.slice(before)).toEqual([])
+    expect(walk.plan().start).toBeUndefined()
+    expect(walk.plan().remove).toEqual([])
+  })
+
+  it('waits for the claim to be bound before it takes the snapshot', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.report({ ...CDI.succeeded, bound: { status: 'False', reason: 'Pending', message: '' } }).release()
+    expect(walk.stand).toBe('Snapshotting/Snapshotting')
+    expect(walk.world.snapshots).toEqual([])
+    walk.report(CDI.succeeded)
+    expect(walk.world.snapshots).toHaveLength(1)
+  })
+
+  it('tells people of the start and of the artifact', () => {
+    const walk = new Walk()
+    walk.settle().claim()
+    expect(eventsOf(walk)).toEqual([])
+    walk.admit()
+    const told: string[] = []
+    const fresh = new Walk()
+    fresh.settle()
+    fresh.claim()
+    told.push(...eventsOf(fresh))
+    fresh.set({ dataVolumes: walk.world.dataVolumes })
+    told.push(...eventsOf(fresh))
+    expect(told).toEqual(['Normal Syncing'])
+  })
+})
+
+describe('a failure', () => {
+  it('is written down before anything is torn down, and the slot is held until the importer is gone', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    const before = walk.log.length
+    walk.report(CDI.failing)
+    expect(walk.log.slice(before)).toEqual(['status Syncing/Stopping', `delete DataVolume ${nameOf(walk)}`])
+    expect(lastAttempt(walk)).toMatchObject({
+      number: 1,
+      outcome: 'Failed',
+      reason: 'ImporterFailed',
+      message: CDI.failing.running.message,
+      downloads: 1,
+    })
+    expect(walk.status.nextRetryTime).toBeDefined()
+    walk.importersGone()
+    expect(walk.stand).toBe('Syncing/Stopping')
+    walk.release()
+    expect(walk.stand).toBe('Queued/RetryBackoff')
+    expect(walk.status.ticket).toBeUndefined()
+    expect(walk.plan().start).toBeUndefined()
+  })
+
+  it('is retried with a new ticket when its time has come', () => {
+    const walk = new Walk()
+    walk.settle()
+    const first = walk.status.ticket
+    walk.fail()
+    const wait = (fromTime(walk.status.nextRetryTime) ?? 0) - walk.now
+    expect(walk.plan().wake?.afterMs).toBe(wait)
+    walk.after(wait - 1)
+    expect(walk.stand).toBe('Queued/RetryBackoff')
+    walk.after(1)
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(Number(walk.status.ticket)).toBeGreaterThan(Number(first))
+    expect(walk.plan().start).toMatchObject({ attempt: 2, admissible: true })
+  })
+
+  it('ends in Failed after one and retryLimit downloads', () => {
+    const walk = new Walk()
+    walk.settle()
+    for (const attempt of [1, 2, 3]) {
+      walk.after(2 * HOUR).fail()
+      expect(walk.status.attempts).toHaveLength(attempt)
+    }
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+    expect(walk.condition('Stalled')).toBe('True')
+    expect(walk.status.message).toContain('unexpected EOF')
+    expect(walk.status.message).toContain('retry-requested-at')
+    walk.after(1_000 * HOUR)
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+    expect(walk.plan().start).toBeUndefined()
+    expect(walk.log.filter((line) => line.startsWith('create'))).toHaveLength(3)
+  })
+
+  it.each([
+    ['NotFound', CDI.notFound],
+    [
+      'ChecksumMismatch',
+      { phase: 'Failed', running: { status: 'False', reason: 'ChecksumError', message: 'checksum mismatch' } },
+    ],
+  ])('that no retry can mend is final at once: %s', (reason, how) => {
+    const walk = new Walk()
+    walk.settle().fail(how)
+    expect(walk.stand).toBe(`Failed/${reason}`)
+    expect(walk.status.nextRetryTime).toBeUndefined()
+    expect(walk.after(1_000 * HOUR).stand).toBe(`Failed/${reason}`)
+  })
+
+  it('counts the restarts that nobody saw', () => {
+    const walk = new Walk()
+    walk.settle().fail({ ...CDI.running, restartCount: 2 })
+    expect(lastAttempt(walk)?.downloads).toBe(3)
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+  })
+
+  it('that cost nothing is not counted, and is tried again as the same attempt', () => {
+    const walk = new Walk({ policy: { retryLimit: 0 } })
+    const how = { running: { status: 'False', reason: 'CreateContainerConfigError', message: 'secret "n" not found' } }
+    walk.settle()
+    for (let turn = 0; turn < 7; turn += 1) {
+      walk.after(2 * HOUR).fail(how)
+      expect(walk.stand).toBe('Queued/RetryBackoff')
+      expect(walk.status.budget?.downloads).toBe(0)
+    }
+    walk.after(2 * HOUR)
+    expect(walk.plan().start?.attempt).toBe(1)
+    expect(walk.status.attempts).toHaveLength(5)
+  })
+
+  it('is told once', () => {
+    const walk = new Walk()
+    walk.settle().admit()
+    const { dataVolumes } = walk.world
+    walk.set({ dataVolumes: dataVolumes.map((one) => ({ ...one, ...CDI.failing })) })
+    expect(eventsOf(walk)).toEqual(['Warning ImporterFailed'])
+    walk.settle()
+    expect(eventsOf(walk)).toEqual([])
+  })
+
+  it('of a DataVolume that somebody deletes while it runs counts as one', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.dropDataVolumes().settle()
+    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'DataVolumeDeleted', downloads: 1 })
+    expect(walk.stand).toBe('Syncing/Stopping')
+    expect(walk.plan().start).toBeUndefined()
+    expect(walk.release().stand).toBe('Queued/RetryBackoff')
+  })
+
+  it('of a DataVolume that is on its way out by somebody else counts once, not twice', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    const going = walk.world.dataVolumes.map((one) => ({
+      ...one,
+      metadata: { ...one.metadata, deletionTimestamp: new Date(walk.now).toISOString() },
+    }))
+    walk.set({ dataVolumes: going }).settle()
+    walk.importersGone().release()
+    expect(walk.status.attempts).toHaveLength(1)
+    expect(walk.status.budget?.downloads).toBe(1)
+  })
+
+  it('says when the teardown hangs, and why the slot is kept', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.failing)
+    expect(walk.status.message).not.toContain('webhook')
+    walk.after(MINUTE)
+    expect(walk.status.message).toContain('cdi-apiserver')
+    expect(walk.stand).toBe('Syncing/Stopping')
+  })
+})
+
+describe('the wait before a retry', () => {
+  const wait = (downloads: number, policy = {}) => {
+    const walk = new Walk({
+      policy: { retryLimit: 50, retryBackoffMs: 5 * MINUTE, retryBackoffMaxMs: HOUR, ...policy },
+    })
+    walk.settle()
+    for (let turn = 1; turn < downloads; turn += 1) walk.after(2 * HOUR).fail()
+    walk
+      .after(2 * HOUR)
+      .admit()
+      .report(CDI.failing)
+    return (fromTime(walk.status.nextRetryTime) ?? 0) - walk.now
+  }
+
+  it.each([
+    [1, 5],
+    [2, 10],
+    [3, 20],
+    [4, 40],
+    [5, 60],
+    [9, 60],
+  ])('after download %i is %i minutes, give or take a tenth', (downloads, minutes) => {
+    expect(wait(downloads)).toBeGreaterThanOrEqual(0.9 * minutes * MINUTE - 1)
+    expect(wait(downloads)).toBeLessThanOrEqual(1.1 * minutes * MINUTE + 1)
+  })
+
+  it('is the same for the same attempt, however often it is planned', () => {
+    expect(wait(2)).toBe(wait(2))
+  })
+
+  it('differs between attempts by more than the doubling', () => {
+    const shares = [1, 2, 3, 4].map((downloads) => wait(downloads) / 2 ** downloads)
+    expect(new Set(shares.map(Math.round)).size).toBeGreaterThan(1)
+  })
+})
+
+describe('retryLimit', () => {
+  const failedOnce = () => {
+    const walk = new Walk()
+    walk.settle().fail()
+    return walk
+  }
+
+  it('lowered below what was used ends the waiting', () => {
+    expect(failedOnce().setPolicy({ retryLimit: 0 }).settle().stand).toBe('Failed/RetryLimitExceeded')
+  })
+
+  it('raised while it waits grants more', () => {
+    const walk = failedOnce().setPolicy({ retryLimit: 3 })
+    for (let turn = 0; turn < 3; turn += 1) walk.after(2 * HOUR).fail()
+    expect(walk.log.filter((line) => line.startsWith('create'))).toHaveLength(4)
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+  })
+
+  it('raised afterwards revives nobody: that is a decision of people', () => {
+    const walk = new Walk({ policy: { retryLimit: 0 } })
+    walk.settle().fail().setPolicy({ retryLimit: 9 }).settle()
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+  })
+})
+
+describe('an act of a person', () => {
+  const failed = () => {
+    const walk = new Walk({ policy: { retryLimit: 0 } })
+    walk.settle().fail(CDI.notFound)
+    return walk
+  }
+
+  it.each<[string, (walk: Walk) => Walk]>([
+    ['the annotation that asks for a retry', (walk) => walk.annotate({ [RETRY]: '1' })],
+    ['another secretRef', (walk) => walk.edit({ secretRef: 'other' })],
+    ['another certConfigMap', (walk) => walk.edit({ certConfigMap: 'certs' })],
+    ['another url', (walk) => walk.edit({ url: 'https://images.example/b.qcow2' })],
+    ['the annotation that asks for a refresh', (walk) => walk.annotate({ [REFRESH]: '1' })],
+  ])('grants a failed image a new budget: %s', (_name, act) => {
+    const walk = failed()
+    const ticket = walk.world.image.metadata.resourceVersion
+    act(walk).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(Number(walk.status.ticket)).toBeGreaterThan(Number(ticket))
+    expect(walk.plan().start).toMatchObject({ attempt: 1, admissible: true })
+    walk.fail(CDI.notFound)
+    expect(walk.stand).toBe('Failed/NotFound')
+  })
+
+  it.each<[string, (walk: Walk) => Walk]>([
+    ['suspend', (walk) => walk.edit({ name: 'other' })],
+    ['another snapshotClass', (walk) => walk.edit({ snapshotClass: 'other' })],
+    ['another TTL', (walk) => walk.edit({ unreferencedTTL: '1h' })],
+  ])('does not, where it does not concern the download: %s', (_name, act) => {
+    expect(act(failed()).settle().stand).toBe('Failed/NotFound')
+  })
+
+  it('asks for a retry during the wait: at once', () => {
+    const walk = new Walk()
+    walk.settle().fail()
+    walk.annotate({ [RETRY]: 'now' }).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(walk.status.budget?.downloads).toBe(0)
+  })
+
+  it('asks for a retry of what is ready: nothing happens', () => {
+    const walk = new Walk()
+    walk.publish()
+    walk
+      .annotate({ [RETRY]: 'now' })
+      .edit({ secretRef: 'other' })
+      .settle()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.plan().start).toBeUndefined()
+  })
+})
+
+describe('suspend', () => {
+  it('takes a waiting image out of the queue; resuming queues it anew, at the end', () => {
+    const walk = new Walk()
+    walk.settle()
+    const ticket = walk.status.ticket
+    walk.edit({ suspend: true }).settle()
+    expect(walk.stand).toBe('Queued/Suspended')
+    expect(walk.status.ticket).toBeUndefined()
+    expect(walk.plan().start).toBeUndefined()
+    walk.edit({ suspend: undefined }).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(Number(walk.status.ticket)).toBeGreaterThan(Number(ticket))
+  })
+
+  it('stops a running download at once, which is no failure', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    const before = walk.log.length
+    walk.edit({ suspend: true }).settle()
+    expect(walk.log.slice(before)).toEqual(['status Syncing/Stopping', `delete DataVolume ${nameOf(walk)}`])
+    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'Suspended' })
+    walk.importersGone().release()
+    expect(walk.stand).toBe('Queued/Suspended')
+    expect(walk.status.budget?.downloads).toBe(0)
+    walk.edit({ suspend: false }).settle()
+    expect(walk.plan().start).toMatchObject({ attempt: 1, admissible: true })
+  })
+
+  it('gives a resumed image all its downloads again', () => {
+    const walk = new Walk({ policy: { retryLimit: 1 } })
+    walk.settle().fail()
+    walk.edit({ suspend: true }).settle().edit({ suspend: false }).settle()
+    expect(walk.status.budget?.downloads).toBe(0)
+    walk.fail().after(HOUR).fail()
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+    expect(walk.log.filter((line) => line.startsWith('create'))).toHaveLength(3)
+  })
+
+  it('leaves a ready artifact as it is', () => {
+    const walk = new Walk()
+    walk.publish()
+    walk.edit({ suspend: true }).settle()
+    expect(walk.condition('Ready')).toBe('True')
+    expect(walk.plan().remove).toEqual([])
+  })
+
+  it('starts nothing for a claim that it came too late for', () => {
+    const walk = new Walk()
+    walk.settle().claim().edit({ suspend: true })
+    expect(walk.plan().start).toBeUndefined()
+    expect(walk.release().stand).toBe('Queued/Suspended')
+  })
+})
+
+describe('another revision', () => {
+  const other = { url: 'https://images.example/b.qcow2' }
+
+  it('while Queued keeps the ticket', () => {
+    const walk = new Walk()
+    walk.settle()
+    const { ticket, revision } = walk.status
+    walk.edit(other)
+    expect(walk.plan().start).toMatchObject({ ticket, admissible: false })
+    walk.settle()
+    expect(walk.status.ticket).toBe(ticket)
+    expect(walk.status.revision).not.toBe(revision)
+    expect(walk.plan().start).toMatchObject({ ticket, revision: walk.status.revision, admissible: true })
+  })
+
+  it('while Syncing cancels first and takes a new ticket', () => {
+    const walk = new Walk()
+    walk.settle()
+    const { ticket } = walk.status
+    walk.admit().report(CDI.running)
+    const name = nameOf(walk)
+    walk.edit(other).settle()
+    expect(walk.log).toContain(`delete DataVolume ${name}`)
+    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
+    expect(walk.stand).toBe('Syncing/Stopping')
+    expect(walk.plan().start).toBeUndefined()
+    walk.importersGone()
+    expect(walk.plan().start).toBeUndefined()
+    walk.release()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(Number(walk.status.ticket)).toBeGreaterThan(Number(ticket))
+    expect(walk.plan().start).toMatchObject({ attempt: 1, admissible: true })
+    expect(walk.status.budget?.downloads).toBe(0)
+  })
+
+  it('does not pay for a download of the one before that somebody deleted', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.dropDataVolumes().edit(other).settle()
+    walk.release()
+    expect(walk.status.budget?.downloads).toBe(0)
+    expect(walk.stand).toBe('Queued/Queued')
+  })
+
+  it('claimed in the last moment is not downloaded under the claim of the one before', () => {
+    const walk = new Walk()
+    walk.settle().claim().edit(other)
+    expect(walk.plan().start).toBeUndefined()
+    walk.release()
+    expect(walk.plan().start?.revision).toBe(walk.status.revision)
+  })
+
+  it('after Succeeded takes a new ticket, and the old artifact serves until the alias flips', () => {
+    const walk = new Walk()
+    walk.publish()
+    const old = walk.status.artifact
+    const { ticket } = walk.status
+    walk.edit(other).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(Number(walk.status.ticket)).toBeGreaterThan(Number(ticket))
+    expect(walk.status.artifact).toEqual(old)
+    expect([walk.condition('Ready'), walk.condition('UpToDate')]).toEqual(['True', 'False'])
+    walk.after(HOUR).admit().report(CDI.running).succeed()
+    expect(walk.status.artifact).toEqual(old)
+    walk.snapshotReady()
+    expect(walk.status.artifact?.name).toBe(nameOf(walk))
+    expect([walk.condition('Ready'), walk.condition('UpToDate')]).toEqual(['True', 'True'])
+    expect(walk.log.filter((line) => line === 'apply DataSource img')).toHaveLength(2)
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
+  })
+
+  it('that fails leaves the old artifact in service', () => {
+    const walk = new Walk({ policy: { retryLimit: 0 } })
+    walk.publish()
+    const old = walk.status.artifact
+    walk.edit(other).settle().fail()
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+    expect(walk.status.artifact).toEqual(old)
+    expect(walk.condition('Ready')).toBe('True')
+    walk.after(100 * HOUR)
+    expect(walk.world.snapshots).toHaveLength(1)
+  })
+})
+
+describe('drift', () => {
+  it('of a deleted alias is mended', () => {
+    const walk = new Walk()
+    walk.publish()
+    walk.set({ dataSource: undefined }).settle()
+    expect(walk.log.at(-1)).toBe('apply DataSource img')
+    expect(walk.stand).toBe('Succeeded/Synced')
+  })
+
+  it('of an edited alias is mended', () => {
+    const walk = new Walk()
+    walk.publish()
+    const { dataSource } = walk.world
+    if (dataSource === undefined) throw new Error('no alias')
+    walk.set({ dataSource: { ...dataSource, spec: { source: { pvc: { namespace: 'team', name: 'x' } } } } })
+    expect(walk.plan().apply).toMatchObject([{ kind: 'DataSource', metadata: { name: 'img' } }])
+  })
+
+  it('of a deleted snapshot is mended without the queue', () => {
+    const walk = new Walk()
+    walk.publish()
+    walk.set({ snapshots: [] }).settle()
+    expect(walk.condition('Ready')).toBe('False')
+    expect(walk.stand).toBe('Snapshotting/Snapshotting')
+    walk.snapshotReady()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.log.filter((line) => line === 'claim')).toHaveLength(1)
+  })
+
+  it('of a deleted golden volume is none, with a ready snapshot', () => {
+    const walk = new Walk()
+    walk.publish()
+    const before = walk.log.length
+    walk.dropDataVolumes().settle()
+    expect(walk.log.slice(before)).toEqual([])
+    expect(walk.stand).toBe('Succeeded/Synced')
+  })
+
+  it('of both goes through the queue, with a new ticket and a new budget', () => {
+    const walk = new Walk()
+    walk.publish()
+    walk.dropDataVolumes().set({ snapshots: [] }).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(walk.condition('Ready')).toBe('False')
+    expect(walk.plan().start).toMatchObject({ attempt: 1, admissible: true })
+  })
+
+  it('of a deleted claim, where the claim is the artifact, stops what CDI does by itself and queues', () => {
+    const walk = new Walk({ spec: { snapshotClass: undefined } })
+    walk.publish()
+    const notBound = { status: 'False', reason: 'Pending', message: '' }
+    walk.set({ claims: [] }).report({ phase: 'Succeeded', progress: 'N/A', bound: notBound })
+    expect(walk.log.at(-1)).toBe(`delete DataVolume ${nameOf(walk)}`)
+    walk.importersGone()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(walk.condition('Ready')).toBe('False')
+  })
+
+  it('of a deleted claim beside a snapshot stops the second import and leaves the artifact in service', () => {
+    const walk = new Walk()
+    walk.publish()
+    const notBound = { status: 'False', reason: 'Pending', message: '' }
+    walk.set({ claims: [] }).report({ phase: 'Succeeded', progress: 'N/A', bound: notBound })
+    expect(walk.log.at(-1)).toBe(`delete DataVolume ${nameOf(walk)}`)
+    expect(walk.status.phase).toBe('Succeeded')
+    walk.importersGone()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.plan().start).toBeUndefined()
+  })
+
+  it('of a download that holds no slot is stopped and told, and blamed on nobody', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.set({ slot: undefined })
+    expect(eventsOf(walk)).toContain('Warning NotAdmitted')
+    walk.settle()
+    expect(walk.log).toContain(`delete DataVolume ${nameOf(walk)}`)
+    expect(walk.status.attempts ?? []).not.toContainEqual(expect.objectContaining({ reason: 'DataVolumeDeleted' }))
+  })
+})
+
+describe('an importer', () => {
+  it('that was replaced fails the attempt', () => {
+    const walk = new Walk()
+    walk.settle().admit()
+    walk.set({ pods: [aPod('first')], observation: { unchangedMs: 0, firstPodUid: 'first' } }).report(CDI.running)
+    walk.set({ pods: [aPod('second')] }).settle()
+    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'ImporterReplaced', downloads: 2 })
+  })
+
+  it('that stalls is stopped in time without any event', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(30 * SECOND)
+    walk.set({ observation: { unchangedMs: 15 * MINUTE, firstPodUid: undefined } }).after(15 * MINUTE)
+    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'Stalled' })
+  })
+})
+
+describe('whatever is missing', () => {
+  const walkTo = (change: ConstructorParameters<typeof Walk>[0]) => {
+    const walk = new Walk(change)
+    walk.settle()
+    return walk
+  }
+
+  it('is said, takes no slot, and ends by itself with the ticket of the beginning', () => {
+    const walk = walkTo({ lookup: aLookup({ secrets: ['creds'] }) })
+    expect(walk.stand).toBe('Queued/SecretMissing')
+    expect(walk.plan().start).toBeUndefined()
+    expect(walk.status.ticket).toBe('100')
+    expect(walk.status.queuePosition).toBeUndefined()
+    walk.set({ lookup: aLookup() }).settle()
+    expect(walk.plan().start).toMatchObject({ ticket: '100', admissible: true })
+  })
+
+  it('is a conflict of names that only people can end', () => {
+    const walk = walkTo({ lookup: aLookup({}, { foreignVolume: (name) => `PersistentVolumeClaim ${name}` }) })
+    expect(walk.stand).toBe('Queued/NameConflict')
+    expect(walk.condition('Stalled')).toBe('True')
+  })
+
+  it('does not hurt a good artifact', () => {
+    const walk = new Walk()
+    walk.publish()
+    const before = walk.log.length
+    walk.set({
+      lookup: aLookup({ secrets: ['creds'], storageClasses: ['fast'], snapshotClasses: ['snap'] }),
+      surroundings: { hasDataVolumes: false, hasSnapshots: true, hasDataSources: true },
+    })
+    walk.settle()
+    expect(walk.log.slice(before)).toEqual([])
+  })
+
+  it('after the claim withdraws the wish for the download', () => {
+    const walk = new Walk()
+    walk
+      .settle()
+      .claim()
+      .set({ lookup: aLookup({ secrets: ['creds'] }) })
+    expect(walk.plan().start).toBeUndefined()
+    expect(walk.release().stand).toBe('Queued/SecretMissing')
+  })
+})
+
+describe('a refused DataVolume', () => {
+  const refused = (until: number | undefined, reason: 'QuotaExceeded' | 'RejectedByCDI') => {
+    const walk = new Walk()
+    walk.settle()
+    const { revision = '', budget } = walk.status
+    walk.set({ refusal: { revision, budgetKey: budget?.key ?? '', reason, message: 'no', until } }).settle()
+    return walk
+  }
+
+  it('that may be taken later waits, and says so', () => {
+    const walk = new Walk()
+    const late = refused(walk.now + MINUTE, 'QuotaExceeded')
+    expect(late.stand).toBe('Queued/QuotaExceeded')
+    expect(late.plan().wake?.afterMs).toBe(MINUTE)
+    late.after(MINUTE)
+    expect(late.plan().start?.admissible).toBe(true)
+  })
+
+  it('that will never be taken is a failure until the spec changes, also after a restart', () => {
+    const walk = refused(undefined, 'RejectedByCDI')
+    expect(walk.stand).toBe('Failed/RejectedByCDI')
+    walk.set({ refusal: undefined }).settle()
+    expect(walk.stand).toBe('Failed/RejectedByCDI')
+    walk.annotate({ [RETRY]: '1' }).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+  })
+})
+
+describe('a bad spec', () => {
+  it('is told with the path of the field, and stops what runs', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.edit({ diskSize: 'huge' }).settle()
+    expect(walk.stand).toBe('Failed/InvalidSpec')
+    expect(walk.status.message).toContain('spec.diskSize')
+    expect(walk.log.at(-1)).toMatch(/^delete DataVolume/)
+  })
+
+  it('removes nothing that is finished', () => {
+    const walk = new Walk()
+    walk.publish()
+    walk.edit({ diskSize: 'huge' }).settle()
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
+    expect(walk.condition('Ready')).toBe('True')
+  })
+})
+
+describe('paused', () => {
+  it('says so instead of a place in the queue, and stays in the queue', () => {
+    const walk = new Walk({ slots: { inUse: 0, limit: 0 } })
+    walk.settle()
+    expect(walk.stand).toBe('Queued/Paused')
+    expect(walk.plan().start?.admissible).toBe(true)
+  })
+})
+
+describe('the policy’s defaults', () => {
+  const short = { sourceType: undefined, diskSize: undefined, storageClass: undefined, secretRef: undefined }
+  const policy = {
+    defaultSourceType: 'http',
+    defaultDiskSize: '5Gi',
+    defaultStorageClass: 'slow',
+    defaultSecretRef: 'shared',
+  } as const
+
+  it('are frozen when the revision is first queued', () => {
+    const walk = new Walk({ spec: short, policy })
+    walk.settle().setPolicy({ defaultDiskSize: '50Gi', defaultStorageClass: undefined, defaultSecretRef: 'new' })
+    walk.settle()
+    expect(walk.plan().start?.target).toMatchObject({
+      sourceType: 'http',
+      diskSize: '5Gi',
+      storageClass: 'slow',
+      secretRef: 'shared',
+    })
+    expect(walk.status.defaults).toEqual({
+      sourceType: 'http',
+      diskSize: '5Gi',
+      storageClass: 'slow',
+      secretRef: 'shared',
+    })
+  })
+
+  it('of today count for a new revision', () => {
+    const walk = new Walk({ spec: short, policy })
+    walk.settle().setPolicy({ defaultDiskSize: '50Gi' })
+    walk.edit({ url: 'https://images.example/b.qcow2' }).settle()
+    expect(walk.plan().start?.target.diskSize).toBe('50Gi')
+  })
+
+  it('end the wait of one that lacked them', () => {
+    const walk = new Walk({ spec: short })
+    walk.settle()
+    expect(walk.stand).toBe('Queued/SourceTypeMissing')
+    walk.setPolicy({ defaultSourceType: 'http' }).settle()
+    expect(walk.stand).toBe('Queued/DiskSizeMissing')
+    walk.setPolicy(policy).settle()
+    expect(walk.plan().start?.admissible).toBe(true)
+  })
+})
+
+describe('references', () => {
+  it('are shown, with the moment the last one went', () => {
+    const walk = new Walk({ references: ONE_USER })
+    walk.publish()
+    expect(walk.status.references).toEqual({ count: 1, names: ONE_USER.names })
+    expect(walk.status.unreferencedSince).toBeUndefined()
+    expect(walk.condition('Unreferenced')).toBe('False')
+    walk.set({ references: NO_REFERENCES }).after(HOUR)
+    expect(fromTime(walk.status.unreferencedSince)).toBe(walk.now)
+    expect(fromTime(walk.status.lastReferencedTime)).toBe(walk.now)
+    walk.after(HOUR)
+    expect(fromTime(walk.status.unreferencedSince)).toBe(walk.now - HOUR)
+  })
+})
+
+it('names children after the image and the revision', () => {
+  const walk = new Walk()
+  walk.settle()
+  expect(walk.plan().start?.target.volumeName).toBe(`img-${walk.status.revision}`)
+  expect(walk.status.budget?.key).toBe(shortHash([walk.status.revision, 'creds', undefined, undefined]))
+})

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { isBeingCloned, sumReferences } from './references.ts'
+
+const put = (client: FakeClient, kind: string, name: string, more: object, namespace = 'other'): KubeObject =>
+  client.put({ apiVersion: 'v1', kind, metadata: { name, namespace }, ...more } as KubeObject)
+const snapshot = { kind: 'VolumeSnapshot', namespace: 'team', name: 's' }
+const volume = { kind: 'DataVolume', namespace: 'team', name: 's' }
+const from = (source: object, phase = 'CloneInProgress') => ({ spec: { source }, status: { phase } })
+
+describe('a child is being cloned', () => {
+  it.each<[string, object, typeof snapshot, boolean]>([
+    ['by an unfinished clone of a snapshot', from({ snapshot: { name: 's', namespace: 'team' } }), snapshot, true],
+    ['by an unfinished clone of a volume', from({ pvc: { name: 's', namespace: 'team' } }), volume, true],
+    ['not by a finished one', from({ snapshot: { name: 's', namespace: 'team' } }, 'Succeeded'), snapshot, false],
+    ['not by one of another name', from({ snapshot: { name: 't', namespace: 'team' } }), snapshot, false],
+    ['not by one in another namespace', from({ snapshot: { name: 's' } }), snapshot, false],
+    ['not by one of another kind', from({ pvc: { name: 's', namespace: 'team' } }), snapshot, false],
+    ['not by a download', from({ http: { url: 'https://a.example' } }), snapshot, false],
+  ])('%s', async (_name, object, child, expected) => {
+    const client = new FakeClient()
+    put(client, 'DataVolume', 'clone', object)
+    expect(await isBeingCloned(client, child)).toBe(expected)
+  })
+
+  it('by a helper claim of one that is gone already', async () => {
+    const client = new FakeClient()
+    const labels = { 'cdi.kubevirt.io/OwnedByUID': 'x' }
+    client.put({
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'tmp', namespace: 'team', labels },
+      spec: { dataSourceRef: { name: 's' } },
+    } as KubeObject)
+    expect(await isBeingCloned(client, snapshot)).toBe(true)
+  })
+
+  it('is asked of all pages', async () => {
+    const client = new FakeClient()
+    for (let at = 0; at < 700; at += 1) put(client, 'DataVolume', `d${at}`, from({}))
+    put(client, 'DataVolume', 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
+    expect(await isBeingCloned(client, snapshot)).toBe(true)
+    expect(client.said('list')).toHaveLength(2)
+  })
+
+  it('is no guess: an API server that does not answer is an error', async () => {
+    const client = new FakeClient()
+    client.before = () => {
+      throw apiError('Unavailable')
+    }
+    await expect(isBeingCloned(client, snapshot)).rejects.toMatchObject({ reason: 'Unavailable' })
+  })
+})
+
+it('sums references, and shows the first few', () => {
+  const names = Array.from({ length: 8 }, (_none, at) => `n${at}`)
+  const part = { count: 8, names, users: names }
+  expect(sumReferences([])).toEqual({ count: 0, names: [], users: [] })
+  const sum = sumReferences([part, part])
+  expect([sum.count, sum.names.length, sum.users.length]).toEqual([16, 10, 16])
+})

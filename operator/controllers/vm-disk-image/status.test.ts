@@ -1,0 +1,172 @@
+import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { eventsBetween, fromTime, isWorthWriting, mergeConditions, percent, toTime } from './status.ts'
+import { aWorld, CDI, SECOND, START, Walk } from './world.fixtures.ts'
+
+const syncing = (progress: string): VMDiskImageStatus => ({ phase: 'Syncing', message: 'm', progress })
+const condition = (status: 'True' | 'False', reason = 'R', message = 'm') => ({
+  type: 'Ready',
+  status,
+  reason,
+  message,
+})
+
+describe('a status is worth a write', () => {
+  const queued = (): { walk: Walk; before: VMDiskImageStatus } => {
+    const walk = new Walk()
+    walk.settle()
+    return { walk, before: walk.status }
+  }
+
+  it.each<[string, VMDiskImageStatus]>([
+    ['the phase', { phase: 'Failed' }],
+    ['the ticket', { ticket: '7' }],
+    ['the message, when it does not wait for a slot', { phase: 'Failed', message: 'other' }],
+    ['the revision', { revision: '1' }],
+    ['the generation that it is for', { observedGeneration: 2 }],
+    ['the next retry', { nextRetryTime: toTime(START) }],
+    ['an attempt', { attempts: [] }],
+    ['a reference', { references: { count: 1, names: ['a'] } }],
+  ])('when there is news: %s', (_name, change) => {
+    const { walk, before } = queued()
+    expect(isWorthWriting(before, { ...before, ...change }, walk.world, false)).toBe(true)
+  })
+
+  it('not when only the server’s order of keys differs', () => {
+    const { walk, before } = queued()
+    const backwards = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(backwards)
+      if (typeof value !== 'object' || value === null) return value
+      return Object.fromEntries(
+        Object.entries(value)
+          .toReversed()
+          .map(([key, member]) => [key, backwards(member)]),
+      )
+    }
+    expect(isWorthWriting(backwards(before) as VMDiskImageStatus, before, walk.world, false)).toBe(false)
+  })
+
+  it('not for a place in the queue alone, unless that is due', () => {
+    const { walk } = queued()
+    walk.set({ queuePosition: 7, slots: { inUse: 4, limit: 4 } })
+    const { status } = walk.plan()
+    expect(status.queuePosition).toBe(7)
+    expect(isWorthWriting(walk.status, status, walk.world, false)).toBe(false)
+    expect(isWorthWriting(walk.status, status, walk.world, true)).toBe(true)
+  })
+
+  it('not for the time of a place that is due and has not changed', () => {
+    const { walk } = queued()
+    walk.now += 60 * SECOND
+    expect(isWorthWriting(walk.status, walk.plan().status, walk.world, true)).toBe(false)
+  })
+
+  it('when a pause is due to be told, and not before', () => {
+    const { walk } = queued()
+    walk.set({ slots: { inUse: 0, limit: 0 } })
+    expect(isWorthWriting(walk.status, walk.plan().status, walk.world, false)).toBe(false)
+    expect(isWorthWriting(walk.status, walk.plan().status, walk.world, true)).toBe(true)
+  })
+
+  it.each([
+    ['10.0%', '19.9%', undefined, false],
+    ['10.0%', '20.0%', undefined, true],
+    ['10.0%', '90.0%', 30 * SECOND - 1, false],
+    ['10.0%', '90.0%', 30 * SECOND, true],
+    ['90.0%', '5.0%', 30 * SECOND, true],
+    ['N/A', '12.0%', 30 * SECOND, true],
+    ['N/A', '', 30 * SECOND, false],
+  ])('for progress from %s to %s, %s ms after the last write: %s', (from, to, sinceStatusWriteMs, expected) => {
+    const world = aWorld({ sinceStatusWriteMs })
+    expect(isWorthWriting(syncing(from), syncing(to), world, false)).toBe(expected)
+  })
+
+  it('not for the pod that downloads', () => {
+    const before = syncing('1%')
+    expect(isWorthWriting(before, { ...before, importerPodUID: 'x' }, aWorld(), false)).toBe(false)
+  })
+})
+
+describe('mergeConditions', () => {
+  const OLD = toTime(START - 60 * SECOND)
+
+  it('moves the time only with the status', () => {
+    const before = [{ ...condition('True'), lastTransitionTime: OLD }]
+    const same = mergeConditions(before, [condition('True', 'Other', 'other')], 2, START)
+    expect(same).toEqual([{ ...condition('True', 'Other', 'other'), lastTransitionTime: OLD, observedGeneration: 2 }])
+    expect(mergeConditions(before, [condition('False')], 2, START)[0]?.lastTransitionTime).toBe(toTime(START))
+  })
+
+  it('keeps those that are not named, and never has a type twice', () => {
+    const before = [{ ...condition('True'), type: 'DeletionBlocked', lastTransitionTime: OLD }]
+    const merged = mergeConditions(before, [condition('True')], undefined, START)
+    expect(merged.map(({ type }) => type)).toEqual(['Ready', 'DeletionBlocked'])
+    expect(mergeConditions(merged, [condition('False')], undefined, START)).toHaveLength(2)
+  })
+})
+
+describe('times', () => {
+  it.each([undefined, '', 'yesterday', '2026-13-01T00:00:00Z'])('that are none, are undefined: %s', (text) => {
+    expect(fromTime(text)).toBeUndefined()
+  })
+
+  it('survive', () => {
+    expect(fromTime(toTime(START))).toBe(START)
+  })
+})
+
+it.each([
+  ['42.5%', 42.5],
+  ['N/A', 0],
+  ['', 0],
+  [undefined, 0],
+  ['100.0%', 100],
+])('reads %s as %d percent', (text, value) => {
+  expect(percent(text)).toBe(value)
+})
+
+describe('events', () => {
+  /** All that a walk tells people, in order. */
+  const told = (act: (walk: Walk) => unknown): string[] => {
+    const walk = new Walk()
+    const seen: string[] = []
+    const step = walk.step.bind(walk)
+    walk.step = () => {
+      const before = walk.status
+      const isWritten = step()
+      if (walk.status !== before)
+        seen.push(...eventsBetween(before, walk.status, 2).map(({ type, reason }) => `${type} ${reason}`))
+      return isWritten
+    }
+    act(walk)
+    return seen
+  }
+
+  it('of the happy path are two', () => {
+    expect(told((walk) => walk.publish())).toEqual(['Normal Syncing', 'Normal Synced'])
+  })
+
+  it('of a failure that is mended', () => {
+    const seen = told((walk) => {
+      walk
+        .settle()
+        .fail()
+        .after(600 * SECOND)
+      return walk.publish()
+    })
+    expect(seen).toEqual(['Normal Syncing', 'Warning ImporterFailed', 'Normal Syncing', 'Normal Synced'])
+  })
+
+  it('of a permanent failure are one more than the start', () => {
+    const seen = told((walk) => walk.settle().fail(CDI.notFound))
+    expect(seen).toEqual(['Normal Syncing', 'Warning NotFound'])
+  })
+
+  it('of a suspended download', () => {
+    const seen = told((walk) => {
+      walk.settle().admit().report(CDI.running)
+      return walk.edit({ suspend: true }).settle().importersGone().release()
+    })
+    expect(seen).toEqual(['Normal Syncing', 'Normal SyncCancelled', 'Normal Suspended'])
+  })
+})

@@ -1,0 +1,188 @@
+import { POLICY_NAME } from '@open-terrain/constructs'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from './kube/fake-client.fixtures.ts'
+import type { KubeObject } from './kube/kube-object.ts'
+import { PolicyWatch } from './policy-watch.ts'
+import { FakeClock, fakeLog, settled } from './runtime/fake-clock.fixtures.ts'
+
+let client = new FakeClient()
+let clock = new FakeClock()
+let stop = new AbortController()
+let notes: string[] = []
+let valid: boolean[] = []
+let changes = 0
+beforeEach(() => {
+  client = new FakeClient()
+  clock = new FakeClock()
+  stop = new AbortController()
+  notes = []
+  valid = []
+  changes = 0
+})
+afterEach(async () => {
+  stop.abort()
+  await clock.advance(0)
+})
+
+const configMap = (data: Record<string, string> | undefined, uid = 'first'): KubeObject =>
+  ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: POLICY_NAME, namespace: 'ns', uid },
+    ...(data && { data }),
+  }) as KubeObject
+
+async function start() {
+  const watch = new PolicyWatch({
+    client,
+    clock,
+    random: () => 0,
+    log: fakeLog(),
+    namespace: 'ns',
+    onValid: (isValid) => valid.push(isValid),
+  })
+  watch.onNote = (_subject, { reason, message }) => notes.push(`${reason} ${message}`)
+  watch.onChange(() => {
+    changes += 1
+  })
+  void watch.run(stop.signal)
+  await settled()
+  return watch
+}
+
+/** Somebody edits the ConfigMap. */
+async function write(data: Record<string, string> | undefined, uid?: string): Promise<void> {
+  client.watches.at(-1)?.send({ type: 'MODIFIED', object: client.put(configMap(data, uid)) })
+  await settled()
+}
+
+async function remove(): Promise<void> {
+  const object = client.put(configMap({}))
+  client.drop('ConfigMap', `ns/${POLICY_NAME}`)
+  client.watches.at(-1)?.send({ type: 'DELETED', object })
+  await settled()
+}
+
+describe('the policy', () => {
+  it('is read before anybody relies on it, from one ConfigMap alone', async () => {
+    client.put(configMap({ concurrency: '7' }))
+    client.put({ ...configMap({ concurrency: '9' }), metadata: { name: 'other', namespace: 'ns' } })
+    const watch = await start()
+    await watch.synced
+    expect(watch.current.concurrency).toBe(7)
+    expect(client.calls[0]?.options).toMatchObject({
+      namespace: 'ns',
+      fieldSelector: `metadata.name=${POLICY_NAME}`,
+    })
+  })
+
+  it('is in force at once, and said', async () => {
+    client.put(configMap({ concurrency: '7' }))
+    const watch = await start()
+    await write({ concurrency: '2', retryLimit: '9' })
+    expect(watch.current).toMatchObject({ concurrency: 2, retryLimit: 9 })
+    expect([changes, notes, valid]).toEqual([2, [], [true, true]])
+  })
+
+  it('keeps the last good value for each key, and names key and value', async () => {
+    client.put(configMap({ concurrency: '7', retryLimit: '5' }))
+    const watch = await start()
+    await write({ concurrency: 'lots', retryLimit: '1' })
+    expect(watch.current).toMatchObject({ concurrency: 7, retryLimit: 1 })
+    expect(notes).toEqual([expect.stringMatching(/^InvalidPolicy concurrency: "lots" is not used: /)])
+    expect(valid).toEqual([true, false])
+    await write({ concurrency: '3' })
+    expect(watch.current).toMatchObject({ concurrency: 3, retryLimit: 2 })
+    expect(valid).toEqual([true, false, true])
+  })
+
+  it('that is bad twice keeps the value of before', async () => {
+    client.put(configMap({ concurrency: '7' }))
+    const watch = await start()
+    await write({ concurrency: 'x' })
+    await write({ concurrency: '-1' })
+    expect(watch.current.concurrency).toBe(7)
+  })
+
+  it('that is deleted stays in force, and that is said', async () => {
+    client.put(configMap({ concurrency: '7' }))
+    const watch = await start()
+    await remove()
+    expect(watch.current.concurrency).toBe(7)
+    expect(watch.limit(3)).toBe(7)
+    expect(notes).toEqual([expect.stringMatching(/^PolicyDeleted /)])
+    await write({ concurrency: '2' }, 'second')
+    expect(watch.current.concurrency).toBe(2)
+  })
+
+  it('that is replaced under its name never falls back to the defaults in between', async () => {
+    client.put(configMap({ concurrency: '7', retryLimit: '9' }))
+    const watch = await start()
+    const seen: number[] = []
+    watch.onChange(() => seen.push(watch.current.concurrency))
+    await write({ concurrency: '8', retryLimit: 'x' }, 'second')
+    expect(seen).toEqual([8])
+    expect(watch.current.retryLimit).toBe(9)
+  })
+
+  it('is told again to a new leader, as it is then', async () => {
+    client.put(configMap({ concurrency: 'x' }))
+    const watch = await start()
+    expect(notes).toHaveLength(1)
+    watch.repeatNotes()
+    expect(notes).toHaveLength(2)
+    await write({ concurrency: '1' })
+    watch.repeatNotes()
+    expect(notes).toHaveLength(2)
+  })
+
+  it('without any data is the defaults', async () => {
+    client.put(configMap(undefined))
+    expect((await start()).current).toMatchObject({ concurrency: 4, retryLimit: 2 })
+    expect(valid).toEqual([true])
+  })
+
+  it('survives an API server that is away', async () => {
+    client.put(configMap({ concurrency: '7' }))
+    let failures = 4
+    client.before = () => {
+      if (failures-- > 0) throw apiError('Unavailable')
+    }
+    const watch = await start()
+    await clock.advance(30_000)
+    expect(watch.current.concurrency).toBe(7)
+  })
+
+  it('stops telling whoever does not listen any more', async () => {
+    const watch = await start()
+    let told = 0
+    watch.onChange(() => {
+      told += 1
+    })()
+    await write({ concurrency: '1' })
+    expect(told).toBe(0)
+  })
+})
+
+describe('the limit at start', () => {
+  it.each<[string, Record<string, string> | undefined, number | undefined, number]>([
+    ['no ConfigMap and a ledger', undefined, 9, 9],
+    ['no ConfigMap and no ledger', undefined, undefined, 4],
+    ['no such key and a ledger', { retryLimit: '1' }, 9, 9],
+    ['a bad value and a ledger', { concurrency: 'x' }, 9, 9],
+    ['a bad value and no ledger', { concurrency: 'x' }, undefined, 4],
+    ['a good value and a ledger', { concurrency: '2' }, 9, 2],
+    ['a pause and a ledger', { concurrency: '0' }, 9, 0],
+    ['a paused ledger and no ConfigMap', undefined, 0, 0],
+  ])('with %s', async (_name, data, ledger, expected) => {
+    if (data !== undefined) client.put(configMap(data))
+    expect((await start()).limit(ledger)).toBe(expected)
+  })
+
+  it('does not matter any more once a good value was seen', async () => {
+    client.put(configMap({ concurrency: '2' }))
+    const watch = await start()
+    await write({ concurrency: 'x' })
+    expect(watch.limit(9)).toBe(2)
+  })
+})

@@ -1,0 +1,110 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
+import { applyChanges, type Changes } from './apply.ts'
+
+let client = new FakeClient()
+let written: string[] = []
+beforeEach(() => {
+  client = new FakeClient()
+  written = []
+})
+
+const anObject = (kind: string, name: string, more: Partial<KubeObject['metadata']> = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, namespace: 'n', ...more },
+})
+
+function apply(primary: KubeObject, changes: Partial<Changes>): Promise<void> {
+  return applyChanges(
+    primary,
+    { children: [], removals: [], ...changes },
+    {
+      client,
+      type: CONFIG_MAP,
+      fieldManager: 'm',
+      signal: new AbortController().signal,
+      onWritten: ({ kind }, { metadata }) => written.push(`${kind} ${metadata.name} ${metadata.resourceVersion}`),
+    },
+  )
+}
+const removal = (name: string, uid: string) =>
+  ({ type: SECRET, key: { namespace: 'n', name }, uid, propagationPolicy: 'Foreground' }) as const
+
+describe('changes', () => {
+  it('are written in their order: status, finalizer, children, removals, and last the release', async () => {
+    const primary = client.put(anObject('ConfigMap', 'a', { finalizers: ['f', 'other'] }))
+    const old = client.put(anObject('Secret', 'old'))
+    await apply(primary, {
+      status: { phase: 'x' },
+      addFinalizer: 'g',
+      children: [{ type: SECRET, wanted: anObject('Secret', 'child') }],
+      removals: [removal('old', old.metadata.uid ?? '')],
+      releaseFinalizer: 'f',
+    })
+    expect(client.said()).toEqual([
+      'status ConfigMap n/a',
+      'patch ConfigMap n/a',
+      'create Secret n/child',
+      'delete Secret n/old',
+      'patch ConfigMap n/a',
+    ])
+    expect(client.peek('ConfigMap', 'n/a')).toMatchObject({
+      metadata: { finalizers: ['other', 'g'] },
+      status: { phase: 'x' },
+    })
+    expect(written.map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual([
+      'ConfigMap a',
+      'ConfigMap a',
+      'Secret child',
+    ])
+  })
+
+  it('are no requests when there are none', async () => {
+    await apply(client.put(anObject('ConfigMap', 'a')), {})
+    expect(client.calls).toEqual([])
+  })
+
+  it('to an object that changed since the plan are not made', async () => {
+    const primary = client.put(anObject('ConfigMap', 'a'))
+    client.put(anObject('ConfigMap', 'a'))
+    await expect(apply(primary, { status: {} })).rejects.toMatchObject({ reason: 'Conflict' })
+    await expect(apply(primary, { addFinalizer: 'f' })).rejects.toMatchObject({ reason: 'Conflict' })
+    await expect(apply(primary, { releaseFinalizer: 'f' })).rejects.toMatchObject({ reason: 'Conflict' })
+  })
+
+  it('end at the first error: nothing is released when a removal failed', async () => {
+    const primary = client.put(anObject('ConfigMap', 'a', { finalizers: ['f'] }))
+    const old = client.put(anObject('Secret', 'old'))
+    client.before = ({ verb }) => {
+      if (verb === 'delete') throw apiError('Unavailable')
+    }
+    const changes = { removals: [removal('old', old.metadata.uid ?? '')], releaseFinalizer: 'f' }
+    await expect(apply(primary, changes)).rejects.toMatchObject({ reason: 'Unavailable' })
+    expect(client.peek('ConfigMap', 'n/a')?.metadata.finalizers).toEqual(['f'])
+  })
+
+  it('remove nothing of the same name, and do not mind what is gone', async () => {
+    const primary = client.put(anObject('ConfigMap', 'a'))
+    client.put(anObject('Secret', 'old', { uid: 'other' }))
+    await apply(primary, { removals: [removal('old', 'ours'), removal('gone', 'ours')] })
+    expect(client.peek('Secret', 'n/old')).toBeDefined()
+    expect(client.calls[0]?.options).toMatchObject({ uid: 'ours', propagationPolicy: 'Foreground' })
+  })
+
+  it('create nothing over a namesake, and update nothing but what was seen', async () => {
+    const primary = client.put(anObject('ConfigMap', 'a'))
+    client.put(anObject('Secret', 'child', { uid: 'other' }))
+    const wanted = anObject('Secret', 'child')
+    await expect(apply(primary, { children: [{ type: SECRET, wanted }] })).rejects.toMatchObject({
+      reason: 'AlreadyExists',
+    })
+    await expect(apply(primary, { children: [{ type: SECRET, wanted, existingUid: 'ours' }] })).rejects.toMatchObject({
+      reason: 'Conflict',
+    })
+    await apply(primary, { children: [{ type: SECRET, wanted, existingUid: 'other' }] })
+    expect(client.calls.at(-1)?.body).toMatchObject({ metadata: { uid: 'other' } })
+  })
+})

@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { apiError } from '../kube/fake-client.fixtures.ts'
+import { Controller, type ControllerOptions } from './controller.ts'
+import { FakeClock, type FakeLog, fakeLog, settled } from './fake-clock.fixtures.ts'
+import { WorkQueue } from './work-queue.ts'
+
+let clock = new FakeClock()
+let queue = new WorkQueue(clock)
+let log: FakeLog = fakeLog()
+let stop = new AbortController()
+let results: string[] = []
+let errors: string[] = []
+beforeEach(() => {
+  clock = new FakeClock()
+  queue = new WorkQueue(clock)
+  log = fakeLog()
+  stop = new AbortController()
+  results = []
+  errors = []
+})
+afterEach(async () => {
+  stop.abort()
+  await settled()
+})
+
+function run(reconcile: ControllerOptions['reconcile'], workers = 2): Promise<void> {
+  const controller = new Controller({
+    name: 'test',
+    queue,
+    reconcile,
+    workers,
+    clock,
+    log,
+    random: () => 0.5,
+    onError: (key) => errors.push(key),
+    metrics: {
+      added: () => undefined,
+      queued: () => undefined,
+      retried: () => undefined,
+      reconciled: (result) => results.push(result),
+      observeDepth: () => undefined,
+    },
+  })
+  return controller.run(stop.signal)
+}
+
+/** When `reconcile` ran, in ms, if it fails so often. */
+async function timesOf(error: unknown, failures: number, forMs: number): Promise<number[]> {
+  const times: number[] = []
+  void run(async () => {
+    times.push(clock.monotonic())
+    if (times.length <= failures) throw error
+    return undefined
+  })
+  queue.add('a')
+  await clock.advance(forMs)
+  return times
+}
+
+describe('a controller', () => {
+  it('reconciles each key, and again when the reconcile asks for it', async () => {
+    const seen: string[] = []
+    void run(async (key) => {
+      seen.push(`${key} ${clock.monotonic()}`)
+      return seen.length === 1 ? { afterMs: 700, because: 'test' } : undefined
+    })
+    queue.add('a')
+    await clock.advance(10_000)
+    expect(seen).toEqual(['a 0', 'a 700'])
+    expect(results).toEqual(['requeue_after', 'success'])
+  })
+
+  it('has no two workers at one key, and all workers at different ones', async () => {
+    const running = new Set<string>()
+    let most = 0
+    const release: (() => void)[] = []
+    void run(async (key) => {
+      expect(running.has(key)).toBe(false)
+      running.add(key)
+      most = Math.max(most, running.size)
+      await new Promise<void>((resolve) => release.push(resolve))
+      running.delete(key)
+      return undefined
+    }, 3)
+    for (const key of ['a', 'a', 'b', 'c', 'd']) queue.add(key)
+    await settled()
+    queue.add('a')
+    await settled()
+    expect(most).toBe(3)
+    while (release.length > 0) {
+      release.shift()?.()
+      await settled()
+    }
+    expect(results).toHaveLength(5)
+  })
+
+  it('backs off exponentially on any error, up to a minute, and forgets that after a success', async () => {
+    const times = await timesOf(new Error('bug'), 4, 10_000)
+    expect(times).toEqual([0, 75, 225, 525, 1_125])
+    expect(errors).toEqual(['a', 'a', 'a', 'a'])
+    expect(log.lines.every(({ level }) => level === 'error')).toBe(true)
+  })
+
+  it('never waits longer than a minute', async () => {
+    const times = await timesOf(apiError('Unavailable'), 100, 600_000)
+    const waits = times.slice(1).map((time, at) => time - (times[at] ?? 0))
+    expect(Math.max(...waits)).toBeLessThanOrEqual(60_000)
+    expect(times.length).toBeGreaterThan(15)
+  })
+
+  it('tries a conflict again soon, as the cache is about to catch up', async () => {
+    const times = await timesOf(apiError('Conflict'), 3, 10_000)
+    expect(times).toEqual([0, 250, 500, 750])
+    expect(log.lines.every(({ level }) => level === 'debug')).toBe(true)
+  })
+
+  it('does not repeat a refused request soon', async () => {
+    const times = await timesOf(apiError('Rejected'), 1, 60_000)
+    expect(times).toEqual([0, 22_500])
+  })
+
+  it('waits as long as the server asks', async () => {
+    expect(await timesOf(apiError('Unavailable', { retryAfterMs: 9_000 }), 1, 60_000)).toEqual([0, 9_000])
+  })
+
+  it('begins its back-off anew after a success', async () => {
+    const times: number[] = []
+    void run(async () => {
+      times.push(clock.monotonic())
+      if (times.length === 1 || times.length === 3) throw new Error('bug')
+      return undefined
+    })
+    queue.add('a')
+    await clock.advance(1_000)
+    queue.add('a')
+    await clock.advance(1_000)
+    expect(times).toEqual([0, 75, 1_000, 1_075])
+  })
+
+  it('is told of news during a back-off at once', async () => {
+    const times: number[] = []
+    void run(async () => {
+      times.push(clock.monotonic())
+      if (times.length === 1) throw apiError('Rejected')
+      return undefined
+    })
+    queue.add('a')
+    await clock.advance(100)
+    queue.add('a')
+    await clock.advance(60_000)
+    expect(times).toEqual([0, 100])
+  })
+
+  it('stops when the last worker is done, and calls a stop no error', async () => {
+    let release: (() => void) | undefined
+    let isEnded = false
+    const ended = run(async (_key, signal) => {
+      await new Promise<void>((resolve) => {
+        release = resolve
+      })
+      signal.throwIfAborted()
+      return undefined
+    })
+    void ended.then(() => {
+      isEnded = true
+    })
+    queue.add('a')
+    await settled()
+    stop.abort()
+    await settled()
+    expect(isEnded).toBe(false)
+    release?.()
+    await ended
+    expect([errors, log.lines]).toEqual([[], []])
+  })
+})

@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { EventRecorder } from './event-recorder.ts'
+import { FakeClock, fakeLog, settled } from './fake-clock.fixtures.ts'
+
+type Event = KubeObject & Record<string, unknown>
+
+let client = new FakeClient()
+let clock = new FakeClock()
+let recorder = aRecorder()
+function aRecorder() {
+  let chance = 0
+  const random = () => {
+    chance += 1 / 2 ** 20
+    return chance
+  }
+  return new EventRecorder({ client, clock, random, log: fakeLog(), component: 'c', instance: 'i' })
+}
+beforeEach(() => {
+  client = new FakeClient()
+  clock = new FakeClock()
+  recorder = aRecorder()
+})
+
+const subject = (uid = 'u'): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Thing',
+  metadata: { name: `thing-${uid}`, namespace: 'n', uid, resourceVersion: '5' },
+})
+const note = (message = 'm', reason = 'R') => ({ type: 'Warning', reason, message }) as const
+const events = () => client.all('Event') as Event[]
+
+describe('an Event', () => {
+  it('says who, what and when', async () => {
+    recorder.record(subject(), note())
+    await settled()
+    expect(events()).toMatchObject([
+      {
+        metadata: { namespace: 'n' },
+        involvedObject: { kind: 'Thing', name: 'thing-u', namespace: 'n', uid: 'u' },
+        type: 'Warning',
+        reason: 'R',
+        message: 'm',
+        count: 1,
+        reportingComponent: 'c',
+        firstTimestamp: '2026-01-01T00:00:00.000Z',
+      },
+    ])
+  })
+
+  it('that happens again is counted up within ten minutes, and made anew after that', async () => {
+    for (const waitMs of [0, 60_000, 540_000]) {
+      await clock.advance(waitMs)
+      recorder.record(subject(), note())
+      await settled()
+    }
+    expect(events()).toMatchObject([{ count: 3, lastTimestamp: '2026-01-01T00:10:00.000Z' }])
+    await clock.advance(600_000)
+    recorder.record(subject(), note())
+    await settled()
+    expect(events().map(({ count }) => count)).toEqual([3, 1])
+  })
+
+  it('is another one for another object, reason or text', async () => {
+    recorder.record(subject(), note())
+    recorder.record(subject('v'), note())
+    recorder.record(subject(), note('other'))
+    recorder.record(subject(), note('m', 'Other'))
+    await settled()
+    expect(events()).toHaveLength(4)
+  })
+
+  it('whose first one expired is made anew', async () => {
+    recorder.record(subject(), note())
+    await settled()
+    const [first] = events()
+    client.drop('Event', `n/${first?.metadata.name}`)
+    recorder.record(subject(), note())
+    await settled()
+    expect(events()).toMatchObject([{ count: 1 }])
+  })
+
+  it('that cannot be written is lost, and the next one is not', async () => {
+    client.before = () => {
+      client.before = undefined
+      throw apiError('Rejected')
+    }
+    recorder.record(subject(), note('first'))
+    recorder.record(subject(), note('second'))
+    await settled()
+    expect(events()).toMatchObject([{ message: 'second' }])
+  })
+
+  it('is cut where it is too long', async () => {
+    recorder.record(subject(), note('x'.repeat(5_000)))
+    await settled()
+    expect(String(events()[0]?.['message'])).toHaveLength(1_000)
+  })
+
+  it('about an object without a namespace goes to the default one', async () => {
+    recorder.record({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'x', uid: 'x' } }, note())
+    await settled()
+    expect(events()[0]?.metadata.namespace).toBe('default')
+  })
+})
+
+describe('an object that has too much to say', () => {
+  it('is cut short, others are not, and it may speak again later', async () => {
+    for (let at = 0; at < 50; at += 1) recorder.record(subject(), note(`m${at}`))
+    recorder.record(subject('v'), note())
+    await settled()
+    expect(events()).toHaveLength(21)
+    await clock.advance(59_999)
+    recorder.record(subject(), note('too early'))
+    await clock.advance(1)
+    recorder.record(subject(), note('in time'))
+    recorder.record(subject(), note('too much'))
+    await settled()
+    expect(events().map(({ message }) => message)).toContain('in time')
+    expect(events()).toHaveLength(22)
+  })
+
+  it('never holds up whoever records', async () => {
+    client.before = () => new Promise(() => undefined)
+    for (let at = 0; at < 5_000; at += 1) recorder.record(subject(`u${at}`), note())
+    await settled()
+    expect(client.calls).toHaveLength(1)
+  })
+})

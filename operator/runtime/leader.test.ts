@@ -1,0 +1,202 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { FakeClock, fakeLog, settled } from './fake-clock.fixtures.ts'
+import { LeaderElector } from './leader.ts'
+
+type Lease = KubeObject & { spec: Record<string, unknown> }
+
+const TIMINGS = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
+let client = new FakeClient()
+let clock = new FakeClock()
+let candidates: Candidate[] = []
+beforeEach(() => {
+  client = new FakeClient()
+  clock = new FakeClock()
+  candidates = []
+})
+afterEach(async () => {
+  for (const candidate of candidates) candidate.stop.abort()
+  await clock.advance(5_000)
+})
+
+class Candidate {
+  readonly stop = new AbortController()
+  readonly history: boolean[] = []
+  leads = false
+  /** Work that takes its time to end. */
+  lingerMs = 0
+  ended = false
+  readonly client: FakeClient
+
+  constructor(identity: string, its = client) {
+    this.client = its
+    candidates.push(this)
+    const elector = new LeaderElector({
+      client: its,
+      clock,
+      identity,
+      random: () => 0.5,
+      log: fakeLog(),
+      namespace: 'n',
+      name: 'lease',
+      timings: TIMINGS,
+      onChange: (leads) => this.history.push(leads),
+    })
+    void elector
+      .run(this.stop.signal, (term) => this.#lead(term))
+      .then(() => {
+        this.ended = true
+      })
+  }
+
+  async #lead(term: AbortSignal): Promise<void> {
+    this.leads = true
+    await new Promise((resolve) => term.addEventListener('abort', resolve, { once: true }))
+    if (this.lingerMs > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, this.lingerMs))
+    this.leads = false
+  }
+}
+const lease = () => client.peek<Lease>('Lease', 'n/lease')
+
+describe('a candidate', () => {
+  it('makes the Lease and leads', async () => {
+    const one = new Candidate('one')
+    await settled()
+    expect(one.leads).toBe(true)
+    expect(lease()?.spec).toMatchObject({ holderIdentity: 'one', leaseDurationSeconds: 15, leaseTransitions: 0 })
+    expect(lease()?.spec['renewTime']).toMatch(/^2026-01-01T00:00:00\.000000Z$/)
+  })
+
+  it('renews while it leads, with few requests', async () => {
+    const one = new Candidate('one')
+    await clock.advance(60_000)
+    expect(one.history).toEqual([true])
+    expect(lease()?.spec['renewTime']).toBe('2026-01-01T00:01:00.000000Z')
+    expect(lease()?.spec['acquireTime']).toBe('2026-01-01T00:00:00.000000Z')
+    expect(client.calls.length).toBeLessThanOrEqual(2 + 2 * 30)
+  })
+
+  it('is one of two who leads', async () => {
+    const pair = [new Candidate('one'), new Candidate('two')]
+    for (let second = 0; second < 60; second += 1) {
+      await clock.advance(1_000)
+      expect(pair.filter(({ leads }) => leads)).toHaveLength(1)
+    }
+  })
+
+  it('takes over soon after the leader stops, as that gives the Lease up when its work has ended', async () => {
+    const one = new Candidate('one')
+    await settled()
+    const two = new Candidate('two')
+    await clock.advance(10_000)
+    one.lingerMs = 1_000
+    one.stop.abort()
+    await clock.advance(999)
+    expect([one.leads, two.leads, lease()?.spec['holderIdentity']]).toEqual([true, false, 'one'])
+    await clock.advance(2_401)
+    expect([one.leads, one.ended, two.leads]).toEqual([false, true, true])
+    expect(lease()?.spec).toMatchObject({ holderIdentity: 'two', leaseTransitions: 1 })
+  })
+
+  it('takes over from one that died only after the Lease did not change for its duration, by its own clock', async () => {
+    client.put({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'lease', namespace: 'n' },
+      spec: { holderIdentity: 'dead', leaseDurationSeconds: 15, renewTime: '1999-01-01T00:00:00.000000Z' },
+    } as KubeObject)
+    const two = new Candidate('two')
+    await clock.advance(15_000)
+    expect(two.leads).toBe(false)
+    await clock.advance(2_400)
+    expect(two.leads).toBe(true)
+  })
+
+  it('does not take over from one whose clock is wrong and who renews', async () => {
+    const put = () =>
+      client.put({
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name: 'lease', namespace: 'n' },
+        spec: { holderIdentity: 'other', leaseDurationSeconds: 15, renewTime: '1999-01-01T00:00:00.000000Z' },
+      } as KubeObject)
+    put()
+    const two = new Candidate('two')
+    for (let turn = 0; turn < 20; turn += 1) {
+      await clock.advance(5_000)
+      put()
+    }
+    expect(two.leads).toBe(false)
+  })
+
+  it('stops leading before its Lease expires when it cannot renew', async () => {
+    const one = new Candidate('one')
+    await settled()
+    client.before = () => {
+      throw apiError('Unavailable')
+    }
+    await clock.advance(9_999)
+    expect(one.leads).toBe(true)
+    await clock.advance(3_000)
+    expect(one.leads).toBe(false)
+    expect(clock.monotonic()).toBeLessThan(TIMINGS.durationMs)
+    client.before = undefined
+    await clock.advance(5_000)
+    expect(one.leads).toBe(true)
+  })
+
+  it('survives a few errors', async () => {
+    const one = new Candidate('one')
+    await settled()
+    let failures = 2
+    client.before = () => {
+      if (failures-- > 0) throw apiError('NoAnswer')
+    }
+    await clock.advance(60_000)
+    expect(one.history).toEqual([true])
+  })
+
+  it('stops at once when somebody else has the Lease', async () => {
+    const one = new Candidate('one')
+    await settled()
+    const { spec, ...rest } = lease() ?? ({} as Lease)
+    client.put({ ...rest, spec: { ...spec, holderIdentity: 'other' } } as KubeObject)
+    await clock.advance(2_000)
+    expect(one.leads).toBe(false)
+    expect(lease()?.spec['holderIdentity']).toBe('other')
+  })
+
+  it('that was frozen beyond its deadline does not even try to renew', async () => {
+    const one = new Candidate('one')
+    await settled()
+    clock.freeze(20_000)
+    const before = client.calls.length
+    await clock.advance(1)
+    expect(one.history.slice(0, 2)).toEqual([true, false])
+    const first = client.calls.slice(before)[0]
+    expect(first?.body).toMatchObject({ spec: { holderIdentity: '' } })
+  })
+
+  it('that was frozen does not take the Lease from its successor', async () => {
+    const one = new Candidate('one')
+    await settled()
+    clock.freeze(20_000)
+    const { spec, ...rest } = lease() ?? ({} as Lease)
+    client.put({ ...rest, spec: { ...spec, holderIdentity: 'two' } } as KubeObject)
+    await clock.advance(3_000)
+    expect(one.leads).toBe(false)
+    expect(lease()?.spec['holderIdentity']).toBe('two')
+  })
+
+  it('that stops while it waits ends', async () => {
+    new Candidate('one')
+    await settled()
+    const two = new Candidate('two')
+    await settled()
+    two.stop.abort()
+    await settled()
+    expect(two.ended).toBe(true)
+    expect(lease()?.spec['holderIdentity']).toBe('one')
+  })
+})

@@ -1,0 +1,280 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { SECRET } from '../kube/resource-types.ts'
+import { FakeClock, fakeLog, settled } from './fake-clock.fixtures.ts'
+import { Reflector } from './reflector.ts'
+import { Store } from './store.ts'
+
+let client = new FakeClient()
+let clock = new FakeClock()
+let store = new Store<KubeObject>()
+let stop = new AbortController()
+let relists = 0
+
+beforeEach(() => {
+  client = new FakeClient()
+  clock = new FakeClock()
+  store = new Store()
+  stop = new AbortController()
+  relists = 0
+})
+afterEach(async () => {
+  stop.abort()
+  await clock.advance(0)
+})
+
+const secret = (name: string, resourceVersion?: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: 'n', uid: name, ...(resourceVersion !== undefined && { resourceVersion }) },
+})
+
+async function start() {
+  const reflector = new Reflector<KubeObject>({
+    client,
+    clock,
+    store,
+    type: SECRET,
+    selection: { metadataOnly: true },
+    random: () => 0,
+    log: fakeLog(),
+    project: (object) => object,
+    onRelist: () => {
+      relists += 1
+    },
+  })
+  let isSynced = false
+  void reflector.synced.then(() => {
+    isSynced = true
+  })
+  const ended = reflector.run(stop.signal)
+  await settled()
+  return { reflector, ended, isSynced: () => isSynced }
+}
+const names = () => [...store.values()].map(({ metadata }) => metadata.name)
+const verbs = () => client.calls.map(({ verb }) => verb)
+const watch = () => {
+  const last = client.watches.at(-1)
+  if (last === undefined) throw new Error('no watch')
+  return last
+}
+
+describe('a reflector', () => {
+  it('lists all pages, then watches from the version of the list', async () => {
+    for (let at = 0; at < 1_100; at += 1) client.put(secret(`s${at}`))
+    const { isSynced } = await start()
+    expect(store.size).toBe(1_100)
+    expect(isSynced()).toBe(true)
+    expect(verbs()).toEqual(['list', 'list', 'list', 'watch'])
+    expect(client.calls[0]?.options).toMatchObject({ limit: 500, metadataOnly: true })
+    expect(watch().options).toMatchObject({ resourceVersion: '1200', metadataOnly: true })
+    expect(relists).toBe(1)
+  })
+
+  it('is not synced before the last page', async () => {
+    for (let at = 0; at < 600; at += 1) client.put(secret(`s${at}`))
+    let pages = 0
+    client.before = ({ verb }) => {
+      if (verb === 'list' && ++pages === 2) throw apiError('Unavailable')
+    }
+    const { isSynced } = await start()
+    expect([isSynced(), store.size]).toEqual([false, 0])
+    await clock.advance(1_000)
+    expect([isSynced(), store.size]).toEqual([true, 600])
+  })
+
+  it('takes in what the watch says', async () => {
+    await start()
+    watch().send({ type: 'ADDED', object: secret('a', '201') })
+    watch().send({ type: 'MODIFIED', object: secret('a', '202') })
+    watch().send({ type: 'ADDED', object: secret('b', '203') })
+    watch().send({ type: 'DELETED', object: secret('a', '204') })
+    await settled()
+    expect(names()).toEqual(['b'])
+  })
+
+  it('watches again from the last event, or bookmark, when the watch ends', async () => {
+    await start()
+    watch().send({ type: 'ADDED', object: secret('a', '201') })
+    await clock.advance(40_000)
+    watch().end()
+    await settled()
+    expect(watch().options.resourceVersion).toBe('201')
+    watch().send({ type: 'BOOKMARK', resourceVersion: '300' })
+    await clock.advance(40_000)
+    watch().end()
+    await settled()
+    expect(watch().options.resourceVersion).toBe('300')
+    expect(relists).toBe(1)
+    store.observeWrite(secret('late', '250'))
+    expect(names()).toEqual(['a'])
+  })
+
+  it('watches again from the last event, after a pause, when the stream breaks', async () => {
+    await start()
+    watch().send({ type: 'ADDED', object: secret('a', '201') })
+    watch().break(apiError('NoAnswer'))
+    await settled()
+    expect(client.watches).toHaveLength(1)
+    await clock.advance(1_000)
+    expect(client.watches).toHaveLength(2)
+    expect(watch().options.resourceVersion).toBe('201')
+    expect(relists).toBe(1)
+  })
+
+  it('lists again at once when its version has expired', async () => {
+    await start()
+    client.put(secret('new'))
+    watch().break(apiError('Expired'))
+    await settled()
+    expect(relists).toBe(2)
+    expect(names()).toEqual(['new'])
+  })
+
+  it('forgets what was deleted meanwhile when it lists again', async () => {
+    client.put(secret('a'))
+    client.put(secret('b'))
+    await start()
+    client.drop('Secret', 'n/a')
+    watch().break(apiError('Expired'))
+    await settled()
+    expect(names()).toEqual(['b'])
+  })
+
+  it('cuts a watch that its server has forgotten, and watches again', async () => {
+    await start()
+    expect(watch().options.timeoutSeconds).toBe(45)
+    await clock.advance(52_999)
+    expect(client.watches).toHaveLength(1)
+    await clock.advance(1)
+    expect(client.watches).toHaveLength(2)
+    expect(relists).toBe(1)
+  })
+
+  it('backs off, up to a limit, and never ends on errors', async () => {
+    client.before = ({ verb }) => {
+      if (verb === 'list') throw apiError('Unavailable')
+    }
+    const { ended, isSynced } = await start()
+    let isEnded = false
+    void ended.then(() => {
+      isEnded = true
+    })
+    await clock.advance(100_000)
+    const many = client.calls.length
+    expect(many).toBeLessThan(40)
+    expect(many).toBeGreaterThan(10)
+    expect([isEnded, isSynced()]).toEqual([false, false])
+    client.before = undefined
+    await clock.advance(10_000)
+    expect(isSynced()).toBe(true)
+  })
+
+  it.each([new TypeError('a bug'), apiError('Rejected'), apiError('Conflict')])('survives %s', async (error) => {
+    let failures = 3
+    client.before = ({ verb }) => {
+      if (verb === 'list' && failures-- > 0) throw error
+    }
+    const { isSynced } = await start()
+    await clock.advance(10_000)
+    expect(isSynced()).toBe(true)
+  })
+
+  it('waits as long as the server asks it to', async () => {
+    let failures = 1
+    client.before = ({ verb }) => {
+      if (verb === 'list' && failures-- > 0) throw apiError('Unavailable', { retryAfterMs: 7_000 })
+    }
+    await start()
+    await clock.advance(6_999)
+    expect(verbs()).toEqual(['list'])
+    await clock.advance(1)
+    expect(verbs()).toEqual(['list', 'list', 'watch'])
+  })
+
+  it('does not hammer a server that ends every watch at once', async () => {
+    let watches = 0
+    client.before = ({ verb }) => {
+      if (verb !== 'watch') return undefined
+      watches += 1
+      queueMicrotask(() => client.watches.at(-1)?.end())
+      return watches < 200 ? undefined : new Promise(() => undefined)
+    }
+    await start()
+    expect(watches).toBeLessThan(20)
+  })
+
+  it('stops when told to, also in a pause', async () => {
+    client.before = () => {
+      throw apiError('Unavailable')
+    }
+    const { ended } = await start()
+    stop.abort()
+    await expect(ended).resolves.toBeUndefined()
+    expect(clock.pending).toBe(0)
+  })
+})
+
+describe('a kind that is not installed', () => {
+  const absent = () => {
+    client.before = () => {
+      throw apiError('NotFound')
+    }
+  }
+
+  it('is an empty store that is synced, and is looked for now and then', async () => {
+    absent()
+    const { reflector, isSynced } = await start()
+    expect([isSynced(), reflector.installed, store.size]).toEqual([true, false, 0])
+    expect(client.calls).toHaveLength(1)
+    client.before = undefined
+    client.put(secret('a'))
+    await clock.advance(40_000)
+    expect([reflector.installed, names()]).toEqual([true, ['a']])
+  })
+
+  it('is found at once when poked, and whoever asked is told', async () => {
+    absent()
+    const { reflector } = await start()
+    let told = 0
+    const forget = reflector.onInstalled(() => {
+      told += 1
+    })
+    client.before = undefined
+    reflector.poke()
+    await settled()
+    expect([reflector.installed, told]).toEqual([true, 1])
+    watch().break(apiError('Expired'))
+    await settled()
+    expect(told).toBe(1)
+    forget()
+    absent()
+    watch().break(apiError('NotFound'))
+    await clock.advance(10_000)
+    expect([reflector.installed, told]).toEqual([false, 1])
+  })
+
+  it('empties its store when it is removed while we run', async () => {
+    client.put(secret('a'))
+    await start()
+    absent()
+    watch().break(apiError('NotFound'))
+    await clock.advance(10_000)
+    expect(store.size).toBe(0)
+  })
+
+  it('keeps its store when the answer that it is not there is not confirmed', async () => {
+    client.put(secret('a'))
+    const { reflector } = await start()
+    let answers = 1
+    client.before = ({ verb }) => {
+      if (verb === 'list' && answers-- > 0) throw apiError('NotFound')
+    }
+    watch().break(apiError('NotFound'))
+    await settled()
+    expect([store.size, reflector.installed]).toEqual([1, true])
+    await clock.advance(10_000)
+    expect([store.size, reflector.installed]).toEqual([1, true])
+  })
+})

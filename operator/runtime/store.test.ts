@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { Store, type Stored } from './store.ts'
+
+interface Item extends Stored {
+  readonly color?: string
+}
+
+const item = (name: string, resourceVersion: string, more: Partial<Item> = {}, uid = `uid-${name}`): Item => ({
+  metadata: { name, namespace: 'n', uid, resourceVersion },
+  ...more,
+})
+
+let store = new Store<Item>()
+let changes: string[] = []
+beforeEach(() => {
+  store = new Store<Item>().index('color', ({ color }) => (color === undefined ? [] : [color]))
+  changes = []
+  store.onChange(({ key, before, after }) => {
+    changes.push(`${key} ${before?.metadata.resourceVersion ?? '-'}>${after?.metadata.resourceVersion ?? '-'}`)
+  })
+})
+const version = () => store.get('n/a')?.metadata.resourceVersion
+
+describe('the store', () => {
+  it('takes events in', () => {
+    store.put(item('a', '1'))
+    store.put(item('a', '2'))
+    store.remove(item('a', '3'))
+    expect(changes).toEqual(['n/a ->1', 'n/a 1>2', 'n/a 2>-'])
+    expect(store.size).toBe(0)
+  })
+
+  it('compares versions as numbers', () => {
+    store.put(item('a', '99'))
+    store.put(item('a', '100'))
+    expect(version()).toBe('100')
+  })
+
+  it('ignores what it knows already, and what is older', () => {
+    store.put(item('a', '5'))
+    store.put(item('a', '5'))
+    store.put(item('a', '4'))
+    store.remove(item('a', '4'))
+    expect(changes).toEqual(['n/a ->5'])
+  })
+
+  it('has our own writes at once, and older events that come later do not undo them', () => {
+    store.put(item('a', '5'))
+    store.observeWrite(item('a', '9'))
+    store.put(item('a', '7'))
+    expect(version()).toBe('9')
+    store.put(item('a', '9'))
+    expect(changes).toEqual(['n/a ->5', 'n/a 5>9'])
+  })
+
+  it('does not revive with a late answer what the watch knows to be gone', () => {
+    store.put(item('a', '5'))
+    store.remove(item('a', '12'))
+    store.observeWrite(item('a', '9'))
+    expect(store.size).toBe(0)
+  })
+
+  it('does not revive with a late answer what a bookmark has passed', () => {
+    store.advance('20')
+    store.observeWrite(item('a', '9'))
+    expect(store.size).toBe(0)
+  })
+
+  it('does not lose what was made again to the deletion of the one before', () => {
+    store.put(item('a', '5'))
+    store.observeWrite(item('a', '12', {}, 'second'))
+    store.remove(item('a', '10'))
+    expect(store.get('n/a')?.metadata.uid).toBe('second')
+  })
+
+  it('tells one that was deleted and made again as two changes', () => {
+    store.put(item('a', '5'))
+    store.put(item('a', '9', {}, 'second'))
+    expect(changes).toEqual(['n/a ->5', 'n/a 5>-', 'n/a ->9'])
+  })
+
+  it('is what a list says, but for our own later writes', () => {
+    store.put(item('a', '5'))
+    store.put(item('b', '6'))
+    store.put(item('c', '7'))
+    store.observeWrite(item('d', '30'))
+    store.observeWrite(item('b', '31'))
+    store.replaceAll([item('b', '6'), item('c', '9'), item('e', '10')], '20')
+    const now = [...store.values()].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
+    expect(now.toSorted()).toEqual(['b 31', 'c 9', 'd 30', 'e 10'])
+  })
+
+  it('tells a list in the order of its versions', () => {
+    store.replaceAll([item('a', '100'), item('b', '9'), item('c', '20')], '200')
+    expect(changes).toEqual(['n/b ->9', 'n/c ->20', 'n/a ->100'])
+  })
+
+  it('finds a recreation in a list', () => {
+    store.put(item('a', '5'))
+    store.replaceAll([item('a', '9', {}, 'second')], '20')
+    expect(changes.slice(1)).toEqual(['n/a 5>-', 'n/a ->9'])
+  })
+
+  it('is empty when the kind is gone, and fills again from any version', () => {
+    store.put(item('a', '50'))
+    store.clear()
+    expect(changes.at(-1)).toBe('n/a 50>-')
+    store.observeWrite(item('a', '3'))
+    expect(version()).toBe('3')
+  })
+
+  it('keeps its indexes through every change', () => {
+    const found = (color: string) => store.find('color', color).map(({ metadata }) => metadata.name)
+    store.put(item('a', '1', { color: 'red' }))
+    store.put(item('b', '2', { color: 'red' }))
+    expect(found('red')).toEqual(['a', 'b'])
+    store.put(item('a', '3', { color: 'blue' }))
+    expect([found('red'), found('blue')]).toEqual([['b'], ['a']])
+    store.put(item('b', '4'))
+    expect(found('red')).toEqual([])
+    store.put(item('a', '5', { color: 'red' }, 'second'))
+    expect([found('red'), found('blue')]).toEqual([['a'], []])
+    store.replaceAll([], '9')
+    expect(found('red')).toEqual([])
+  })
+
+  it('indexes what was there before the index', () => {
+    store.put(item('a', '1', { color: 'red' }))
+    store.index('first', ({ color }) => [color?.[0] ?? ''])
+    expect(store.find('first', 'r')).toHaveLength(1)
+    expect(() => store.find('nonsense', 'r')).toThrow('no index')
+  })
+
+  it('tells nobody who stopped listening', () => {
+    const stop = store.onChange(() => changes.push('second'))
+    store.put(item('a', '1'))
+    stop()
+    store.put(item('a', '2'))
+    expect(changes).toEqual(['n/a ->1', 'second', 'n/a 1>2'])
+  })
+})

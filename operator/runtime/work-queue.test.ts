@@ -1,0 +1,178 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { FakeClock, settled } from './fake-clock.fixtures.ts'
+import { WorkQueue } from './work-queue.ts'
+
+const build = () => {
+  const clock = new FakeClock()
+  return { clock, queue: new WorkQueue(clock) }
+}
+
+/** Takes and finishes all that is ready. */
+async function drain(queue: WorkQueue): Promise<string[]> {
+  const keys: string[] = []
+  while (queue.depth > 0) {
+    const key = (await queue.take()) ?? ''
+    keys.push(key)
+    queue.done(key)
+  }
+  return keys
+}
+
+describe('a key', () => {
+  it('is in the queue once', async () => {
+    const { queue } = build()
+    for (const key of ['a', 'b', 'a', 'a']) queue.add(key)
+    expect(queue.depth).toBe(2)
+    expect(await drain(queue)).toEqual(['a', 'b'])
+  })
+
+  it('that is urgent goes first, and may become urgent while it waits', async () => {
+    const { queue } = build()
+    queue.add('a')
+    queue.add('b')
+    queue.add('c', 'urgent')
+    queue.add('b', 'urgent')
+    queue.add('c', 'normal')
+    expect(await drain(queue)).toEqual(['c', 'b', 'a'])
+  })
+
+  it('keeps the earlier of two times', async () => {
+    const { clock, queue } = build()
+    queue.addAfter('a', 1_000)
+    queue.addAfter('a', 5_000)
+    queue.addAfter('b', 5_000)
+    queue.addAfter('b', 1_000)
+    await clock.advance(999)
+    expect(queue.depth).toBe(0)
+    await clock.advance(1)
+    expect((await drain(queue)).toSorted()).toEqual(['a', 'b'])
+    await clock.advance(10_000)
+    expect(queue.depth).toBe(0)
+  })
+
+  it('that is added at once does not come again at its later time', async () => {
+    const { clock, queue } = build()
+    queue.addAfter('a', 1_000)
+    queue.add('a')
+    expect(await drain(queue)).toEqual(['a'])
+    await clock.advance(2_000)
+    expect(queue.depth).toBe(0)
+  })
+
+  it('that waits with a delay keeps the more urgent lane', async () => {
+    const { clock, queue } = build()
+    queue.addAfter('a', 1_000, 'urgent')
+    queue.addAfter('a', 500)
+    await clock.advance(499)
+    queue.add('b')
+    await clock.advance(1)
+    expect(await drain(queue)).toEqual(['a', 'b'])
+  })
+
+  it('that is worked on waits until that is done', async () => {
+    const { queue } = build()
+    queue.add('a')
+    await queue.take()
+    queue.add('a')
+    queue.addAfter('a', 1_000)
+    expect(queue.depth).toBe(0)
+    let second: string | undefined
+    void queue.take().then((key) => {
+      second = key
+    })
+    await settled()
+    expect(second).toBeUndefined()
+    queue.done('a')
+    await settled()
+    expect(second).toBe('a')
+  })
+
+  it('that is worked on comes again after what is left of its delay', async () => {
+    const { clock, queue } = build()
+    queue.add('a')
+    await queue.take()
+    queue.addAfter('a', 1_000)
+    await clock.advance(600)
+    queue.done('a')
+    await clock.advance(399)
+    expect(queue.depth).toBe(0)
+    await clock.advance(1)
+    expect(queue.depth).toBe(1)
+  })
+
+  it('goes to one taker only', async () => {
+    const { queue } = build()
+    const taken: (string | undefined)[] = []
+    for (let worker = 0; worker < 3; worker += 1) void queue.take().then((key) => taken.push(key))
+    queue.add('a')
+    queue.add('b')
+    await settled()
+    expect(taken).toEqual(['a', 'b'])
+    queue.stop()
+    await settled()
+    expect(taken).toEqual(['a', 'b', undefined])
+  })
+})
+
+describe('the queue', () => {
+  it('takes nothing any more once it is stopped', async () => {
+    const { clock, queue } = build()
+    queue.addAfter('a', 100)
+    queue.stop()
+    queue.add('b')
+    await clock.advance(1_000)
+    expect(queue.depth).toBe(0)
+    expect(await queue.take()).toBeUndefined()
+    expect(clock.pending).toBe(0)
+  })
+
+  it('says how long a key waited, and how many became ready', async () => {
+    const { clock, queue } = build()
+    let added = 0
+    queue.onAdd = () => {
+      added += 1
+    }
+    queue.add('a')
+    queue.add('a', 'urgent')
+    await clock.advance(250)
+    await queue.take()
+    expect(queue.waitedMs('a')).toBe(250)
+    expect(queue.waitedMs('a')).toBe(0)
+    expect(added).toBe(1)
+  })
+
+  it('gives 10,000 delayed keys back in the order of their times, with one timer', async () => {
+    const { clock, queue } = build()
+    const delay = (at: number) => 1 + ((at * 7_919) % 10_007)
+    for (let at = 0; at < 10_000; at += 1) queue.addAfter(`k${at}`, delay(at))
+    expect(clock.pending).toBe(1)
+    clock.freeze(10_007)
+    await clock.advance(0)
+    const keys = await drain(queue)
+    const expected = Array.from({ length: 10_000 }, (_none, at) => at).toSorted((a, b) => delay(a) - delay(b))
+    expect(keys).toEqual(expected.map((at) => `k${at}`))
+    expect(clock.pending).toBe(0)
+  })
+
+  it('releases each key at its earliest time, whatever is added', async () => {
+    const act = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e'), delay: fc.integer({ min: 1, max: 40 }) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 30 }), async (acts) => {
+        const { clock, queue } = build()
+        const earliest = new Map<string, number>()
+        for (const { key, delay } of acts) {
+          queue.addAfter(key, delay)
+          earliest.set(key, Math.min(delay, earliest.get(key) ?? delay))
+        }
+        const seen = new Map<string, number>()
+        for (let now = 1; now <= 40; now += 1) {
+          await clock.advance(1)
+          for (const key of await drain(queue)) seen.set(key, now)
+        }
+        expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(earliest))
+      }),
+      { numRuns: 30 },
+    )
+  })
+})

@@ -1,0 +1,90 @@
+import { GROUP, parseQuantity, VERSION, type VMDiskImageSpec } from '@open-terrain/constructs'
+import { addressOf, type ImageServer } from '../image-server/image-server.ts'
+import { type Manifest, readManifests } from './manifests.ts'
+
+const MIB = 2 ** 20
+/** Slow enough to be watched: with the sizes below a download takes 2 to 8 seconds. */
+const BYTES_PER_SECOND = 4 * MIB
+/** An image is served with so many bytes for each of its disk. */
+const SCALE = 1_024n
+
+/** What an image goes through in the demo. */
+export type Role = 'good' | 'refreshed' | 'failing' | 'late' | 'deleted'
+
+export interface Performer {
+  readonly name: string
+  readonly role: Role
+  readonly manifest: Manifest
+  /** Undefined for an empty disk. */
+  readonly url: string | undefined
+  /** What one download costs; of the failing one, what its source sends before it cuts the connection. */
+  readonly bytes: number
+}
+
+export const REFRESHED = 'ubuntu-24-04'
+export const FAILING = 'broken-mirror'
+export const LATE = 'late-secret'
+export const DELETED = 'wrong-order'
+export const LATE_SECRET = 'arrives-later'
+
+const CUT_AFTER_BYTES = 6 * MIB
+
+function sceneImage(name: string, spec: VMDiskImageSpec): Manifest {
+  const classes = { storageClass: 'gp3', snapshotClass: 'ebs-snapshot' }
+  return { apiVersion: `${GROUP}/${VERSION}`, kind: 'VMDiskImage', metadata: { name }, spec: { ...classes, ...spec } }
+}
+
+const BROKEN = sceneImage(FAILING, {
+  url: 'https://mirror.example.com/images/broken.qcow2',
+  sourceType: 'http',
+  diskSize: '16Gi',
+})
+const WITHOUT_SECRET = sceneImage(LATE, {
+  url: 'https://s3.us-gov-west-1.amazonaws.com/uki-lrn-vm-images/images/lab-160/1.0.0/vault.qcow2',
+  sourceType: 's3',
+  secretRef: LATE_SECRET,
+  diskSize: '12Gi',
+})
+const ORDERED_BY_MISTAKE = sceneImage(DELETED, {
+  url: 'https://images.example.com/not-this-one.qcow2',
+  sourceType: 'http',
+  diskSize: '40Gi',
+})
+
+/** All images, in the order in which they are created. The one that is deleted comes when others wait behind it. */
+export async function gatherCast(): Promise<Performer[]> {
+  const [proposed, fleet] = await Promise.all([readManifests('vmdiskimage.yaml'), readManifests('fleet.yaml')])
+  const manifests = [...proposed, BROKEN, WITHOUT_SECRET, ...fleet.toSpliced(10, 0, ORDERED_BY_MISTAKE)]
+  return manifests.map((manifest) => {
+    const { name } = manifest.metadata
+    const { url, diskSize } = manifest.spec as VMDiskImageSpec
+    const whole = Number((parseQuantity(String(diskSize)) ?? 0n) / SCALE)
+    const bytes = url === undefined ? 0 : name === FAILING ? CUT_AFTER_BYTES : whole
+    return { name, role: roleOf(name), manifest, url, bytes }
+  })
+}
+
+function roleOf(name: string): Role {
+  switch (name) {
+    case REFRESHED:
+      return 'refreshed'
+    case FAILING:
+      return 'failing'
+    case LATE:
+      return 'late'
+    case DELETED:
+      return 'deleted'
+    default:
+      return 'good'
+  }
+}
+
+/** Tells the image server how large and how fast each image is, and which one breaks off. */
+export function stock(imageServer: ImageServer, cast: readonly Performer[]): void {
+  for (const { url, role, bytes } of cast) {
+    if (url === undefined) continue
+    const rule = { ...addressOf(url), exact: true, bytesPerSecond: BYTES_PER_SECOND }
+    if (role === 'failing') imageServer.set({ ...rule, sizeBytes: 4 * bytes, fault: { cutAfterBytes: bytes } })
+    else imageServer.set({ ...rule, sizeBytes: bytes })
+  }
+}

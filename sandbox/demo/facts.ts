@@ -1,0 +1,128 @@
+import { ANNOTATIONS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { KubeObject, ObjectMeta } from '../../operator/kube/kube-object.ts'
+
+/** What the observer keeps of each object that it sees: what is shown, and what is checked. */
+
+export interface ImageFact {
+  readonly kind: 'image'
+  readonly metadata: ObjectMeta
+  readonly status: VMDiskImageStatus
+  /** Why it stands where it stands. */
+  readonly reason: string
+  /** Whether it has an artifact that can be cloned. */
+  readonly isReady: boolean
+}
+
+export interface DataVolumeFact {
+  readonly kind: 'dataVolume'
+  readonly metadata: ObjectMeta
+  readonly imageUid: string
+  readonly revision: string
+  readonly attempt: number
+  readonly phase: string
+  /** 0 to 1; undefined while nothing was downloaded. */
+  readonly progress: number | undefined
+}
+
+export interface PodFact {
+  readonly kind: 'pod'
+  readonly metadata: ObjectMeta
+  readonly imageUid: string
+}
+
+export interface ConfigMapFact {
+  readonly kind: 'configMap'
+  readonly metadata: ObjectMeta
+  readonly data: Readonly<Record<string, string>>
+}
+
+export interface SnapshotFact {
+  readonly kind: 'snapshot'
+  readonly metadata: ObjectMeta
+  readonly isReady: boolean
+}
+
+export interface DataSourceFact {
+  readonly kind: 'dataSource'
+  readonly metadata: ObjectMeta
+  /** Name of the VolumeSnapshot that it points to. */
+  readonly snapshot: string | undefined
+}
+
+export type Fact = ImageFact | DataVolumeFact | PodFact | ConfigMapFact | SnapshotFact | DataSourceFact
+
+/** Something that was seen of one object; revisions of etcd put all of them in one order. */
+export interface Entry<F extends Fact = Fact> {
+  readonly revision: string
+  /** When it was seen, in milliseconds of the monotonic clock. */
+  readonly at: number
+  readonly isDeleted: boolean
+  /** The last state, where it was deleted. */
+  readonly fact: F
+}
+
+/** Fields of others' objects, which may be missing whatever a schema says. */
+// biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
+type Raw = any
+
+export function imageFact(object: KubeObject): ImageFact {
+  const status: VMDiskImageStatus = (object as Raw).status ?? {}
+  const conditions = status.conditions ?? []
+  return {
+    kind: 'image',
+    metadata: object.metadata,
+    status,
+    reason: conditions.find(({ type }) => type === 'Reconciling')?.reason ?? '',
+    isReady: conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+  }
+}
+
+export function dataVolumeFact(object: KubeObject): DataVolumeFact {
+  const { metadata } = object
+  const { phase = '', progress = '' } = (object as Raw).status ?? {}
+  const percent = Number.parseFloat(progress)
+  return {
+    kind: 'dataVolume',
+    metadata,
+    imageUid: metadata.ownerReferences?.find(({ controller }) => controller)?.uid ?? '',
+    revision: metadata.labels?.[LABELS.revision] ?? '',
+    attempt: Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1),
+    phase,
+    progress: Number.isNaN(percent) ? undefined : percent / 100,
+  }
+}
+
+export function podFact({ metadata }: KubeObject): PodFact {
+  return { kind: 'pod', metadata, imageUid: metadata.labels?.[LABELS.imageUid] ?? '' }
+}
+
+export function configMapFact(object: KubeObject): ConfigMapFact {
+  return { kind: 'configMap', metadata: object.metadata, data: (object as Raw).data ?? {} }
+}
+
+export function snapshotFact(object: KubeObject): SnapshotFact {
+  return { kind: 'snapshot', metadata: object.metadata, isReady: (object as Raw).status?.readyToUse === true }
+}
+
+export function dataSourceFact(object: KubeObject): DataSourceFact {
+  const snapshot: string | undefined = (object as Raw).spec?.source?.snapshot?.name
+  return { kind: 'dataSource', metadata: object.metadata, snapshot }
+}
+
+export interface Ledger {
+  readonly limit: number
+  readonly holders: readonly { readonly uid: string; readonly revision: string; readonly attempt: number }[]
+}
+
+export const LEDGER_NAME = 'sync-operator-slots'
+
+/** The slot ledger, read from its ConfigMap as anybody could; undefined for another ConfigMap. */
+export function ledgerOf({ metadata, data }: ConfigMapFact): Ledger | undefined {
+  if (metadata.name !== LEDGER_NAME) return undefined
+  return { limit: Number(data['limit']), holders: JSON.parse(data['holders'] ?? '[]') as Ledger['holders'] }
+}
+
+/** Whether it may download, as far as anybody can see from outside. */
+export function isUnfinished({ isDeleted, fact }: Entry<DataVolumeFact>): boolean {
+  return !isDeleted && fact.phase !== 'Succeeded'
+}

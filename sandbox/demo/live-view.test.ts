@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { type LiveImage, type LiveState, renderFrame } from './live-view.ts'
+
+const image = (name: string, changes: Partial<LiveImage> = {}): LiveImage => ({
+  name,
+  phase: 'Queued',
+  reason: 'Queued',
+  position: undefined,
+  progress: undefined,
+  message: '',
+  ...changes,
+})
+
+const state: LiveState = {
+  seconds: 75.9,
+  title: 'raised concurrency',
+  slots: { used: 1, limit: 3 },
+  images: [
+    image('ready', { phase: 'Succeeded', reason: 'Synced', message: 'VolumeSnapshot ready-1 can be cloned' }),
+    image('second', { position: 2 }),
+    image('first', { position: 1 }),
+    image('waits', { reason: 'SecretMissing', message: 'waiting for Secret a' }),
+    image('runs', { phase: 'Syncing', reason: 'Syncing', progress: 0.5, message: 'downloading, attempt 1 of 3' }),
+  ],
+  events: Array.from({ length: 30 }, (_, at) => `event ${at}`),
+}
+
+function render(columns: number, rows: number, shown: LiveState = state): string[] {
+  return renderFrame(shown, { columns, rows }).map((line) => line.map(({ text }) => text).join(''))
+}
+
+describe('the live view', () => {
+  it('shows slots, phases, progress and places in the queue, what runs first', () => {
+    expect(render(80, 14)).toEqual([
+      'Open Terrain 1:15  slots ■□□ 1/3  raised concurrency',
+      'Queued 3   Syncing 1   Snapshotting 0   Succeeded 1   Failed 0   ',
+      '',
+      'runs    Syncing      ██████████░░░░░░░░░░  50 % attempt 1 of 3',
+      'first   Queued       1.   in the queue',
+      'second  Queued       2.   in the queue',
+      'waits   Queued       SecretMissing: waiting for Secret a',
+      'ready   Succeeded    VolumeSnapshot ready-1 can be cloned',
+      '',
+      'event 25',
+      'event 26',
+      'event 27',
+      'event 28',
+      'event 29',
+    ])
+  })
+
+  it('never has more rows and columns than the terminal, and says what it leaves out', () => {
+    for (const columns of [1, 5, 20, 40, 79, 300]) {
+      for (const rows of [1, 2, 3, 5, 6, 7, 8, 9, 10, 12, 24, 60]) {
+        const lines = render(columns, rows)
+        expect(lines.length).toBeLessThanOrEqual(rows)
+        expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(columns)
+      }
+    }
+    expect(render(80, 9)).toContain('… and 2 more')
+  })
+
+  it('can be drawn before there is anything', () => {
+    expect(render(80, 24, { ...state, images: [], events: [] }).length).toBeLessThanOrEqual(4)
+  })
+
+  it('lets no text of others steer the terminal', () => {
+    const evil = image('evil', { reason: 'RetryBackoff', message: '\u001b[2Jgone\r\n' })
+    expect(render(80, 24, { ...state, images: [evil], events: ['\u001b[31mred'] }).join('')).not.toMatch(/\p{Cc}/u)
+  })
+})

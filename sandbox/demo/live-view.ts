@@ -1,0 +1,148 @@
+import { withoutControls } from './plain-lines.ts'
+
+/** What the live view shows, at one moment. */
+export interface LiveState {
+  readonly seconds: number
+  /** The scene on stage, in a few words. */
+  readonly title: string
+  readonly slots: { readonly used: number; readonly limit: number }
+  readonly images: readonly LiveImage[]
+  /** The latest last. */
+  readonly events: readonly string[]
+}
+
+export interface LiveImage {
+  readonly name: string
+  /** Undefined before the operator has seen it. */
+  readonly phase: string | undefined
+  readonly reason: string
+  /** Place in the queue, from 1. */
+  readonly position: number | undefined
+  /** 0 to 1, while it downloads. */
+  readonly progress: number | undefined
+  readonly message: string
+}
+
+export type Style = 'plain' | 'strong' | 'dim' | 'good' | 'bad' | 'busy' | 'waiting'
+
+export interface Span {
+  readonly text: string
+  readonly style: Style
+}
+
+export type Line = readonly Span[]
+
+export interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
+const PHASE_STYLES: Readonly<Record<string, Style>> = {
+  Queued: 'waiting',
+  Syncing: 'busy',
+  Snapshotting: 'busy',
+  Succeeded: 'good',
+  Failed: 'bad',
+}
+const PHASES = Object.keys(PHASE_STYLES)
+const PHASE_WIDTH = 'Snapshotting'.length + 1
+const BAR_WIDTH = 20
+/** So many at least, where the terminal is high enough. */
+const EVENTS = 6
+/** What people look at first comes first, and is the last to be left out when the terminal is low. */
+const SHOWN_FIRST = ['Syncing', 'Snapshotting', 'Queued', 'Failed', 'Succeeded']
+
+/** The frame, never more lines and columns than there are. */
+export function renderFrame(state: LiveState, { columns, rows }: Size): Line[] {
+  const head = [header(state), counts(state)]
+  // Two empty lines set the parts apart, where there is room for parts.
+  const room = rows - head.length - 2
+  if (room < 4) return [...head, ...imageLines(state, columns, rows - head.length)].slice(0, rows).map(cutTo(columns))
+  const fewest = Math.min(EVENTS, Math.floor(room / 3))
+  const images = imageLines(state, columns, room - fewest)
+  const events = state.events.slice(images.length - room).map((text): Line => [span(withoutControls(text), 'dim')])
+  return [...head, [], ...images, [], ...events].map(cutTo(columns))
+}
+
+function header({ title, seconds, slots }: LiveState): Line {
+  const used = '■'.repeat(Math.min(slots.used, 20))
+  const free = '□'.repeat(Math.min(Math.max(0, slots.limit - slots.used), 20))
+  return [
+    span('Open Terrain ', 'strong'),
+    span(`${clock(seconds)}  slots `, 'plain'),
+    span(used, slots.used > slots.limit ? 'waiting' : 'busy'),
+    span(free, 'dim'),
+    span(` ${slots.used}/${slots.limit}  `, 'plain'),
+    span(title, 'dim'),
+  ]
+}
+
+function counts({ images }: LiveState): Line {
+  return PHASES.flatMap((phase) => {
+    const count = images.filter((image) => image.phase === phase).length
+    return [span(`${phase} `, 'dim'), span(`${count}   `, count === 0 ? 'dim' : (PHASE_STYLES[phase] ?? 'plain'))]
+  })
+}
+
+function imageLines(state: LiveState, columns: number, room: number): Line[] {
+  const images = inOrder(state)
+  if (images.length <= room) return images.map((image) => row(image, state, columns))
+  const shown = images.slice(0, room - 1)
+  return [
+    ...shown.map((image) => row(image, state, columns)),
+    [span(`… and ${images.length - shown.length} more`, 'dim')],
+  ]
+}
+
+function inOrder({ images }: LiveState): LiveImage[] {
+  const rank = ({ phase }: LiveImage) => (phase === undefined ? SHOWN_FIRST.length : SHOWN_FIRST.indexOf(phase))
+  const place = ({ position }: LiveImage) => position ?? Number.MAX_SAFE_INTEGER
+  return images.toSorted((a, b) => rank(a) - rank(b) || place(a) - place(b))
+}
+
+function row(image: LiveImage, { images }: LiveState, columns: number): Line {
+  const { name, phase = '', position, progress } = image
+  const nameWidth = Math.min(Math.max(...images.map((one) => one.name.length)) + 2, Math.floor(columns / 3))
+  const start: Line = [span(fit(name, nameWidth), 'plain'), span(fit(phase, PHASE_WIDTH), PHASE_STYLES[phase] ?? 'dim')]
+  const text = withoutControls(detailOf(image))
+  if (phase === 'Syncing' && progress !== undefined) return [...start, ...bar(progress), span(` ${text}`, 'dim')]
+  if (position !== undefined) return [...start, span(fit(`${position}.`, 5), 'waiting'), span(text, 'dim')]
+  return [...start, span(text, 'dim')]
+}
+
+function detailOf({ phase, reason, message, position }: LiveImage): string {
+  if (phase === undefined) return 'just created'
+  if (position !== undefined) return 'in the queue'
+  if (phase === 'Syncing') return reason === 'Syncing' ? message.replace(/^downloading, /, '') : message
+  return phase === 'Queued' ? `${reason}: ${message}` : message
+}
+
+function bar(progress: number): Span[] {
+  const full = Math.round(Math.min(1, Math.max(0, progress)) * BAR_WIDTH)
+  const percent = `${Math.floor(progress * 100)} %`.padStart(6)
+  return [span('█'.repeat(full), 'busy'), span('░'.repeat(BAR_WIDTH - full), 'dim'), span(percent, 'plain')]
+}
+
+function clock(seconds: number): string {
+  const whole = Math.floor(seconds)
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`
+}
+
+function span(text: string, style: Style): Span {
+  return { text, style }
+}
+
+function fit(text: string, width: number): string {
+  return text.length < width ? text.padEnd(width) : `${text.slice(0, Math.max(0, width - 2))}… `
+}
+
+function cutTo(columns: number): (line: Line) => Line {
+  return (line) => {
+    let left = columns
+    return line.flatMap(({ text, style }) => {
+      const shown = text.length > left ? `${text.slice(0, Math.max(0, left - 1))}${left > 0 ? '…' : ''}` : text
+      left -= shown.length
+      return shown === '' ? [] : [{ text: shown, style }]
+    })
+  }
+}

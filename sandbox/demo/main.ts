@@ -1,0 +1,185 @@
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { FAILING, REFRESHED } from './cast.ts'
+import { type Check, check } from './checks.ts'
+import { type Display, openDisplay } from './display.ts'
+import { OperatorProcess } from './operator-process.ts'
+import { summaryLines } from './plain-lines.ts'
+import { type Acts, createImages, play, setStage } from './scenes.ts'
+import { openTheatre, sentBy, type Theatre } from './theatre.ts'
+
+const DEFAULT_TIMEOUT_SECONDS = 240
+const REPEATED_SIGNAL_MS = 1_000
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+
+const { values } = parseArgs({
+  options: {
+    keep: { type: 'boolean', default: false },
+    timeout: { type: 'string', default: String(DEFAULT_TIMEOUT_SECONDS) },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+})
+
+/** Why the demo ends before its end. */
+class Ended extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode: number) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+if (values.help) {
+  process.stdout.write(
+    'usage: npm run demo -- [--keep] [--timeout SECONDS]\n' +
+      '  Syncs twenty disk images through the real operator, with trouble on the way, and checks what came of it.\n' +
+      '  --keep             leaves the cluster up afterwards, for kubectl, until Ctrl-C\n' +
+      `  --timeout SECONDS  gives up after so long (default: ${DEFAULT_TIMEOUT_SECONDS})\n`,
+  )
+} else {
+  process.exitCode = await run().catch((error: unknown) => {
+    const isExpected = error instanceof Ended
+    process.stderr.write(`${isExpected ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
+    return isExpected ? error.exitCode : 1
+  })
+}
+
+async function run(): Promise<number> {
+  process.stdout.write('Starting a Kubernetes control plane on this machine ...\n')
+  const ending = new AbortController()
+  await using stack = new AsyncDisposableStack()
+  // Until the cluster is up a signal ends us at once, and its watchdog cleans up.
+  const theatre = await openTheatre(stack, () => endOnSignal(ending))
+  ending.signal.throwIfAborted()
+  const display = openDisplay(theatre.observer, theatre.cast)
+  stack.defer(() => display.close())
+  const isGood = await perform(theatre, display, ending, stack)
+  if (values.keep) await keep(theatre, ending, stack)
+  return isGood ? 0 : 1
+}
+
+/** The demo itself, from the empty cluster to the summary. */
+async function perform(
+  theatre: Theatre,
+  display: Display,
+  ending: AbortController,
+  stack: AsyncDisposableStack,
+): Promise<boolean> {
+  const { client, observer, cast, cluster, transfers, imageServer } = theatre
+  const stage = { client, observer, cast, signal: ending.signal, say: display.say }
+  const retryLimit = await setStage(stage)
+  const operator = startOperator(theatre, ending, stack)
+  display.say(`started the operator, a process of its own; its log: ${operator.logFile}`)
+  const stopClock = endAfter(Number(values.timeout), ending, () => observer.pending)
+  let acts: Acts
+  try {
+    await createImages(stage)
+    acts = await play(stage, retryLimit)
+  } catch (error) {
+    display.close()
+    if (!(error instanceof Ended) || error.exitCode === 1) await showLog(operator)
+    throw error
+  } finally {
+    stopClock()
+  }
+  ending.signal.throwIfAborted()
+  display.say('all scenes are over: stopping the operator with SIGTERM')
+  const end = await operator.stop()
+  display.close()
+  const mostOpen = imageServer.stats().maxOpen
+  const evidence = {
+    journal: observer.journal(),
+    cast,
+    acts,
+    sent: sentBy(theatre),
+    mostOpen,
+    transfers,
+    operator: end,
+  }
+  const isGood = summarize(check(evidence), cluster.foreign.source)
+  if (!isGood) await showLog(operator)
+  return isGood
+}
+
+function startOperator({ cluster }: Theatre, ending: AbortController, stack: AsyncDisposableStack): OperatorProcess {
+  const { kubeconfigPath, directory } = cluster.controlPlane
+  const operator = new OperatorProcess(kubeconfigPath, join(directory, 'operator.log'), ({ code, signal }) => {
+    ending.abort(new Ended(`the operator ended by itself, with ${signal ?? `exit code ${code}`}`, 1))
+  })
+  stack.defer(async () => {
+    await operator.stop()
+  })
+  return operator
+}
+
+/** Prints the table, and names what did not hold. */
+function summarize(checks: readonly Check[], foreignCrds: string): boolean {
+  const failed = checks.filter(({ held }) => !held).map(({ name }) => name)
+  const lines = summaryLines(checks, process.stdout.columns ?? 160)
+  const crds = `CRDs of CDI and snapshots: ${foreignCrds === 'real' ? 'the real ones' : 'our small ones'}`
+  const verdict =
+    failed.length === 0 ? `All ${checks.length} checks held.` : `${failed.length} failed: ${failed.join(', ')}`
+  process.stdout.write(`\n${[...lines, '', crds, verdict].join('\n')}\n`)
+  return failed.length === 0
+}
+
+async function showLog(operator: OperatorProcess): Promise<void> {
+  const lines = await operator.logTail()
+  process.stdout.write(`\nThe last lines of the operator's log:\n${lines.map((line) => `  ${line}`).join('\n')}\n`)
+}
+
+/** Leaves everything up, with an operator, until a signal comes. */
+async function keep(theatre: Theatre, ending: AbortController, stack: AsyncDisposableStack): Promise<void> {
+  const { kubeconfigPath } = theatre.cluster.controlPlane
+  const { logFile } = startOperator(theatre, ending, stack)
+  process.stdout.write(
+    [
+      '',
+      'The cluster stays up, and the operator runs again. In another terminal:',
+      '',
+      `  export KUBECONFIG=${kubeconfigPath}`,
+      '  kubectl get vmdi -o wide',
+      `  kubectl describe vmdi ${FAILING}`,
+      `  kubectl annotate vmdi ${REFRESHED} pelotech.ot/sync-requested-at="$(date)" --overwrite`,
+      '  kubectl -n sync-operator patch configmap sync-operator-policy --type merge -p \'{"data":{"concurrency":"1"}}\'',
+      '  kubectl -n sync-operator get configmap sync-operator-slots -o yaml',
+      '',
+      `Any image URL downloads from the sandbox. The operator's log: ${logFile}`,
+      'Ctrl-C ends it.',
+      '',
+    ].join('\n'),
+  )
+  const ended = await new Promise<unknown>((resolve) => {
+    // An unsettled promise does not keep a process alive, but a timer does.
+    const alive = setInterval(() => {}, 60_000)
+    ending.signal.addEventListener('abort', () => {
+      clearInterval(alive)
+      resolve(ending.signal.reason)
+    })
+  })
+  if (ended instanceof Ended && ended.exitCode === 1) throw ended
+  process.stdout.write('stopping\n')
+}
+
+/** The first signal ends the demo in good order; at a later one nobody wants to wait, and watchdogs clean up. */
+function endOnSignal(ending: AbortController): void {
+  let firstAt: number | undefined
+  for (const [name, exitCode] of Object.entries(SIGNALS)) {
+    process.on(name, () => {
+      firstAt ??= performance.now()
+      // One Ctrl-C may come twice: from the terminal, and passed on by whoever started us.
+      if (performance.now() - firstAt > REPEATED_SIGNAL_MS) process.exit(exitCode)
+      ending.abort(new Ended(`${name}: stopping`, exitCode))
+    })
+  }
+}
+
+/** Gives up after a while, and says what was still waited for. Returns how to stop that clock. */
+function endAfter(seconds: number, ending: AbortController, pending: () => readonly string[]): () => void {
+  const timer = setTimeout(() => {
+    const what = pending().map((one) => `\n  ${one}`)
+    ending.abort(new Ended(`not finished after ${seconds} s; still waited for:${what.join('')}`, 1))
+  }, seconds * 1_000)
+  return () => clearTimeout(timer)
+}

@@ -1,0 +1,33 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { CONFIG_MAP, SECRET, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../operator/kube/resource-types.ts'
+
+export const EXAMPLES = join(import.meta.dirname, '../../examples')
+
+/** An object as people write it. */
+export interface Manifest extends KubeObject {
+  readonly spec?: unknown
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const TYPES: readonly ResourceType[] = [IMAGE, CONFIG_MAP, SECRET, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS]
+
+/** Where the API server serves objects like this one. Throws on a kind that no example has. */
+export function resourceTypeOf({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): ResourceType {
+  const type = TYPES.find((one) => one.kind === kind && apiVersionOf(one) === apiVersion)
+  if (type === undefined) throw new Error(`no example is a ${apiVersion} ${kind}`)
+  return type
+}
+
+/** All objects in one file of the examples. Throws on YAML that is not right. */
+export async function readManifests(file: string): Promise<Manifest[]> {
+  const documents = parseAllDocuments(await readFile(join(EXAMPLES, file), 'utf8'))
+  return documents.map((document) => {
+    const [error] = document.errors
+    if (error !== undefined) throw new Error(`${file}: ${error.message}`)
+    return document.toJS() as Manifest
+  })
+}

@@ -1,0 +1,200 @@
+import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
+import { compareResourceVersions, type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { CONFIG_MAP, DATA_SOURCE, DATA_VOLUME, POD, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import { type Clock, systemClock } from '../../operator/runtime/clock.ts'
+import type { Logger } from '../../operator/runtime/log.ts'
+import { Reflector } from '../../operator/runtime/reflector.ts'
+import { Store } from '../../operator/runtime/store.ts'
+import { OPERATOR_NAMESPACE } from '../control-plane/cluster.ts'
+import {
+  type ConfigMapFact,
+  configMapFact,
+  type DataSourceFact,
+  type DataVolumeFact,
+  dataSourceFact,
+  dataVolumeFact,
+  type Entry,
+  type Fact,
+  type ImageFact,
+  imageFact,
+  LEDGER_NAME,
+  type Ledger,
+  ledgerOf,
+  type PodFact,
+  podFact,
+  type SnapshotFact,
+  snapshotFact,
+} from './facts.ts'
+
+/** Also keeps every state that was seen, not only the last one. */
+class JournalStore<F extends Fact> extends Store<F> {
+  readonly #write: (fact: F, isDeleted: boolean, before: F | undefined) => void
+
+  constructor(write: (fact: F, isDeleted: boolean, before: F | undefined) => void) {
+    super()
+    this.#write = write
+  }
+
+  override put(fact: F): void {
+    this.#write(fact, false, this.get(keyOf(fact.metadata)))
+    super.put(fact)
+  }
+
+  override remove(fact: F): void {
+    this.#write(fact, true, this.get(keyOf(fact.metadata)))
+    super.remove(fact)
+  }
+
+  override replaceAll(facts: readonly F[], version: string): void {
+    for (const fact of facts) this.#write(fact, false, this.get(keyOf(fact.metadata)))
+    super.replaceAll(facts, version)
+  }
+}
+
+type EntryListener = (entry: Entry, before: Fact | undefined) => void
+
+interface Waiter {
+  readonly what: string
+  readonly holds: () => boolean
+  readonly resolve: () => void
+}
+
+const silent = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+} as unknown as Logger
+
+/** Sees the cluster through watches of its own, and knows nothing of the operator but the objects that it leaves there. */
+export class Observer {
+  readonly images: Store<ImageFact>
+  readonly dataVolumes: Store<DataVolumeFact>
+  readonly pods: Store<PodFact>
+  readonly configMaps: Store<ConfigMapFact>
+  readonly snapshots: Store<SnapshotFact>
+  readonly dataSources: Store<DataSourceFact>
+  readonly #client: KubeClient
+  readonly #clock: Clock
+  readonly #entries: Entry[] = []
+  readonly #reflectors: { run(signal: AbortSignal): Promise<void>; readonly synced: Promise<void> }[] = []
+  readonly #waiters = new Set<Waiter>()
+  readonly #listeners: (() => void)[] = []
+  readonly #entryListeners: EntryListener[] = []
+  readonly #stopping = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(client: KubeClient, clock: Clock = systemClock) {
+    this.#client = client
+    this.#clock = clock
+    this.images = this.#watch(IMAGE, imageFact)
+    this.dataVolumes = this.#watch(DATA_VOLUME, dataVolumeFact)
+    this.pods = this.#watch(POD, podFact)
+    this.configMaps = this.#watch(CONFIG_MAP, configMapFact, { namespace: OPERATOR_NAMESPACE })
+    this.snapshots = this.#watch(VOLUME_SNAPSHOT, snapshotFact)
+    this.dataSources = this.#watch(DATA_SOURCE, dataSourceFact)
+  }
+
+  /** Resolves when it sees everything that there is. */
+  async start(): Promise<void> {
+    this.#running = Promise.all(this.#reflectors.map((reflector) => reflector.run(this.#stopping.signal)))
+    await Promise.all(this.#reflectors.map(({ synced }) => synced))
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  /** Everything that was seen, in the order in which it happened. */
+  journal(): Entry[] {
+    return this.#entries.toSorted((a, b) => compareResourceVersions(a.revision, b.revision))
+  }
+
+  /** The slot ledger as it was last seen. */
+  get ledger(): Ledger {
+    const found = this.configMaps.get(`${OPERATOR_NAMESPACE}/${LEDGER_NAME}`)
+    return (found && ledgerOf(found)) ?? { limit: 0, holders: [] }
+  }
+
+  /** The revision of etcd at which the ledger was last written. */
+  get ledgerRevision(): string {
+    return this.configMaps.get(`${OPERATOR_NAMESPACE}/${LEDGER_NAME}`)?.metadata.resourceVersion ?? '0'
+  }
+
+  image(name: string): ImageFact | undefined {
+    return this.images.get(`default/${name}`)
+  }
+
+  /** DataVolumes that may download. */
+  unfinished(): DataVolumeFact[] {
+    return [...this.dataVolumes.values()].filter(({ phase }) => phase !== 'Succeeded')
+  }
+
+  /** The DataVolume that downloads an image now. */
+  downloadOf({ metadata }: Pick<ImageFact, 'metadata'>): DataVolumeFact | undefined {
+    return this.unfinished().find(({ imageUid }) => imageUid === metadata.uid)
+  }
+
+  /** Calls `listener` after each change. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Calls `listener` for each state that is seen, with the one before of the same object. */
+  onEntry(listener: EntryListener): void {
+    this.#entryListeners.push(listener)
+  }
+
+  /** Resolves as soon as it holds; rejects with the signal's reason. */
+  async until(what: string, signal: AbortSignal, holds: () => boolean): Promise<void> {
+    signal.throwIfAborted()
+    if (holds()) return
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiter: Waiter = { what, holds, resolve }
+    const onAbort = () => reject(signal.reason as Error)
+    this.#waiters.add(waiter)
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      await promise
+      this.#waiters.delete(waiter)
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** What is still waited for, or was when a signal ended the wait. */
+  get pending(): string[] {
+    return [...this.#waiters].map(({ what }) => what)
+  }
+
+  #watch<F extends Fact>(type: ResourceType, project: (object: KubeObject) => F, selection?: Selection): Store<F> {
+    const store = new JournalStore<F>((...seen) => this.#write(...seen))
+    store.onChange(() => this.#onChange())
+    const reflector = new Reflector({
+      client: this.#client,
+      type,
+      store,
+      project,
+      clock: this.#clock,
+      random: Math.random,
+      log: silent,
+      ...(selection !== undefined && { selection }),
+    })
+    this.#reflectors.push(reflector)
+    return store
+  }
+
+  #write(fact: Fact, isDeleted: boolean, before: Fact | undefined): void {
+    const revision = fact.metadata.resourceVersion ?? '0'
+    const entry = { revision, at: this.#clock.monotonic(), isDeleted, fact }
+    this.#entries.push(entry)
+    for (const listener of this.#entryListeners) listener(entry, before)
+  }
+
+  #onChange(): void {
+    for (const waiter of this.#waiters) if (waiter.holds()) waiter.resolve()
+    for (const listener of this.#listeners) listener()
+  }
+}

@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { OPERATOR_NAMESPACE } from '../control-plane/cluster.ts'
+import { Watchdog } from '../control-plane/watchdog.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const STOP_TIMEOUT_MS = 15_000
+const LOG_TAIL_LINES = 15
+
+interface ProcessEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** The operator as it is shipped: a process of its own, which knows the cluster by its kubeconfig alone. */
+export class OperatorProcess {
+  readonly logFile: string
+  readonly #ended: Promise<ProcessEnd>
+  #isStopping = false
+  readonly #child: ChildProcess
+  readonly #watchdog = new Watchdog()
+
+  /** @param onLost called when it ends though nobody stopped it */
+  constructor(kubeconfig: string, logFile: string, onLost: (end: ProcessEnd) => void) {
+    this.logFile = logFile
+    const log = openSync(logFile, 'a')
+    this.#child = spawn(process.execPath, ['operator/main.ts'], {
+      cwd: ROOT,
+      env: { ...process.env, KUBECONFIG: kubeconfig, OPERATOR_NAMESPACE, POD_NAME: 'demo' },
+      stdio: ['ignore', log, log],
+      // Its own process group: a Ctrl-C in the terminal is ours to handle, and it ends in our order.
+      detached: true,
+    })
+    closeSync(log)
+    const { pid } = this.#child
+    if (pid !== undefined) this.#watchdog.watch(pid)
+    this.#ended = new Promise((resolve) => {
+      const end = (code: number | null, signal: NodeJS.Signals | null) => {
+        if (pid !== undefined) this.#watchdog.forget(pid)
+        if (!this.#isStopping) onLost({ code, signal })
+        resolve({ code, signal })
+      }
+      this.#child.once('exit', end)
+      this.#child.once('error', () => end(null, null))
+    })
+  }
+
+  /** SIGTERM, and SIGKILL when it does not listen. Resolves when it is gone: how, and after how long. */
+  async stop(): Promise<ProcessEnd & { readonly ms: number }> {
+    const startedAt = performance.now()
+    this.#isStopping = true
+    this.#child.kill('SIGTERM')
+    const force = setTimeout(() => this.#child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    const end = await this.#ended
+    clearTimeout(force)
+    const ms = Math.round(performance.now() - startedAt)
+    await this.#watchdog.close()
+    return { ...end, ms }
+  }
+
+  async logTail(): Promise<string[]> {
+    const text = await readFile(this.logFile, 'utf8').catch(() => '')
+    return text.trimEnd().split('\n').slice(-LOG_TAIL_LINES)
+  }
+}

@@ -1,0 +1,179 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
+import { compareResourceVersions, type KubeObject } from '../../operator/kube/kube-object.ts'
+import { CONFIG_MAP, POD } from '../../operator/kube/resource-types.ts'
+import { OPERATOR_NAMESPACE } from '../control-plane/cluster.ts'
+import { DELETED, LATE, LATE_SECRET, type Performer, REFRESHED } from './cast.ts'
+import { type Manifest, readManifests, resourceTypeOf } from './manifests.ts'
+import type { Observer } from './observer.ts'
+
+/** In the files it is minutes; nobody wants to watch that. */
+const RETRY_BACKOFF = '3s'
+const POLICY_KEY = { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-policy' }
+const NAMESPACE = 'default'
+
+export interface Stage {
+  readonly client: KubeClient
+  readonly observer: Observer
+  readonly cast: readonly Performer[]
+  readonly signal: AbortSignal
+  /** Tells people what is done to the cluster, and why. */
+  readonly say: (text: string) => void
+}
+
+export interface PolicyChange {
+  readonly from: number
+  readonly to: number
+  /** Revision of etcd that the change made. */
+  readonly revision: string
+}
+
+/** What was done to the cluster, and at which revision of etcd, for those who check what came of it. */
+export interface Acts {
+  readonly retryLimit: number
+  readonly policyChanges: readonly PolicyChange[]
+  readonly refresh: { readonly revision: string; readonly waiting: number }
+  readonly secretRevision: string
+  readonly deletion: { readonly uid: string; readonly importersLeft: number }
+}
+
+/** Everything that must be there before the operator starts: classes, credentials, and a policy for a short demo. */
+export async function setStage({ client, say }: Pick<Stage, 'client' | 'say'>): Promise<number> {
+  const files = ['sandbox-classes.yaml', 'secret.yaml', 'policy.yaml']
+  const manifests = (await Promise.all(files.map(readManifests))).flat()
+  for (const manifest of manifests) {
+    const data = { ...manifest.data, retryBackoffDuration: RETRY_BACKOFF }
+    await create(client, manifest.kind === 'ConfigMap' ? { ...manifest, data } : manifest)
+  }
+  say(`created ${files.join(', ')} of the examples, with retryBackoffDuration ${RETRY_BACKOFF} to keep this short`)
+  return Number(manifests.find(({ kind }) => kind === 'ConfigMap')?.data?.['retryLimit'])
+}
+
+/** All images at once, as a pipeline would. */
+export async function createImages({ client, cast, say }: Stage): Promise<void> {
+  for (const { manifest } of cast) await create(client, manifest)
+  say(`created ${cast.length} images: vmdiskimage.yaml and fleet.yaml of the examples, and three that get into trouble`)
+}
+
+/** Plays all scenes; resolves when every image has come to its end. */
+export async function play(stage: Stage, retryLimit: number): Promise<Acts> {
+  const { observer, cast, signal } = stage
+  const [refresh, policyChanges, secretRevision, deletion] = await Promise.all([
+    refreshOne(stage),
+    changeConcurrency(stage),
+    bringSecret(stage),
+    deleteOne(stage),
+  ])
+  const hasPhase = (name: string, phase: string) => observer.image(name)?.status.phase === phase
+  const ends = cast.flatMap(({ name, role }) => {
+    if (role === 'deleted') return []
+    const phase = role === 'failing' ? 'Failed' : 'Succeeded'
+    return [observer.until(`${name} to be ${phase}`, signal, () => hasPhase(name, phase))]
+  })
+  // Slots are freed just before the last statuses; what is checked is the end, not the moment before it.
+  ends.push(observer.until('all slots to be free', signal, () => observer.ledger.holders.length === 0))
+  await Promise.all(ends)
+  return { retryLimit, policyChanges, refresh, secretRevision, deletion }
+}
+
+async function refreshOne({ client, observer, signal, say }: Stage): Promise<Acts['refresh']> {
+  await observer.until(`${REFRESHED} to be ready before it is refreshed`, signal, () => {
+    return observer.image(REFRESHED)?.status.phase === 'Succeeded'
+  })
+  const waiting = waitingImages(observer).length
+  const patch = { metadata: { annotations: { [ANNOTATIONS.syncRequestedAt]: new Date().toISOString() } } }
+  const { metadata } = await client.mergePatch(IMAGE, { namespace: NAMESPACE, name: REFRESHED }, patch)
+  say(`asked for a refresh of ${REFRESHED}, which goes to the end of the queue: ${waiting} images wait before it`)
+  const refreshed = () => {
+    const image = observer.image(REFRESHED)
+    const isTaken = compareResourceVersions(image?.status.ticket ?? '0', metadata.resourceVersion ?? '0') >= 0
+    return isTaken && image?.status.phase === 'Succeeded'
+  }
+  await observer.until(`${REFRESHED} to be ready again after its refresh`, signal, refreshed)
+  return { revision: metadata.resourceVersion ?? '0', waiting }
+}
+
+/** Down while more are running than will be allowed, and up again when that has drained and two more got a slot. */
+async function changeConcurrency({ client, observer, signal, say }: Stage): Promise<PolicyChange[]> {
+  const ended = () => [...observer.images.values()].filter(({ isReady }) => isReady).length
+  await observer.until('4 images to download while 2 are ready', signal, () => {
+    return observer.unfinished().length === 4 && observer.ledger.holders.length === 4 && ended() >= 2
+  })
+  const lowered = await setConcurrency(client, 4, 2)
+  const running = new Set(observer.unfinished().map(({ metadata }) => metadata.uid))
+  say(`lowered concurrency from 4 to 2 while ${running.size} images download: they go on, and none starts before`)
+  await observer.until('the limit of 2 to be in force', signal, () => observer.ledger.limit === 2)
+  await observer.until('two images to start under the limit of 2', signal, () => {
+    const unfinished = observer.unfinished()
+    return unfinished.length === 2 && unfinished.every(({ metadata }) => !running.has(metadata.uid))
+  })
+  const raised = await setConcurrency(client, 2, 6)
+  say('raised concurrency from 2 to 6')
+  await observer.until('the limit of 6 to be in force', signal, () => observer.ledger.limit === 6)
+  return [lowered, raised]
+}
+
+async function setConcurrency(client: KubeClient, from: number, to: number): Promise<PolicyChange> {
+  const { metadata } = await client.mergePatch(CONFIG_MAP, POLICY_KEY, { data: { concurrency: String(to) } })
+  return { from, to, revision: metadata.resourceVersion ?? '0' }
+}
+
+async function bringSecret({ client, observer, signal, say }: Stage): Promise<string> {
+  const passed = () => {
+    const ticket = observer.image(LATE)?.status.ticket
+    if (ticket === undefined) return 0
+    const later = [...observer.images.values()].filter(({ status }) => {
+      return compareResourceVersions(status.ticket ?? '0', ticket) > 0
+    })
+    return later.filter(({ status }) => status.dataVolumeUID !== undefined).length
+  }
+  await observer.until(`${LATE} to wait for its Secret while six others pass it`, signal, () => {
+    return observer.image(LATE)?.reason === 'SecretMissing' && passed() >= 6
+  })
+  const secret = await create(client, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: LATE_SECRET },
+    data: { accessKeyId: btoa('demo'), secretKey: btoa('demo') },
+  })
+  say(`created the Secret that ${LATE} waits for; ${passed()} images with later tickets have passed it`)
+  return secret.metadata.resourceVersion ?? '0'
+}
+
+async function deleteOne({ client, observer, signal, say }: Stage): Promise<Acts['deletion']> {
+  const download = () => {
+    const image = observer.image(DELETED)
+    return image === undefined ? undefined : observer.downloadOf(image)
+  }
+  await observer.until(`${DELETED} to be downloaded to a quarter`, signal, () => (download()?.progress ?? 0) >= 0.25)
+  const uid = observer.image(DELETED)?.metadata.uid ?? ''
+  const progress = Math.round((download()?.progress ?? 0) * 100)
+  await client.delete(IMAGE, { namespace: NAMESPACE, name: DELETED }, { uid, propagationPolicy: 'Background' })
+  say(`deleted ${DELETED} at ${progress} % of its download`)
+  const isHolding = () => observer.ledger.holders.some((holder) => holder.uid === uid)
+  await observer.until(`${DELETED} to be gone and its slot free`, signal, () => {
+    return observer.image(DELETED) === undefined && !isHolding()
+  })
+  return { uid, importersLeft: await importersOf(client, uid) }
+}
+
+/** Asks the API server itself: an observer could have missed what is still there. */
+async function importersOf(client: KubeClient, uid: string): Promise<number> {
+  const { items } = await client.list(POD, { namespace: NAMESPACE, labelSelector: `${LABELS.imageUid}=${uid}` })
+  return items.length
+}
+
+/** Images that wait for a slot and for nothing else, the next one first. */
+export function waitingImages(observer: Observer) {
+  return [...observer.images.values()]
+    .filter(({ status, reason }) => status.phase === 'Queued' && (reason === 'Queued' || reason === 'Paused'))
+    .toSorted((a, b) => compareResourceVersions(a.status.ticket ?? '0', b.status.ticket ?? '0'))
+}
+
+async function create(client: KubeClient, manifest: Manifest): Promise<KubeObject> {
+  const type = resourceTypeOf(manifest)
+  const { metadata } = manifest
+  const placed = type.namespaced ? { ...manifest, metadata: { namespace: NAMESPACE, ...metadata } } : manifest
+  return await client.create(type, placed)
+}

@@ -1,0 +1,75 @@
+import { type VMDiskImageSpecInput, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+
+export const IMAGE: ResourceType = {
+  group: vmDiskImage.group,
+  version: vmDiskImage.version,
+  kind: vmDiskImage.kind,
+  plural: vmDiskImage.plural,
+  namespaced: true,
+}
+
+export interface Image extends KubeObject {
+  readonly spec: Partial<VMDiskImageSpecInput>
+  readonly status?: VMDiskImageStatus
+}
+
+export interface ConditionOf {
+  readonly type: string
+  readonly status: string
+  readonly reason?: string
+  readonly message?: string
+}
+
+export interface DataVolume extends KubeObject {
+  readonly spec: { readonly source?: Readonly<Record<string, unknown>> }
+  readonly status?: {
+    readonly phase?: string
+    readonly progress?: string
+    readonly conditions?: readonly ConditionOf[]
+  }
+}
+
+export interface Claim extends KubeObject {
+  readonly status?: { readonly phase?: string }
+}
+
+export interface Snapshot extends KubeObject {
+  readonly spec: { readonly volumeSnapshotClassName?: string }
+  readonly status?: { readonly readyToUse?: boolean }
+}
+
+export interface DataSource extends KubeObject {
+  readonly spec: { readonly source: Readonly<Record<string, { readonly name: string; readonly namespace?: string }>> }
+}
+
+export interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+export interface KubeEvent extends KubeObject {
+  readonly type?: string
+  readonly reason?: string
+  readonly message?: string
+  readonly note?: string
+  readonly involvedObject?: { readonly kind?: string; readonly name?: string; readonly uid?: string }
+  readonly regarding?: { readonly kind?: string; readonly name?: string; readonly uid?: string }
+}
+
+export interface Lease extends KubeObject {
+  readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string }
+}
+
+export function conditionOf(image: Image | undefined, type: string): ConditionOf | undefined {
+  return image?.status?.conditions?.find((condition) => condition.type === type)
+}
+
+/** Why an image stands where it stands. */
+export function reasonOf(image: Image | undefined): string | undefined {
+  return conditionOf(image, 'Reconciling')?.reason
+}
+
+/** As the operator sees it: the importer of such a DataVolume cannot download any more. */
+export function isFinished({ status }: DataVolume): boolean {
+  return status?.phase === 'Succeeded'
+}

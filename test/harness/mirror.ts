@@ -1,0 +1,177 @@
+import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '../../operator/kube/kube-client.ts'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  CUSTOM_RESOURCE_DEFINITION,
+  DATA_SOURCE,
+  DATA_VOLUME,
+  EVENT,
+  LEASE,
+  NAMESPACE,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  VOLUME_SNAPSHOT,
+} from '../../operator/kube/resource-types.ts'
+import { systemClock } from '../../operator/runtime/clock.ts'
+import { Reflector } from '../../operator/runtime/reflector.ts'
+import { Store } from '../../operator/runtime/store.ts'
+import {
+  type Claim,
+  type ConfigMap,
+  type DataSource,
+  type DataVolume,
+  IMAGE,
+  type Image,
+  type KubeEvent,
+  type Lease,
+  type Snapshot,
+} from './kinds.ts'
+import { silentLog } from './log.ts'
+
+const DEADLINE_MS = 40_000
+
+export interface SeenEvent {
+  readonly kind: string
+  /** RELIST: the watch broke, and what happened meanwhile is not known in all its steps. */
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'RELIST'
+  readonly object: KubeObject
+}
+
+/** A copy of the cluster, kept by watches of its own, in which tests wait for states. */
+export class Mirror {
+  readonly images = new Store<Image>()
+  readonly dataVolumes = new Store<DataVolume>()
+  readonly claims = new Store<Claim>()
+  readonly pods = new Store<KubeObject>()
+  readonly snapshots = new Store<Snapshot>()
+  readonly dataSources = new Store<DataSource>()
+  readonly configMaps = new Store<ConfigMap>()
+  readonly namespaces = new Store<KubeObject>()
+  readonly definitions = new Store<KubeObject>()
+  readonly leases = new Store<Lease>()
+  readonly events = new Store<KubeEvent>()
+  /** Every change of an image, DataVolume or ConfigMap that a watch told, as it came. */
+  readonly history: SeenEvent[] = []
+  readonly #client: KubeClient
+  readonly #stopping = new AbortController()
+  readonly #running: Promise<void>[] = []
+  readonly #waiting = new Set<() => void>()
+  readonly #inventory: readonly (readonly [ResourceType, Store<KubeObject>])[]
+
+  private constructor(client: KubeClient) {
+    this.#client = client
+    const inventory: [ResourceType, Store<never>][] = [
+      [IMAGE, this.images],
+      [DATA_VOLUME, this.dataVolumes],
+      [PERSISTENT_VOLUME_CLAIM, this.claims],
+      [POD, this.pods],
+      [VOLUME_SNAPSHOT, this.snapshots],
+      [DATA_SOURCE, this.dataSources],
+      [CONFIG_MAP, this.configMaps],
+      [NAMESPACE, this.namespaces],
+      [CUSTOM_RESOURCE_DEFINITION, this.definitions],
+      [LEASE, this.leases],
+      [EVENT, this.events],
+    ] as never
+    this.#inventory = inventory as never
+  }
+
+  static async start(client: KubeClient): Promise<Mirror> {
+    const mirror = new Mirror(client)
+    const recorded: readonly string[] = [IMAGE.kind, DATA_VOLUME.kind, CONFIG_MAP.kind]
+    const reflectors = mirror.#inventory.map(([type, store]) => {
+      store.onChange(() => mirror.#wake())
+      return new Reflector<KubeObject>({
+        client: recorded.includes(type.kind) ? mirror.#recording(type.kind) : client,
+        type,
+        store,
+        project: (object) => object,
+        clock: systemClock,
+        random: Math.random,
+        log: silentLog,
+      })
+    })
+    for (const reflector of reflectors) mirror.#running.push(reflector.run(mirror.#stopping.signal))
+    await Promise.all(reflectors.map(({ synced }) => synced))
+    return mirror
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.allSettled(this.#running)
+  }
+
+  /**
+   * Resolves with what `look` returns as soon as that is neither undefined nor false, looking again at each change in
+   * the cluster. Rejects after the deadline, saying what was waited for and what was seen instead.
+   */
+  async until<T>(
+    what: string,
+    look: () => T | undefined | false,
+    seen: () => string,
+    deadlineMs = DEADLINE_MS,
+  ): Promise<T> {
+    const changed = Promise.withResolvers<T>()
+    const tryAgain = () => {
+      try {
+        const found = look()
+        if (found !== undefined && found !== false) changed.resolve(found)
+      } catch (error) {
+        changed.reject(error)
+      }
+    }
+    const late = new Error(`waited ${deadlineMs / 1_000} s in vain for ${what}`)
+    const cancel = systemClock.setTimer(() => {
+      late.message += `; seen instead:\n${seen()}`
+      changed.reject(late)
+    }, deadlineMs)
+    this.#waiting.add(tryAgain)
+    tryAgain()
+    try {
+      return await changed.promise
+    } finally {
+      cancel()
+      this.#waiting.delete(tryAgain)
+    }
+  }
+
+  /** Looks again for those who wait for something that no object tells. */
+  nudge(): void {
+    this.#wake()
+  }
+
+  #wake(): void {
+    for (const look of [...this.#waiting]) look()
+  }
+
+  #recording(kind: string): KubeClient {
+    const { history } = this
+    const client = this.#client
+    async function* watch<T extends KubeObject>(
+      type: ResourceType,
+      options: WatchOptions,
+    ): AsyncGenerator<WatchEvent<T>> {
+      for await (const event of client.watch<T>(type, options)) {
+        if (event.type !== 'BOOKMARK') history.push({ kind, type: event.type, object: event.object })
+        yield event
+      }
+    }
+    let lists = 0
+    async function list<T extends KubeObject>(type: ResourceType, options?: ListOptions): Promise<ListPage<T>> {
+      const page = await client.list<T>(type, options)
+      const { resourceVersion } = page
+      const object = { apiVersion: '', kind, metadata: { name: '', resourceVersion } }
+      lists += 1
+      if (lists > 1) history.push({ kind, type: 'RELIST', object })
+      return page
+    }
+    return new Proxy(client, {
+      get(target, property) {
+        if (property === 'watch') return watch
+        if (property === 'list') return list
+        const member: unknown = Reflect.get(target, property, target)
+        return typeof member === 'function' ? member.bind(target) : member
+      },
+    })
+  }
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { Connection } from '../../operator/kube/connection.ts'
+import { HttpKubeClient } from '../../operator/kube/http-client.ts'
+import type { RequestReport } from '../../operator/kube/kube-client.ts'
+import { Operator } from '../../operator/operator.ts'
+import { systemClock } from '../../operator/runtime/clock.ts'
+import type { Logger } from '../../operator/runtime/log.ts'
+
+/** Short enough for a test, long enough for two busy cores. */
+export const LEASE = { durationMs: 5_000, renewDeadlineMs: 4_000, retryPeriodMs: 300 }
+
+/** The whole operator in this process, as `main.ts` puts it together. */
+export class OperatorInProcess {
+  /** Every request but those for the Lease. */
+  readonly requests: RequestReport[] = []
+  readonly operator: Operator
+  readonly #stopping = new AbortController()
+  readonly #connections: readonly Connection[]
+  readonly #running: Promise<void>
+
+  constructor(options: { readonly kubeconfig: string; readonly namespace: string; readonly log: Logger }) {
+    const { kubeconfig, namespace, log } = options
+    const connect = (connections: number | null) => Connection.fromEnvironment(connections, kubeconfig)
+    const [connection, watchConnection, leaseConnection] = [connect(24), connect(null), connect(2)] as const
+    this.#connections = [connection, watchConnection, leaseConnection]
+    const onRequest = (report: RequestReport) => {
+      this.requests.push(report)
+    }
+    this.operator = new Operator({
+      client: new HttpKubeClient({ connection, watchConnection, userAgent: 'operator', onRequest }),
+      leaseClient: new HttpKubeClient({ connection: leaseConnection, userAgent: 'operator/lease' }),
+      clock: systemClock,
+      random: Math.random,
+      log,
+      namespace,
+      identity: `scenario_${randomUUID().slice(0, 8)}`,
+      lease: LEASE,
+    })
+    this.#running = this.operator.run(this.#stopping.signal)
+    // A test that fails meanwhile must not be hidden by this; stop() tells.
+    this.#running.catch(() => undefined)
+  }
+
+  get writes(): RequestReport[] {
+    return this.requests.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb))
+  }
+
+  /** Resolves when it has handed over and all its work has ended; again and again, if need be. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+    await Promise.all(this.#connections.map((connection) => connection.close()))
+  }
+}

@@ -1,0 +1,24 @@
+import { type ApiErrorReason, isApiError } from '../../operator/kube/api-error.ts'
+import { sleep, systemClock } from '../../operator/runtime/clock.ts'
+
+const TRIES = 200
+const PAUSE_MS = 50
+
+/** Repeats a request that no watch could tell the time for, as long as the API server refuses it for one of these reasons. */
+export async function persist<T>(
+  what: string,
+  reasons: readonly ApiErrorReason[],
+  request: () => Promise<T>,
+): Promise<T> {
+  let last: unknown
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    try {
+      return await request()
+    } catch (error) {
+      if (!isApiError(error, ...reasons)) throw error
+      last = error
+    }
+    await sleep(systemClock, PAUSE_MS)
+  }
+  throw new Error(`tried ${TRIES} times in vain until ${what}; the last answer: ${String(last)}`)
+}

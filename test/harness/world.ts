@@ -1,0 +1,390 @@
+import { randomBytes } from 'node:crypto'
+import { FINALIZER, POLICY_NAME, type VMDiskImageSpecInput } from '@open-terrain/constructs'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { Connection } from '../../operator/kube/connection.ts'
+import { HttpKubeClient } from '../../operator/kube/http-client.ts'
+import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  NAMESPACE,
+  SECRET,
+  STORAGE_CLASS,
+  VOLUME_SNAPSHOT_CLASS,
+} from '../../operator/kube/resource-types.ts'
+import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
+import { ImageServer } from '../../sandbox/image-server/image-server.ts'
+import type { Simulators } from '../../sandbox/simulators/index.ts'
+import { describeWorld } from './describe-world.ts'
+import { Gate } from './gate.ts'
+import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from './kinds.ts'
+import { checkLedger, checkOrder } from './ledger-check.ts'
+import { LogBook } from './log.ts'
+import { Mirror } from './mirror.ts'
+import { OperatorInProcess } from './operator-in-process.ts'
+import { persist } from './persist.ts'
+import { simulatorsFor } from './simulators.ts'
+
+export const STORAGE = 'fast'
+export const SNAPSHOTS = 'snap'
+const IMAGE_BYTES = 128 * 1024
+
+export type SpecInput = Partial<VMDiskImageSpecInput>
+
+export interface WorldOptions {
+  readonly policy?: Readonly<Record<string, string>>
+  /** Start no operator: the test does it itself. */
+  readonly idle?: boolean
+  /** The most downloads at once that the test ever allows, for the check at the end. Default: from the first policy. */
+  readonly mostDownloads?: number
+}
+
+/**
+ * The surroundings of one test: namespaces of its own, simulators, an image server and, unless told otherwise, an
+ * operator in this process. {@link finish} ends a test that went well: it removes all images while the operator runs,
+ * and checks that nothing is left and that no invariant was broken on the way.
+ */
+export class World implements AsyncDisposable {
+  readonly cluster: Cluster
+  readonly client: HttpKubeClient
+  readonly mirror: Mirror
+  readonly imageServer: ImageServer
+  readonly gate: Gate
+  /** Of the images. */
+  readonly namespace: string
+  readonly operatorNamespace: string
+  readonly logs = new LogBook()
+  readonly namespaces: string[] = []
+  simulators: Simulators
+  operator: OperatorInProcess | undefined
+  mostDownloads: number
+  readonly #connection: Connection
+
+  private constructor(parts: {
+    cluster: Cluster
+    connection: Connection
+    client: HttpKubeClient
+    mirror: Mirror
+    imageServer: ImageServer
+    gate: Gate
+    simulators: Simulators
+    id: string
+    mostDownloads: number
+  }) {
+    this.cluster = parts.cluster
+    this.#connection = parts.connection
+    this.client = parts.client
+    this.mirror = parts.mirror
+    this.imageServer = parts.imageServer
+    this.gate = parts.gate
+    this.simulators = parts.simulators
+    this.namespace = `images-${parts.id}`
+    this.operatorNamespace = `operator-${parts.id}`
+    this.mostDownloads = parts.mostDownloads
+  }
+
+  static async start(cluster: Cluster, options: WorldOptions = {}): Promise<World> {
+    const connection = Connection.fromEnvironment(null, cluster.controlPlane.kubeconfigPath)
+    const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario' })
+    const imageServer = await ImageServer.start({ defaultSizeBytes: IMAGE_BYTES })
+    const gate = new Gate()
+    const world = new World({
+      cluster,
+      connection,
+      client,
+      mirror: await Mirror.start(client),
+      imageServer,
+      gate,
+      simulators: await simulatorsFor(client, imageServer, gate),
+      id: randomBytes(3).toString('hex'),
+      mostDownloads: options.mostDownloads ?? Number(options.policy?.['concurrency'] ?? 4),
+    })
+    await world.createNamespace(world.operatorNamespace)
+    await world.createNamespace(world.namespace)
+    await world.#createClasses()
+    if (options.policy !== undefined) await world.setPolicy(options.policy)
+    if (!options.idle) world.startOperator()
+    return world
+  }
+
+  startOperator(): OperatorInProcess {
+    this.operator = new OperatorInProcess({
+      kubeconfig: this.cluster.controlPlane.kubeconfigPath,
+      namespace: this.operatorNamespace,
+      log: this.logs.log,
+    })
+    return this.operator
+  }
+
+  // What people do
+
+  async createImage(
+    name: string,
+    spec: SpecInput = {},
+    metadata: Partial<KubeObject['metadata']> = {},
+  ): Promise<Image> {
+    return await this.client.create<Image>(IMAGE, this.image(name, spec, metadata))
+  }
+
+  /** Creates an image as soon as the API server takes it: a schema that was just replaced serves a moment later. */
+  async createWhenTaken(name: string, spec: SpecInput): Promise<Image> {
+    return await persist(`image ${name} is taken`, ['Rejected'], () => this.createImage(name, spec))
+  }
+
+  /** A kind that was just installed is served a moment later. */
+  async untilServed(type: ResourceType): Promise<void> {
+    await persist(`${type.plural} are served`, ['NotFound', 'Unavailable'], () => this.client.list(type))
+  }
+
+  /** An image by http with a snapshot, unless `spec` says otherwise; undefined takes a field out. */
+  image(name: string, spec: SpecInput = {}, metadata: Partial<KubeObject['metadata']> = {}): Image {
+    const namespace = metadata.namespace ?? this.namespace
+    const defaults = { sourceType: 'http', url: this.urlOf(name), diskSize: '16Mi', storageClass: STORAGE }
+    const merged = Object.entries({ ...defaults, snapshotClass: SNAPSHOTS, ...spec })
+    return {
+      apiVersion: apiVersionOf(IMAGE),
+      kind: 'VMDiskImage',
+      metadata: { namespace, ...metadata, name },
+      spec: Object.fromEntries(merged.filter(([, value]) => value !== undefined)),
+    }
+  }
+
+  urlOf(name: string): string {
+    return `https://images.example.com/${this.namespace}/${name}.qcow2`
+  }
+
+  async patchImage(name: string, patch: object, namespace = this.namespace): Promise<Image> {
+    return await this.client.mergePatch<Image>(IMAGE, { namespace, name }, patch)
+  }
+
+  async annotate(name: string, annotations: Readonly<Record<string, string>>): Promise<Image> {
+    return await this.patchImage(name, { metadata: { annotations } })
+  }
+
+  async deleteImage(name: string, namespace = this.namespace): Promise<void> {
+    await this.client.delete(IMAGE, { namespace, name })
+  }
+
+  async setPolicy(data: Readonly<Record<string, string>>): Promise<void> {
+    const metadata = { namespace: this.operatorNamespace, name: POLICY_NAME }
+    const wanted = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
+    try {
+      await this.client.create(CONFIG_MAP, wanted)
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+      const { resourceVersion } = (await this.client.get(CONFIG_MAP, metadata)).metadata
+      const version = resourceVersion === undefined ? {} : { resourceVersion }
+      await this.client.replace(CONFIG_MAP, { ...wanted, metadata: { ...metadata, ...version } })
+    }
+  }
+
+  async createNamespace(name: string): Promise<void> {
+    await this.client.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+    this.namespaces.push(name)
+  }
+
+  async createSecret(name: string): Promise<void> {
+    const metadata = { namespace: this.namespace, name }
+    const stringData = { accessKeyId: 'id', secretKey: 'very-secret-key' }
+    await this.client.create(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata, stringData } as KubeObject)
+  }
+
+  async createConfigMap(name: string): Promise<void> {
+    const metadata = { namespace: this.namespace, name }
+    await this.client.create(CONFIG_MAP, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata,
+      data: { a: 'b' },
+    } as KubeObject)
+  }
+
+  async createStorageClass(name: string): Promise<void> {
+    const manifest = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name } }
+    await this.#ensure(STORAGE_CLASS, { ...manifest, provisioner: 'sandbox.example.com' } as KubeObject)
+  }
+
+  async createSnapshotClass(name: string): Promise<void> {
+    const manifest = { apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshotClass', metadata: { name } }
+    const rest = { driver: 'sandbox.example.com', deletionPolicy: 'Delete' }
+    await this.#ensure(VOLUME_SNAPSHOT_CLASS, { ...manifest, ...rest } as KubeObject)
+  }
+
+  // What a test looks at
+
+  getImage(name: string, namespace = this.namespace): Image | undefined {
+    return this.mirror.images.get(`${namespace}/${name}`)
+  }
+
+  childrenOf(name: string): DataVolume[] {
+    const uid = this.getImage(name)?.metadata.uid
+    return [...this.mirror.dataVolumes.values()].filter(({ metadata }) =>
+      metadata.ownerReferences?.some((owner) => owner.uid === uid),
+    )
+  }
+
+  /** Downloads of an image that began. */
+  downloads(name: string): number {
+    return this.downloadsOf(this.urlOf(name))
+  }
+
+  downloadsOf(url: string): number {
+    return this.simulators.cdi.observed.image(url).attempts
+  }
+
+  get ledger(): { limit: number; holders: readonly { uid: string; name: string; attempt: number }[] } | undefined {
+    const data = this.mirror.configMaps.get(`${this.operatorNamespace}/sync-operator-slots`)?.data
+    if (data === undefined) return undefined
+    return { limit: Number(data['limit']), holders: JSON.parse(data['holders'] ?? '[]') }
+  }
+
+  holds(name: string): boolean {
+    return this.ledger?.holders.some((holder) => holder.name === name) ?? false
+  }
+
+  eventsOf(name: string): { type: string; reason: string; message: string }[] {
+    return [...this.mirror.events.values()].flatMap(({ involvedObject, type = '', reason = '', message = '' }) =>
+      involvedObject?.name === name && (involvedObject.kind === 'VMDiskImage' || involvedObject.kind === 'ConfigMap')
+        ? [{ type, reason, message }]
+        : [],
+    )
+  }
+
+  // Waiting
+
+  until<T>(what: string, look: () => T | undefined | false, deadlineMs?: number): Promise<T> {
+    return this.mirror.until(what, look, () => this.describe(), deadlineMs)
+  }
+
+  untilImage(name: string, what: string, holds: (image: Image) => boolean, deadlineMs?: number): Promise<Image> {
+    return this.until(
+      `image ${name}: ${what}`,
+      () => {
+        const image = this.getImage(name)
+        return image !== undefined && holds(image) ? image : undefined
+      },
+      deadlineMs,
+    )
+  }
+
+  untilPhase(name: string, phase: string, deadlineMs?: number): Promise<Image> {
+    return this.untilImage(name, `phase ${phase}`, ({ status }) => status?.phase === phase, deadlineMs)
+  }
+
+  untilSynced(name: string, deadlineMs?: number): Promise<Image> {
+    const isSynced = (image: Image) =>
+      image.status?.phase === 'Succeeded' &&
+      conditionOf(image, 'UpToDate')?.status === 'True' &&
+      image.status.observedGeneration === image.metadata.generation
+    return this.untilImage(name, 'Succeeded and up to date', isSynced, deadlineMs)
+  }
+
+  untilReason(name: string, reason: string, deadlineMs?: number): Promise<Image> {
+    return this.untilImage(name, `reason ${reason}`, (image) => reasonOf(image) === reason, deadlineMs)
+  }
+
+  untilGone(name: string, namespace = this.namespace): Promise<true> {
+    return this.until(`image ${name} is gone`, () => this.getImage(name, namespace) === undefined || undefined).then(
+      () => true as const,
+    )
+  }
+
+  async untilDefinitionGone(name: string): Promise<void> {
+    await this.until(`CustomResourceDefinition ${name} is gone`, () => this.mirror.definitions.get(name) === undefined)
+  }
+
+  /** The importer of this image runs. */
+  untilDownloading(name: string, downloads = 1): Promise<true> {
+    return this.until(`download ${downloads} of image ${name} runs`, () => {
+      const running = this.childrenOf(name).find((one) => !isFinished(one) && one.status?.phase === 'ImportInProgress')
+      return (running !== undefined && this.downloads(name) >= downloads) || undefined
+    })
+  }
+
+  /** Waits until the operator has renewed its Lease so many times: a measure of time that means that it is alive. */
+  async untilRenewed(times: number): Promise<void> {
+    const seen = new Set<string>()
+    await this.until(`${times} renewals of the Lease`, () => {
+      const renewed = this.mirror.leases.get(`${this.operatorNamespace}/sync-operator`)?.spec?.renewTime
+      if (renewed !== undefined) seen.add(renewed)
+      return seen.size > times || undefined
+    })
+  }
+
+  describe(): string {
+    return describeWorld(this)
+  }
+
+  // The end
+
+  /** Removes all images and checks what has to hold after every scenario. */
+  async finish(options: { isOrderChecked?: boolean; isLedgerChecked?: boolean } = {}): Promise<void> {
+    this.gate.releaseAll()
+    for (const { metadata } of this.#mine(this.mirror.images)) {
+      await this.client.delete(IMAGE, metadata).catch(ignoreNotFound)
+    }
+    await this.until('nothing is left behind', () => this.#leftovers().length === 0 || undefined)
+    await this.operator?.stop()
+    if (options.isLedgerChecked !== false) checkLedger(this.mirror.history, this.operatorNamespace)
+    if (options.isOrderChecked !== false) checkOrder(this.mirror.history, this.operatorNamespace)
+    const { maxImporting } = this.simulators.cdi.observed
+    if (maxImporting > this.mostDownloads) {
+      throw new Error(`${maxImporting} downloads ran at once; at most ${this.mostDownloads} were allowed`)
+    }
+  }
+
+  async restartSimulators(): Promise<void> {
+    await this.simulators.stop()
+    this.simulators = await simulatorsFor(this.client, this.imageServer, this.gate)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.gate.releaseAll()
+    await this.operator?.stop()
+    await this.#force().catch(() => undefined)
+    await this.simulators.stop()
+    await this.imageServer.stop()
+    await this.mirror.stop()
+    await this.#connection.close()
+  }
+
+  /** After a test that failed, the next one must not find its images. */
+  async #force(): Promise<void> {
+    for (const image of this.#mine(this.mirror.images)) {
+      const finalizers = image.metadata.finalizers?.filter((finalizer) => finalizer !== FINALIZER) ?? []
+      await this.client.mergePatch(IMAGE, image.metadata, { metadata: { finalizers } }).catch(ignoreNotFound)
+      await this.client.delete(IMAGE, image.metadata).catch(ignoreNotFound)
+    }
+    for (const name of this.namespaces) await this.client.delete(NAMESPACE, { name }).catch(ignoreNotFound)
+  }
+
+  #leftovers(): string[] {
+    const { images, dataVolumes, claims, pods, snapshots, dataSources } = this.mirror
+    const stores = [images, dataVolumes, claims, pods, snapshots, dataSources]
+    return stores.flatMap((store) =>
+      this.#mine(store as Valued<KubeObject>).map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+    )
+  }
+
+  #mine<T extends KubeObject>(store: Valued<T>): T[] {
+    return [...store.values()].filter(({ metadata }) => this.namespaces.includes(metadata.namespace ?? ''))
+  }
+
+  async #createClasses(): Promise<void> {
+    await this.createStorageClass(STORAGE)
+    if (this.cluster.foreign.crds.length > 0) await this.createSnapshotClass(SNAPSHOTS).catch(ignoreNotFound)
+  }
+
+  async #ensure(type: ResourceType, object: KubeObject): Promise<void> {
+    await this.client.create(type, object).catch((error: unknown) => {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+    })
+  }
+}
+
+interface Valued<T> {
+  values(): IterableIterator<T>
+}
+
+function ignoreNotFound(error: unknown): void {
+  if (!isApiError(error, 'NotFound')) throw error
+}

@@ -1,0 +1,107 @@
+import { childName } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  DATA_SOURCE,
+  DATA_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  VOLUME_SNAPSHOT,
+} from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { conditionOf, reasonOf } from '../harness/kinds.ts'
+import { World } from '../harness/world.ts'
+
+const SIZE = { resources: { requests: { storage: '16Mi' } } }
+
+const STRANGERS: readonly { readonly type: ResourceType; readonly spec: object }[] = [
+  // A kind of source that no simulator takes: it stays as it is.
+  { type: DATA_VOLUME, spec: { source: { upload: {} }, storage: { ...SIZE, accessModes: ['ReadWriteOnce'] } } },
+  {
+    type: PERSISTENT_VOLUME_CLAIM,
+    spec: { ...SIZE, accessModes: ['ReadWriteOnce'], storageClassName: 'somebody-elses' },
+  },
+  { type: VOLUME_SNAPSHOT, spec: { source: { persistentVolumeClaimName: 'somebody-elses' } } },
+]
+
+describe('a stranger with the name that an image needs', () => {
+  const cluster = useCluster()
+
+  it.each(STRANGERS)(
+    '$type.kind: is told of, left alone, and no longer in the way when it goes',
+    async ({ type, spec }) => {
+      await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+      const name = await nameOfChild(world)
+      const stranger = await makeStranger(world, type, name, spec)
+      await world.patchImage('wanted', { spec: { suspend: false } })
+
+      const conflicted = await world.untilReason('wanted', 'NameConflict')
+      expect(conditionOf(conflicted, 'Stalled')?.status).toBe('True')
+      expect(conflicted.status?.message).toContain(name)
+      await world.until('no slot is held', () => !world.holds('wanted'))
+      await world.createImage('other')
+      await world.untilSynced('other')
+      await expectUntouched(world, type, stranger)
+
+      await world.client.delete(type, stranger.metadata)
+      await world.untilSynced('wanted')
+      expect(world.downloads('wanted')).toBe(1)
+      await world.finish()
+    },
+  )
+
+  it('DataSource: the artifact serves all the same', async () => {
+    await using world = await World.start(cluster())
+    const spec = { source: { pvc: { name: 'somebody-elses', namespace: world.namespace } } }
+    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', spec)
+    await world.createImage('wanted')
+    const image = await world.untilPhase('wanted', 'Succeeded')
+    expect(conditionOf(image, 'Ready')?.status).toBe('True')
+    expect(reasonOf(image)).toBe('NameConflict')
+    await expectUntouched(world, DATA_SOURCE, stranger)
+
+    await world.client.delete(DATA_SOURCE, stranger.metadata)
+    await world.until('the alias is ours', () => {
+      const alias = world.mirror.dataSources.get(`${world.namespace}/wanted`)
+      return alias?.metadata.ownerReferences?.[0]?.uid === image.metadata.uid
+    })
+    const healed = await world.untilReason('wanted', 'Synced')
+    expect(conditionOf(healed, 'Stalled')?.status).toBe('False')
+    expect(world.downloads('wanted')).toBe(1)
+    await world.finish()
+  })
+
+  it('survives the deletion of the image', async () => {
+    await using world = await World.start(cluster())
+    const spec = { source: { pvc: { name: 'somebody-elses', namespace: world.namespace } } }
+    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', spec)
+    await world.createImage('wanted')
+    await world.untilPhase('wanted', 'Succeeded')
+    await world.deleteImage('wanted')
+    await world.untilGone('wanted')
+    await expectUntouched(world, DATA_SOURCE, stranger)
+    await world.client.delete(DATA_SOURCE, stranger.metadata)
+    await world.finish()
+  })
+})
+
+/** A suspended image says which revision it wants, and starts nothing. */
+async function nameOfChild(world: World): Promise<string> {
+  await world.createImage('wanted', { suspend: true })
+  const { status } = await world.untilImage('wanted', 'a revision', ({ status }) => status?.revision !== undefined)
+  return childName('wanted', status?.revision ?? '')
+}
+
+function makeStranger(world: World, type: ResourceType, name: string, spec: object): Promise<KubeObject> {
+  const { group, version, kind } = type
+  const apiVersion = group === '' ? version : `${group}/${version}`
+  const metadata = { namespace: world.namespace, name, labels: { owner: 'somebody-else' } }
+  return world.client.create(type, { apiVersion, kind, metadata, spec } as KubeObject)
+}
+
+async function expectUntouched(world: World, type: ResourceType, before: KubeObject): Promise<void> {
+  const after = await world.client.get<KubeObject & { spec: unknown }>(type, before.metadata)
+  expect(after.metadata).toMatchObject({ uid: before.metadata.uid, labels: { owner: 'somebody-else' } })
+  expect(after.metadata.ownerReferences).toBeUndefined()
+  expect(after.metadata.deletionTimestamp).toBeUndefined()
+  expect(after.spec).toEqual((before as typeof after).spec)
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { NAMESPACE } from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { World } from '../harness/world.ts'
+
+describe('the deletion of an image', () => {
+  const cluster = useCluster()
+
+  it('while queued takes it out of the queue', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const release = world.gate.hold(world.urlOf('running'))
+    for (const name of ['running', 'doomed', 'next']) await world.createImage(name)
+    await world.untilDownloading('running')
+    await world.untilReason('next', 'Queued')
+    await world.deleteImage('doomed')
+    await world.untilGone('doomed')
+    release()
+    await world.untilSynced('next')
+    expect(world.downloads('doomed')).toBe(0)
+    await world.finish()
+  })
+
+  it('while syncing frees the slot only when the importer is gone', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    world.simulators.cdi.script({ namespace: world.namespace }, { type: 'slowEnd', delayMs: 1_500, downloading: true })
+    world.gate.hold(world.urlOf('doomed'))
+    await world.createImage('doomed')
+    await world.untilDownloading('doomed')
+    await world.createImage('next')
+    await world.untilReason('next', 'Queued')
+    await world.deleteImage('doomed')
+    // The next one has a slot only once no importer pod of the first is left.
+    await world.until('the next image has the slot', () => {
+      const isNext = world.holds('next')
+      const pods = [...world.mirror.pods.values()].filter(
+        ({ metadata }) => metadata.labels?.['pelotech.ot/image'] === 'doomed',
+      )
+      if (isNext && world.simulators.cdi.observed.importing > 1) throw new Error('two downloads at once')
+      return isNext && pods.length === 0
+    })
+    await world.untilGone('doomed')
+    await world.untilSynced('next')
+    expect(world.downloads('doomed')).toBe(1)
+    await world.finish()
+  })
+
+  it('while in backoff, or after success, removes all children', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '2' } })
+    world.imageServer.set({ path: `/${world.namespace}/failing.qcow2`, fault: { status: 500 } })
+    await world.createImage('failing')
+    await world.createImage('done')
+    await world.untilSynced('done')
+    await world.untilReason('failing', 'RetryBackoff')
+    for (const name of ['failing', 'done']) await world.deleteImage(name)
+    for (const name of ['failing', 'done']) await world.untilGone(name)
+    await world.finish()
+  })
+
+  it('and a new one of the same name are two different images', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    world.gate.hold(world.urlOf('again'))
+    await world.createImage('again')
+    await world.untilDownloading('again')
+    const before = world.getImage('again')?.metadata.uid
+    await world.deleteImage('again')
+    await world.untilGone('again')
+    world.gate.releaseAll()
+    await world.createImage('again')
+    const after = await world.untilSynced('again')
+    expect(after.metadata.uid).not.toBe(before)
+    await world.finish()
+  })
+
+  it('while no operator runs is done by the next one', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    await world.createImage('done')
+    await world.untilSynced('done')
+    world.gate.hold(world.urlOf('running'))
+    await world.createImage('running')
+    await world.untilDownloading('running')
+    await world.operator?.stop()
+    for (const name of ['running', 'done']) await world.deleteImage(name)
+    world.startOperator()
+    for (const name of ['running', 'done']) await world.untilGone(name)
+    await world.createImage('next')
+    await world.untilSynced('next')
+    await world.finish()
+  })
+
+  it('comes with its namespace, also in the middle of a download', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const namespace = `${world.namespace}-doomed`
+    await world.createNamespace(namespace)
+    world.gate.hold('https://images.example.com/')
+    for (const name of ['one', 'two']) {
+      await world.createImage(name, {}, { namespace })
+      await world.until('it is seen', () => world.getImage(name, namespace)?.status?.phase)
+    }
+    await world.until('the first one downloads', () => world.simulators.cdi.observed.importing === 1)
+    await world.client.delete(NAMESPACE, { name: namespace })
+    await world.until('the namespace is gone', () => world.mirror.namespaces.get(namespace) === undefined)
+    await world.until('the slot is free', () => world.ledger?.holders.length === 0)
+    world.gate.releaseAll()
+    await world.createImage('next')
+    await world.untilSynced('next')
+    await world.finish()
+  })
+})

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest'
+import type { ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  DATA_SOURCE,
+  DATA_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  VOLUME_SNAPSHOT,
+} from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { served } from '../harness/history.ts'
+import { conditionOf, type Image } from '../harness/kinds.ts'
+import { World } from '../harness/world.ts'
+
+describe('a child that somebody deletes', () => {
+  const cluster = useCluster()
+
+  it('the snapshot: is taken again from the volume, without a download', async () => {
+    await using world = await World.start(cluster())
+    const image = await synced(world)
+    const before = world.mirror.snapshots.get(key(world, image))?.metadata.uid
+    await remove(world, VOLUME_SNAPSHOT, nameOf(image))
+    await world.until('another snapshot', () => {
+      const snapshot = world.mirror.snapshots.get(key(world, image))
+      return snapshot !== undefined && snapshot.metadata.uid !== before && snapshot.status?.readyToUse === true
+    })
+    await world.untilSynced('drifting')
+    expect(world.downloads('drifting')).toBe(1)
+    await world.finish()
+  })
+
+  it('the DataSource: is made again', async () => {
+    await using world = await World.start(cluster())
+    await synced(world)
+    const before = world.mirror.dataSources.get(`${world.namespace}/drifting`)?.metadata.uid
+    await remove(world, DATA_SOURCE, 'drifting')
+    await world.until('another DataSource', () => {
+      const uid = world.mirror.dataSources.get(`${world.namespace}/drifting`)?.metadata.uid
+      return uid !== undefined && uid !== before
+    })
+    await world.finish()
+  })
+
+  it('the DataVolume, where there is a snapshot: nobody needs it', async () => {
+    await using world = await World.start(cluster())
+    const image = await synced(world)
+    const [dataVolume] = world.childrenOf('drifting')
+    await remove(world, DATA_VOLUME, dataVolume?.metadata.name ?? '')
+    await world.until('the volume is gone', () => world.childrenOf('drifting').length === 0)
+    await world.untilRenewed(3)
+    const after = world.getImage('drifting')
+    expect(after?.status?.phase).toBe('Succeeded')
+    expect(after?.status?.artifact).toEqual(image.status?.artifact)
+    expect(world.childrenOf('drifting')).toEqual([])
+    expect(world.downloads('drifting')).toBe(1)
+    await world.finish()
+  })
+
+  it('the claim of a finished DataVolume: the import that CDI begins again is stopped', async () => {
+    await using world = await World.start(cluster())
+    const image = await synced(world)
+    world.gate.hold(world.urlOf('drifting'))
+    const [dataVolume] = world.childrenOf('drifting')
+    await remove(world, PERSISTENT_VOLUME_CLAIM, dataVolume?.metadata.name ?? '')
+    await world.until('the DataVolume is gone', () => world.childrenOf('drifting').length === 0)
+    await world.until('no importer is left', () => world.simulators.cdi.observed.importing === 0)
+    await world.untilRenewed(2)
+    const after = world.getImage('drifting')
+    expect(after?.status?.artifact).toEqual(image.status?.artifact)
+    expect(conditionOf(after, 'Ready')?.status).toBe('True')
+    expect(served(world, 'drifting')).toMatchObject({ completed: 1, bytesSent: 128 * 1024 })
+    await world.finish({ isOrderChecked: false })
+  })
+
+  it('the claim that is the artifact, alone: CDI is stopped, and the image queues for its turn', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    await world.createImage('drifting', { snapshotClass: undefined })
+    await world.untilSynced('drifting')
+    const release = world.gate.hold(world.urlOf('running'))
+    await world.createImage('running')
+    await world.untilDownloading('running')
+    const [before] = world.childrenOf('drifting')
+    world.mostDownloads = 2
+    await remove(world, PERSISTENT_VOLUME_CLAIM, before?.metadata.name ?? '')
+    await world.until('the DataVolume is gone', () => world.childrenOf('drifting').length === 0)
+    const queued = await world.untilReason('drifting', 'Queued')
+    expect(conditionOf(queued, 'Ready')?.status).toBe('False')
+    expect(world.holds('drifting')).toBe(false)
+    release()
+    await world.untilSynced('drifting')
+    expect(served(world, 'drifting').completed).toBe(2)
+    await world.finish({ isOrderChecked: false })
+  })
+
+  it('the claim that is the artifact: the image queues again', async () => {
+    await using world = await World.start(cluster())
+    await world.createImage('drifting', { snapshotClass: undefined })
+    await world.untilSynced('drifting')
+    const [before] = world.childrenOf('drifting')
+    await remove(world, DATA_VOLUME, before?.metadata.name ?? '')
+    await world.until('another DataVolume that succeeded', () => {
+      const [after] = world.childrenOf('drifting')
+      return after !== undefined && after.metadata.uid !== before?.metadata.uid && after.status?.phase === 'Succeeded'
+    })
+    const image = await world.untilSynced('drifting')
+    expect(image.status?.artifact?.kind).toBe('PersistentVolumeClaim')
+    expect(world.downloads('drifting')).toBe(2)
+    await world.finish()
+  })
+
+  it('snapshot and volume: the image queues again', async () => {
+    await using world = await World.start(cluster())
+    const image = await synced(world)
+    await world.operator?.stop()
+    await remove(world, VOLUME_SNAPSHOT, nameOf(image))
+    await remove(world, DATA_VOLUME, world.childrenOf('drifting')[0]?.metadata.name ?? '')
+    world.startOperator()
+    await world.untilImage('drifting', 'a second download', ({ status }) => status?.attempts?.length === 2)
+    await world.untilSynced('drifting')
+    expect(world.downloads('drifting')).toBe(2)
+    await world.finish()
+  })
+})
+
+describe('what is not kept', () => {
+  const cluster = useCluster()
+
+  it('the source volume goes once the snapshot serves', async () => {
+    await using world = await World.start(cluster(), { policy: { keepSourceVolume: 'false' } })
+    const image = await synced(world)
+    await world.until('the volume is gone', () => world.childrenOf('drifting').length === 0)
+    await world.until('its claim is gone', () =>
+      [...world.mirror.claims.values()].every(({ metadata }) => metadata.namespace !== world.namespace),
+    )
+    expect(world.getImage('drifting')?.status?.artifact).toEqual(image.status?.artifact)
+    expect(world.mirror.snapshots.get(key(world, image))?.status?.readyToUse).toBe(true)
+    await world.untilRenewed(2)
+    expect(world.downloads('drifting')).toBe(1)
+    await world.finish()
+  })
+
+  it('an unreferenced image goes after its time, if that is what its spec says', async () => {
+    await using world = await World.start(cluster())
+    const spec = { reclaimPolicy: 'Delete', unreferencedTTL: '1s' } as const
+    await world.createImage('short-lived', spec)
+    await world.createImage('retained', { reclaimPolicy: 'Retain', unreferencedTTL: '1s' })
+    await world.createImage('preloaded', { reclaimPolicy: 'Delete', unreferencedTTL: '0s' })
+    await world.until('it went', () => {
+      const wasThere = world.mirror.history.some(({ object }) => object.metadata.name === 'short-lived')
+      return wasThere && world.getImage('short-lived') === undefined
+    })
+    expect(world.downloads('short-lived')).toBe(1)
+    await world.untilRenewed(5)
+    for (const name of ['retained', 'preloaded']) {
+      const image = await world.untilSynced(name)
+      expect(conditionOf(image, 'Unreferenced')?.status).toBe('True')
+      expect(image.status?.unreferencedSince).toEqual(expect.any(String))
+    }
+    await world.finish()
+  })
+})
+
+async function synced(world: World): Promise<Image> {
+  await world.createImage('drifting')
+  return await world.untilSynced('drifting')
+}
+
+function nameOf(image: Image): string {
+  return image.status?.artifact?.name ?? ''
+}
+
+function key(world: World, image: Image): string {
+  return `${world.namespace}/${nameOf(image)}`
+}
+
+async function remove(world: World, type: ResourceType, name: string): Promise<void> {
+  await world.client.delete(type, { namespace: world.namespace, name })
+}

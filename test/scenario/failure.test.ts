@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import { useCluster } from '../harness/cluster.ts'
+import { served, starts } from '../harness/history.ts'
+import { reasonOf } from '../harness/kinds.ts'
+import { World } from '../harness/world.ts'
+
+const QUICK = { retryBackoffDuration: '600ms', retryLimit: '2', concurrency: '1' }
+
+describe('an image that fails', () => {
+  const cluster = useCluster()
+
+  it('costs 1 + retryLimit downloads, gives its slot back meanwhile, and starts anew when asked to', async () => {
+    await using world = await World.start(cluster(), { policy: { ...QUICK, retryBackoffDuration: '2s' } })
+    const path = `/${world.namespace}/broken.qcow2`
+    const recover = world.imageServer.set({ path, fault: { cutAfterBytes: 64 * 1024 } })
+    await world.createImage('broken')
+
+    // In backoff it holds no slot, and somebody else gets it.
+    const waiting = await world.untilReason('broken', 'RetryBackoff')
+    expect(waiting.status).toMatchObject({ phase: 'Queued', nextRetryTime: expect.any(String) })
+    await world.until('the slot is free', () => !world.holds('broken'))
+    await world.createImage('other')
+    await world.untilSynced('other')
+
+    const { status } = await world.untilPhase('broken', 'Failed')
+    expect(status?.attempts).toMatchObject([
+      { number: 1, outcome: 'Failed', reason: 'ImporterFailed', downloads: 1 },
+      { number: 2, outcome: 'Failed', reason: 'ImporterFailed', downloads: 1 },
+      { number: 3, outcome: 'Failed', reason: 'ImporterFailed', downloads: 1 },
+    ])
+    expect(status?.message).toContain('unexpected EOF')
+    expect(served(world, 'broken')).toMatchObject({ requests: 3, bytesSent: 3 * 64 * 1024 })
+    expectBackoff(status?.attempts ?? [], 2_000)
+    await world.until('the slot is free', () => !world.holds('broken'))
+    expect(world.childrenOf('broken')).toEqual([])
+
+    recover()
+    await world.annotate('broken', { 'pelotech.ot/retry-requested-at': 'now' })
+    const synced = await world.untilSynced('broken')
+    expect(synced.status?.attempts?.at(-1)).toMatchObject({ number: 1, outcome: 'Succeeded' })
+    expect(world.downloads('broken')).toBe(4)
+    await world.finish()
+  })
+
+  it('recovers by itself when a retry works', async () => {
+    await using world = await World.start(cluster(), { policy: QUICK })
+    world.imageServer.set({ path: `/${world.namespace}/flaky.qcow2`, fault: { status: 503 }, times: 2 })
+    await world.createImage('flaky')
+    const { status } = await world.untilSynced('flaky')
+    expect(status?.attempts?.map(({ outcome }) => outcome)).toEqual(['Failed', 'Failed', 'Succeeded'])
+    expect(world.downloads('flaky')).toBe(3)
+    await world.finish()
+  })
+
+  it.each([
+    { reason: 'NotFound', fault: { status: 404 }, spec: {} },
+    { reason: 'AccessDenied', fault: { status: 403 }, spec: {} },
+    { reason: 'NotFound', fault: { status: 404 }, spec: { sourceType: 's3' } },
+    { reason: 'AccessDenied', fault: { status: 403 }, spec: { sourceType: 's3' } },
+    { reason: 'ChecksumMismatch', fault: {}, spec: { checksum: `sha256:${'0'.repeat(64)}` } },
+  ] as const)('fails at once for $reason with $spec', async ({ reason, fault, spec }) => {
+    await using world = await World.start(cluster(), { policy: QUICK })
+    world.imageServer.set({ path: `/${world.namespace}/hopeless.qcow2`, fault })
+    await world.createImage('hopeless', spec)
+    await world.createImage('next')
+    const { status } = await world.untilPhase('hopeless', 'Failed')
+    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Failed', reason, downloads: 1 }])
+    await world.untilSynced('next')
+    expect(world.downloads('hopeless')).toBe(1)
+    await world.finish()
+  })
+
+  it('fails at once when the disk is too small', async () => {
+    await using world = await World.start(cluster(), { policy: QUICK })
+    const message =
+      'Unable to process data: Virtual image size 25769803776 is larger than the reported available storage 1073741824. A larger PVC is required.'
+    world.simulators.cdi.script({ namespace: world.namespace }, { type: 'error', after: 'end', message })
+    await world.createImage('large')
+    const { status } = await world.untilPhase('large', 'Failed')
+    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Failed', reason: 'DiskTooSmall' }])
+    expect(world.downloads('large')).toBe(1)
+    await world.finish()
+  })
+
+  it.each([
+    { fault: { type: 'oomKilled' }, reason: 'OutOfMemory' },
+    { fault: { type: 'evicted', after: 1024 }, reason: 'Evicted' },
+    { fault: { type: 'error', after: 1024, hidden: true }, reason: 'ImporterFailed' },
+  ] as const)('retries after $fault.type', async ({ fault, reason }) => {
+    await using world = await World.start(cluster(), { policy: QUICK })
+    world.simulators.cdi.script({ namespace: world.namespace }, fault, { times: 1 })
+    await world.createImage('unlucky')
+    const { status } = await world.untilSynced('unlucky')
+    expect(status?.attempts).toMatchObject([{ outcome: 'Failed', reason }, { outcome: 'Succeeded' }])
+    expect(world.downloads('unlucky')).toBeLessThanOrEqual(3)
+    await world.finish()
+  })
+
+  it.each([
+    { reason: 'Stalled', key: 'stallTimeout' },
+    { reason: 'AttemptTimeout', key: 'attemptTimeout' },
+  ])('is stopped and retried: $reason', async ({ reason, key }) => {
+    await using world = await World.start(cluster(), { policy: { ...QUICK, [key]: '2s' } })
+    const stalled = { path: `/${world.namespace}/silent.qcow2`, fault: { stallAfterBytes: 32 * 1024 }, times: 1 }
+    world.imageServer.set(stalled)
+    await world.createImage('silent')
+    const { status } = await world.untilSynced('silent')
+    expect(status?.attempts).toMatchObject([{ outcome: 'Failed', reason }, { outcome: 'Succeeded' }])
+    expect(served(world, 'silent')).toMatchObject({ requests: 2, maxOpen: 1 })
+    await world.finish()
+  })
+
+  it('is no failure to need scratch space', async () => {
+    await using world = await World.start(cluster(), { policy: QUICK })
+    world.simulators.cdi.script({ namespace: world.namespace }, { type: 'scratchSpaceRequired' })
+    await world.createImage('compressed')
+    const { status } = await world.untilSynced('compressed')
+    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
+    expect(served(world, 'compressed')).toMatchObject({ completed: 1 })
+    await world.finish()
+  })
+
+  it('starts anew with another secret', async () => {
+    await using world = await World.start(cluster(), { policy: QUICK })
+    const recover = world.imageServer.set({ path: `/${world.namespace}/private.qcow2`, fault: { status: 403 } })
+    await world.createSecret('wrong')
+    await world.createSecret('right')
+    await world.createImage('private', { secretRef: 'wrong' })
+    await world.untilPhase('private', 'Failed')
+    recover()
+    await world.patchImage('private', { spec: { secretRef: 'right' } })
+    await world.untilSynced('private')
+    expect(world.downloads('private')).toBe(2)
+    await world.finish()
+  })
+
+  it('waits behind the others for its retry', async () => {
+    await using world = await World.start(cluster(), { policy: QUICK })
+    world.imageServer.set({ path: `/${world.namespace}/flaky.qcow2`, fault: { status: 503 }, times: 1 })
+    const release = world.gate.hold(world.urlOf('second'))
+    await world.createImage('flaky')
+    await world.untilReason('flaky', 'RetryBackoff')
+    await world.createImage('second')
+    await world.untilDownloading('second')
+    await world.createImage('third')
+    await world.untilReason('third', 'Queued')
+    await world.untilReason('flaky', 'Queued')
+    release()
+    for (const name of ['flaky', 'second', 'third']) await world.untilSynced(name)
+    expect(starts(world).slice(0, 2)).toEqual(['flaky', 'second'])
+    await world.finish()
+  })
+
+  it('counts an attempt that somebody else ended', async () => {
+    await using world = await World.start(cluster(), { policy: QUICK })
+    const release = world.gate.hold(world.urlOf('disturbed'))
+    await world.createImage('disturbed')
+    await world.untilDownloading('disturbed')
+    const [dataVolume] = world.childrenOf('disturbed')
+    await world.client.delete(
+      { group: 'cdi.kubevirt.io', version: 'v1beta1', kind: 'DataVolume', plural: 'datavolumes', namespaced: true },
+      { namespace: world.namespace, name: dataVolume?.metadata.name ?? '' },
+      { propagationPolicy: 'Background' },
+    )
+    await world.untilImage('disturbed', 'its attempt is recorded', ({ status }) => status?.attempts?.length === 1)
+    release()
+    const image = await world.untilSynced('disturbed')
+    expect(image.status?.attempts).toMatchObject([
+      { outcome: 'Failed', reason: 'DataVolumeDeleted' },
+      { outcome: 'Succeeded' },
+    ])
+    expect(reasonOf(image)).toBe('Synced')
+    await world.finish()
+  })
+})
+
+/** Each wait is the first one doubled, give or take the jitter; the end of a wait is when the next attempt starts. */
+function expectBackoff(
+  attempts: readonly { startedAt?: string | undefined; endedAt?: string | undefined }[],
+  firstMs: number,
+): void {
+  for (const [at, { endedAt = '' }] of attempts.slice(0, -1).entries()) {
+    const waitedMs = Date.parse(attempts[at + 1]?.startedAt ?? '') - Date.parse(endedAt)
+    expect(waitedMs, `the wait after attempt ${at + 1}`).toBeGreaterThanOrEqual(firstMs * 2 ** at * 0.9 - 1)
+  }
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { useCluster } from '../harness/cluster.ts'
+import { World } from '../harness/world.ts'
+
+const NAMES = Array.from({ length: 8 }, (_, at) => `image-${at}`)
+
+describe('a cluster that breaks in the middle', () => {
+  const cluster = useCluster()
+
+  it.each(['the API server', 'etcd'] as const)(
+    'goes on when %s is back, and downloads nothing twice',
+    async (server) => {
+      await using world = await World.start(cluster(), { policy: { concurrency: '2' } })
+      const { controlPlane } = cluster()
+      const release = world.gate.hold(world.urlOf('image-3'))
+      for (const name of NAMES) await world.createImage(name)
+      await world.untilDownloading('image-3')
+      if (server === 'etcd') {
+        await controlPlane.killEtcd()
+        release()
+        await controlPlane.startEtcd()
+      } else {
+        await controlPlane.killApiServer()
+        release()
+        await controlPlane.startApiServer()
+      }
+      for (const name of NAMES) await world.untilSynced(name, 60_000)
+      for (const name of NAMES) {
+        expect(world.getImage(name)?.status?.attempts, name).toMatchObject([{ outcome: 'Succeeded', downloads: 1 }])
+        expect(world.downloads(name), name).toBe(1)
+      }
+      await world.finish({ isOrderChecked: false })
+    },
+  )
+})

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { useCluster } from '../harness/cluster.ts'
+import { World } from '../harness/world.ts'
+
+describe('a snapshot that goes wrong', () => {
+  const cluster = useCluster()
+
+  it('holds no slot and costs no download: an error of its driver passes', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const recover = world.simulators.snapshotter.script(
+      { namespace: world.namespace },
+      { type: 'error', message: 'the array is busy' },
+    )
+    await world.createImage('slow')
+    const { status } = await world.untilImage(
+      'slow',
+      'the error of the driver',
+      (image) => image.status?.phase === 'Snapshotting' && image.status.message?.includes('the array is busy') === true,
+    )
+    expect(status?.artifact).toBeUndefined()
+    await world.until('the slot is free', () => !world.holds('slow'))
+    await world.createImage('plain', { snapshotClass: undefined })
+    await world.untilSynced('plain')
+    recover()
+    await world.untilSynced('slow')
+    expect(world.downloads('slow')).toBe(1)
+    await world.finish()
+  })
+
+  it('is taken again after snapshotTimeout, without a download', async () => {
+    await using world = await World.start(cluster(), { policy: { snapshotTimeout: '1500ms' } })
+    const recover = world.simulators.snapshotter.script({ namespace: world.namespace }, { type: 'neverReady' })
+    await world.createImage('stuck')
+    const first = await world.until('a snapshot', () => snapshotOf(world)?.metadata.uid)
+    await world.until('another snapshot', () => {
+      const uid = snapshotOf(world)?.metadata.uid
+      return uid !== undefined && uid !== first
+    })
+    expect(world.eventsOf('stuck')).toContainEqual(
+      expect.objectContaining({ type: 'Warning', reason: 'SnapshotFailed' }),
+    )
+    recover()
+    await world.untilSynced('stuck')
+    expect(world.downloads('stuck')).toBe(1)
+    await world.finish()
+  })
+})
+
+function snapshotOf(world: World) {
+  return [...world.mirror.snapshots.values()].find(({ metadata }) => metadata.namespace === world.namespace)
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { CUSTOM_RESOURCE_DEFINITION, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { type SpecInput, World } from '../harness/world.ts'
+
+interface Missing {
+  readonly what: string
+  readonly reason: string
+  readonly spec: SpecInput
+  readonly provide: (world: World) => Promise<void>
+}
+
+const MISSING: readonly Missing[] = [
+  {
+    what: 'its secret',
+    reason: 'SecretMissing',
+    spec: { sourceType: 's3', secretRef: 'later' },
+    provide: (world) => world.createSecret('later'),
+  },
+  {
+    what: 'its certificates',
+    reason: 'CertConfigMapMissing',
+    spec: { certConfigMap: 'later' },
+    provide: (world) => world.createConfigMap('later'),
+  },
+  {
+    what: 'its storage class',
+    reason: 'StorageClassMissing',
+    spec: { storageClass: 'later' },
+    provide: (world) => world.createStorageClass('later'),
+  },
+  {
+    what: 'a default storage class',
+    reason: 'StorageClassMissing',
+    spec: { storageClass: undefined as never },
+    provide: (world) => world.setPolicy({ concurrency: '1', defaultStorageClass: 'fast' }),
+  },
+  {
+    what: 'its snapshot class',
+    reason: 'SnapshotClassMissing',
+    spec: { snapshotClass: 'later' },
+    provide: (world) => world.createSnapshotClass('later'),
+  },
+  {
+    what: 'the permission of the policy',
+    reason: 'UrlNotAllowed',
+    spec: { url: 'https://elsewhere.example.com/image.qcow2' },
+    provide: (world) => world.setPolicy({ concurrency: '1', allowedSourceUrls: 'https://elsewhere.example.com/' }),
+  },
+  {
+    what: 'a size',
+    reason: 'DiskSizeMissing',
+    spec: { diskSize: undefined as never },
+    provide: (world) => world.setPolicy({ concurrency: '1', defaultDiskSize: '16Mi' }),
+  },
+  {
+    what: 'a source type',
+    reason: 'SourceTypeMissing',
+    spec: { sourceType: undefined as never },
+    provide: (world) => world.setPolicy({ concurrency: '1', defaultSourceType: 'http' }),
+  },
+]
+
+describe('an image that lacks something', () => {
+  const cluster = useCluster()
+
+  it.each(MISSING)('waits for $what without a slot, lets others pass, and starts by itself', async (missing) => {
+    const { reason, spec, provide } = missing
+    const allowed: Record<string, string> =
+      reason === 'UrlNotAllowed' ? { allowedSourceUrls: 'https://images.example.com/' } : {}
+    await using world = await World.start(cluster(), { policy: { concurrency: '1', ...allowed } })
+    await world.createImage('incomplete', spec)
+    const waiting = await world.untilReason('incomplete', reason)
+    expect(waiting.status).toMatchObject({ phase: 'Queued', message: expect.stringMatching(/.{20}/) })
+
+    await world.createImage('complete')
+    await world.untilSynced('complete')
+    expect(world.holds('incomplete')).toBe(false)
+    expect(world.eventsOf('incomplete')).toContainEqual(expect.objectContaining({ type: 'Warning', reason }))
+
+    await provide(world)
+    await world.untilSynced('incomplete', 20_000)
+    await world.finish()
+  })
+
+  it.each([
+    { type: DATA_VOLUME, reason: 'CDIMissing' },
+    { type: VOLUME_SNAPSHOT, reason: 'SnapshotterMissing' },
+  ])('waits until the kind $type.kind is installed', async ({ type, reason }) => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true })
+    const key = { name: `${type.plural}.${type.group}` }
+    const { metadata, ...definition } = await world.client.get(CUSTOM_RESOURCE_DEFINITION, key)
+    await world.client.delete(CUSTOM_RESOURCE_DEFINITION, key)
+    await world.untilDefinitionGone(key.name)
+    world.startOperator()
+    await world.createImage('early')
+    await world.untilReason('early', reason)
+    expect(world.ledger?.holders).toEqual([])
+    const { name, annotations, labels } = metadata
+    const again = { name, ...(annotations && { annotations }), ...(labels && { labels }) }
+    await world.client.create(CUSTOM_RESOURCE_DEFINITION, { ...definition, metadata: again })
+    // Simulators that look before the kind is served look again only half a minute later.
+    await world.untilServed(type)
+    await world.restartSimulators()
+    await world.untilSynced('early')
+    await world.finish({ isOrderChecked: false })
+  })
+})
