@@ -1,9 +1,10 @@
 import { POLICY_NAME } from '@open-terrain/constructs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from './kube/fake-client.fixtures.ts'
+import { FakeClock, settled } from './kube/fake-clock.fixtures.ts'
 import type { KubeObject } from './kube/kube-object.ts'
 import { PolicyWatch } from './policy-watch.ts'
-import { FakeClock, fakeLog, settled } from './runtime/fake-clock.fixtures.ts'
+import { fakeLog } from './runtime/fake-log.fixtures.ts'
 
 let client = new FakeClient()
 let clock = new FakeClock()

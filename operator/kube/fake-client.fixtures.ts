@@ -10,7 +10,7 @@ import type {
   WatchEvent,
   WatchOptions,
 } from './kube-client.ts'
-import { compareResourceVersions, type KubeObject, keyOf, type ObjectKey, type ResourceType } from './kube-object.ts'
+import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from './kube-object.ts'
 
 export interface FakeCall {
   readonly verb: string
@@ -231,9 +231,4 @@ function isSelected({ metadata }: KubeObject, { namespace, labelSelector, fieldS
   const [label = '', value] = labelSelector.split('=')
   const actual = metadata.labels?.[label]
   return value === undefined ? actual !== undefined : actual === value
-}
-
-/** Versions of objects, in order; for assertions. */
-export function inOrder(objects: readonly KubeObject[]): KubeObject[] {
-  return objects.toSorted((a, b) => compareResourceVersions(versionOf(a), versionOf(b)))
 }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../kube/fake-client.fixtures.ts'
+import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
 import { Controller, type ControllerOptions } from './controller.ts'
-import { FakeClock, type FakeLog, fakeLog, settled } from './fake-clock.fixtures.ts'
+import { type FakeLog, fakeLog } from './fake-log.fixtures.ts'
 import { WorkQueue } from './work-queue.ts'
 
 let clock = new FakeClock()

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
+import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { FakeClock, fakeLog, settled } from './fake-clock.fixtures.ts'
+import { fakeLog } from './fake-log.fixtures.ts'
 import { LeaderElector } from './leader.ts'
 
 type Lease = KubeObject & { spec: Record<string, unknown> }

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
+import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { SECRET } from '../kube/resource-types.ts'
-import { FakeClock, fakeLog, settled } from './fake-clock.fixtures.ts'
+import { fakeLog } from './fake-log.fixtures.ts'
 import { Reflector } from './reflector.ts'
 import { Store } from './store.ts'
 

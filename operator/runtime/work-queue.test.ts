@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { FakeClock, settled } from './fake-clock.fixtures.ts'
+import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
 import { WorkQueue } from './work-queue.ts'
 
 const build = () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FakeClock } from '../../runtime/fake-clock.fixtures.ts'
+import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { ProgressWatch } from './progress-watch.ts'
 import type { DataVolumeView } from './views.ts'
 import { aDataVolume, aPod, childMeta } from './world.fixtures.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
-import { FakeClock } from '../../runtime/fake-clock.fixtures.ts'
+import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { aHolder, NAMESPACE } from './admission.fixtures.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
 import { SECOND } from './world.fixtures.ts'

@@ -1,5 +1,4 @@
-import type { Clock } from './clock.ts'
-import type { Logger } from './log.ts'
+import type { Clock } from '../runtime/clock.ts'
 
 interface Timer {
   readonly at: number
@@ -66,16 +65,4 @@ export class FakeClock implements Clock {
 /** Everything that can go on without time passing has gone on. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-}
-
-/** A log that is only remembered. */
-export interface FakeLog extends Logger {
-  readonly lines: { readonly level: string; readonly facts: unknown; readonly text: string | undefined }[]
-}
-
-export function fakeLog(): FakeLog {
-  const lines: { level: string; facts: unknown; text: string | undefined }[] = []
-  const at = (level: string) => (facts: unknown, text?: string) => void lines.push({ level, facts, text })
-  const log = { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log }
-  return log as unknown as FakeLog
 }

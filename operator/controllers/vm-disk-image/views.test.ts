@@ -1,0 +1,125 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import {
+  controllerOf,
+  isControlledBy,
+  isDefaultClass,
+  viewClaim,
+  viewDataVolume,
+  viewImage,
+  viewMeta,
+  viewPod,
+  viewSnapshot,
+  viewStorageClass,
+} from './views.ts'
+
+const raw = (more: object, metadata: object = {}): KubeObject =>
+  ({ apiVersion: 'v1', kind: 'Any', metadata: { name: 'a', namespace: 'n', uid: 'u', ...metadata }, ...more }) as never
+
+describe('a view', () => {
+  it.each([viewImage, viewDataVolume, viewClaim, viewSnapshot, viewPod, viewMeta, viewStorageClass])(
+    'is made of an object that has nothing but a name: %o',
+    (view) => {
+      const bare = { apiVersion: 'v1', kind: 'Any', metadata: { name: 'a' } }
+      expect(view(bare)).toMatchObject(bare)
+    },
+  )
+
+  it('keeps our labels and annotations, the controller among the owners, and no managed fields', () => {
+    const controller = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }
+    const { metadata } = viewDataVolume(
+      raw(
+        {},
+        {
+          labels: { [LABELS.revision]: '1', app: 'theirs' },
+          annotations: { [ANNOTATIONS.attempt]: '2', 'kubectl.kubernetes.io/last-applied-configuration': 'huge' },
+          ownerReferences: [{ ...controller, uid: 'y', controller: false }, controller],
+          managedFields: [{}],
+        },
+      ),
+    )
+    expect(metadata).toEqual({
+      name: 'a',
+      namespace: 'n',
+      uid: 'u',
+      labels: { [LABELS.revision]: '1' },
+      annotations: { [ANNOTATIONS.attempt]: '2' },
+      ownerReferences: [controller],
+    })
+  })
+
+  it('of a Secret has nothing of its content', () => {
+    const view = viewMeta(raw({ data: { password: 's3cr3t' } }, { annotations: { note: 's3cr3t' } }))
+    expect(JSON.stringify(view)).not.toContain('s3cr3t')
+  })
+
+  it('of a DataVolume has its conditions by name', () => {
+    const status = {
+      phase: 'ImportInProgress',
+      progress: '1%',
+      restartCount: 2,
+      conditions: [
+        { type: 'Running', status: 'False', reason: 'Error', message: 'text' },
+        { type: 'Bound', status: 'True' },
+      ],
+    }
+    expect(viewDataVolume(raw({ status }))).toMatchObject({
+      phase: 'ImportInProgress',
+      progress: '1%',
+      restartCount: 2,
+      running: { status: 'False', reason: 'Error', message: 'text' },
+      bound: { status: 'True', reason: '', message: '' },
+      ready: { status: '', reason: '', message: '' },
+      cloneOf: undefined,
+    })
+  })
+
+  it.each([
+    [{ source: { snapshot: { name: 's', namespace: 'm' } } }, { kind: 'VolumeSnapshot', namespace: 'm', name: 's' }],
+    [{ source: { pvc: { name: 's' } } }, { kind: 'PersistentVolumeClaim', namespace: 'n', name: 's' }],
+    [{ sourceRef: { kind: 'DataSource', name: 's' } }, { kind: 'DataSource', namespace: 'n', name: 's' }],
+    [{ source: { http: { url: 'x' } } }, undefined],
+    [{ source: {} }, undefined],
+    [{}, undefined],
+  ])('of a DataVolume knows what it is cloned from: %j', (spec, expected) => {
+    expect(viewDataVolume(raw({ spec })).cloneOf).toEqual(expected)
+  })
+
+  it.each([
+    [[{ persistentVolumeClaim: { claimName: 'prime-1-scratch' } }], true],
+    [[{ persistentVolumeClaim: { claimName: 'prime-1' } }, { secret: {} }], false],
+    [undefined, false],
+  ])('of a pod knows scratch space: %j', (volumes, expected) => {
+    expect(viewPod(raw({ spec: { volumes } })).hasScratch).toBe(expected)
+  })
+
+  it.each([
+    ['true', true],
+    ['false', false],
+    [undefined, false],
+  ])('of a storage class knows the default: %s', (value, expected) => {
+    const annotations = { 'storageclass.kubernetes.io/is-default-class': value }
+    expect(isDefaultClass(viewStorageClass(raw({}, { annotations })))).toBe(expected)
+  })
+})
+
+describe('an owner', () => {
+  const owned = (uid: string, controller?: boolean) =>
+    raw({}, { ownerReferences: [{ apiVersion: 'v1', kind: 'X', name: 'x', uid, controller }] })
+
+  it.each([
+    [owned('u1', true), 'u1', true],
+    [owned('u1', true), 'u2', false],
+    [owned('u1', false), 'u1', false],
+    [owned('u1'), 'u1', false],
+    [raw({}), 'u1', false],
+    [raw({}), undefined, false],
+  ])('controls by uid alone (%#)', (object, uid, expected) => {
+    expect(isControlledBy(object, uid)).toBe(expected)
+  })
+
+  it('that does not control is none', () => {
+    expect(controllerOf(owned('u1'))).toBeUndefined()
+  })
+})
