@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { POLICY_DEFAULTS, type Policy, type PolicyProblem, parsePolicy } from '@open-terrain/constructs'
 import type { KubeClient } from './kube/kube-client.ts'
 import type { KubeObject } from './kube/kube-object.ts'
@@ -12,6 +13,11 @@ const POLICY_NAME = 'sync-operator-policy'
 
 interface PolicyObject extends KubeObject {
   readonly data: Readonly<Record<string, string>>
+}
+
+export interface PolicyChange {
+  /** Nothing but `concurrency` changed, if anything: no image has to be looked at again. */
+  readonly isLimitAlone: boolean
 }
 
 export interface PolicyWatchOptions {
@@ -31,7 +37,7 @@ export class PolicyWatch {
   readonly #options: PolicyWatchOptions
   readonly #store = new Store<PolicyObject>()
   readonly #reflector: Reflector<PolicyObject>
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Set<(change: PolicyChange) => void>()
   #policy: Policy = POLICY_DEFAULTS
   /** Whether a usable value was ever seen; before that the ledger's limit holds. */
   #isConcurrencyKnown = false
@@ -74,7 +80,7 @@ export class PolicyWatch {
   }
 
   /** Calls `listener` after each change; returns how to stop that. */
-  onChange(listener: () => void): () => void {
+  onChange(listener: (change: PolicyChange) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -94,11 +100,12 @@ export class PolicyWatch {
     const { policy, problems } = parsePolicy(after.data, this.#policy)
     const isConcurrencyUsable = 'concurrency' in after.data && !problems.some(({ key }) => key === 'concurrency')
     this.#isConcurrencyKnown ||= isConcurrencyUsable
+    const isLimitAlone = isDeepStrictEqual({ ...policy, concurrency: 0 }, { ...this.#policy, concurrency: 0 })
     this.#policy = policy
     this.#options.onValid(problems.length === 0)
     this.#tell(after, problems.map(noteOf))
     this.#options.log.info({ concurrency: this.limit(undefined), problems: problems.length }, 'policy in force')
-    for (const listener of this.#listeners) listener()
+    for (const listener of this.#listeners) listener({ isLimitAlone })
   }
 
   #tell(subject: PolicyObject, notes: EventNote[]): void {

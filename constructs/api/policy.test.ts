@@ -26,7 +26,7 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['concurrency', ' 4\n', 'concurrency', 4],
   ['concurrency', '0', 'concurrency', 0],
   ['concurrency', '007', 'concurrency', 7],
-  ['concurrency', '10000', 'concurrency', 10000],
+  ['concurrency', '2000', 'concurrency', 2000],
   ['retryLimit', '0', 'retryLimit', 0],
   ['retryBackoffDuration', '5m', 'retryBackoffMs', 300_000],
   ['retryBackoffMax', '1h30m', 'retryBackoffMaxMs', 5_400_000],

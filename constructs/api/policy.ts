@@ -162,7 +162,8 @@ const positive = milliseconds({ isZeroAllowed: false })
 export const POLICY_SCHEMA = {
   concurrency: key(
     'concurrency',
-    integer(10_000),
+    // The ledger is one object of at most 1 MiB, with some 200 bytes for each.
+    integer(2_000),
     'Images that download at once. 0 pauses: running downloads end, none starts.',
   ),
   retryLimit: key('retryLimit', integer(100), 'Retries after the first failure.'),

@@ -109,6 +109,12 @@ export const REASON_HELP = {
     meaning: 'The policy admits no download: concurrency is 0.',
     remedy: 'Set the policy key concurrency to 1 or more.',
   },
+  /** The API server answers with errors. */
+  CreateFailed: {
+    meaning: 'The DataVolume could not be created, for a reason that may pass; the message is the answer.',
+    remedy:
+      "See whether CDI's webhook (cdi-apiserver) runs, and whether the operator has its rights. It is tried again by itself.",
+  },
   /** CDI's webhook refused the DataVolume. */
   RejectedByCDI: {
     meaning: 'CDI refused the DataVolume; the message is its answer.',

@@ -99,6 +99,8 @@ export class Connection {
     return new Agent({
       connections: this.#connections,
       pipelining: 1,
+      // One request a connection: a stalled one holds up nobody else, and closing has no surprises.
+      allowH2: false,
       keepAliveTimeout: 60_000,
       connect: { ...defined, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 15_000 },
       // Each request carries its own deadline, and a watch may be silent for a minute.

@@ -185,9 +185,9 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #answer(call: Call): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
-    await this.#options.budget?.take(call.options?.signal)
     const deadline = AbortSignal.timeout(call.options?.timeoutMs ?? DEFAULT_TIMEOUT_MS)
     const signal = call.options?.signal === undefined ? deadline : AbortSignal.any([deadline, call.options.signal])
+    await this.#options.budget?.take(signal)
     const response = await this.#send(call, this.#options.connection, signal)
     return { status: response.statusCode, headers: response.headers, text: await response.body.text() }
   }
@@ -195,6 +195,7 @@ export class HttpKubeClient implements KubeClient {
   async #send(call: Call, connection: Connection, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { headers, dispatcher } = await connection.credentials()
     signal.throwIfAborted()
+    if (call.options?.isStillValid?.() === false) throw notSent(call)
     const base = connection.server.pathname.replace(/\/$/, '')
     const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`
     return await dispatcher.request({
@@ -281,6 +282,11 @@ function statusBody(text: string): StatusBody {
   } catch {
     return {}
   }
+}
+
+function notSent(call: Call): ApiError {
+  const message = `${call.verb} ${call.type.plural}: not sent, it had to wait too long for its turn`
+  return new ApiError({ reason: 'Unavailable', status: 0, message })
 }
 
 function noAnswer(call: Call, cause: unknown): ApiError {

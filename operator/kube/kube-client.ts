@@ -36,8 +36,13 @@ export interface KubeClient {
 
 export interface RequestOptions {
   readonly signal?: AbortSignal
-  /** Give up, and throw a Timeout, after so many milliseconds. Default 30,000. */
+  /** Give up, and throw NoAnswer, after so many milliseconds, waiting for a turn included. Default 30,000. */
   readonly timeoutMs?: number
+  /**
+   * Asked right before the request leaves, after any waiting for a turn. False: it is not sent, and an Unavailable error is
+   * thrown. For requests that are only right for a while.
+   */
+  readonly isStillValid?: () => boolean
 }
 
 export interface Selection {

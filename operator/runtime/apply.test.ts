@@ -24,7 +24,6 @@ function apply(primary: KubeObject, changes: Partial<Changes>): Promise<void> {
     {
       client,
       type: CONFIG_MAP,
-      fieldManager: 'm',
       signal: new AbortController().signal,
       onWritten: ({ kind }, { metadata }) => written.push(`${kind} ${metadata.name} ${metadata.resourceVersion}`),
     },
@@ -101,10 +100,12 @@ describe('changes', () => {
     await expect(apply(primary, { children: [{ type: SECRET, wanted }] })).rejects.toMatchObject({
       reason: 'AlreadyExists',
     })
-    await expect(apply(primary, { children: [{ type: SECRET, wanted, existingUid: 'ours' }] })).rejects.toMatchObject({
+    const existing = client.peek<KubeObject>('Secret', 'n/child') ?? wanted
+    const stale = { ...existing, metadata: { ...existing.metadata, resourceVersion: '0' } }
+    await expect(apply(primary, { children: [{ type: SECRET, wanted, existing: stale }] })).rejects.toMatchObject({
       reason: 'Conflict',
     })
-    await apply(primary, { children: [{ type: SECRET, wanted, existingUid: 'other' }] })
+    await apply(primary, { children: [{ type: SECRET, wanted, existing }] })
     expect(client.calls.at(-1)?.body).toMatchObject({ metadata: { uid: 'other' } })
   })
 })

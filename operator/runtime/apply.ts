@@ -1,6 +1,7 @@
 import { isApiError } from '../kube/api-error.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
+import { changeTo } from './owned-fields.ts'
 
 /** What is to be written for one object of ours, as data. Carried out by {@link applyChanges} in the order of its members. */
 export interface Changes {
@@ -15,8 +16,8 @@ export interface Changes {
 export interface Child {
   readonly type: ResourceType
   readonly wanted: KubeObject
-  /** Uid of ours that exists already; absent: it is to be created, and a namesake is left alone. */
-  readonly existingUid?: string
+  /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
+  readonly existing?: KubeObject
 }
 
 export interface ChildRemoval {
@@ -30,7 +31,6 @@ export interface ChildRemoval {
 export interface ApplyContext {
   readonly client: KubeClient
   readonly type: ResourceType
-  readonly fieldManager: string
   readonly signal: AbortSignal
   /** Is handed every answer, so that caches have our own writes at once. */
   readonly onWritten: (type: ResourceType, object: KubeObject) => void
@@ -74,14 +74,17 @@ function patchFinalizers(
   return client.mergePatch(type, metadata, patch, { signal })
 }
 
-async function applyChild({ type, wanted, existingUid }: Child, context: ApplyContext): Promise<void> {
-  const { client, fieldManager, signal, onWritten } = context
-  if (existingUid === undefined) {
+async function applyChild(
+  { type, wanted, existing }: Child,
+  { client, signal, onWritten }: ApplyContext,
+): Promise<void> {
+  if (existing === undefined) {
     onWritten(type, await client.create(type, wanted, { signal }))
     return
   }
-  const pinned = { ...wanted, metadata: { ...wanted.metadata, uid: existingUid } }
-  onWritten(type, await client.apply(type, pinned, { fieldManager, signal }))
+  const { uid, resourceVersion } = existing.metadata
+  const patch = { ...changeTo(wanted, existing), metadata: { ...wanted.metadata, uid, resourceVersion } }
+  onWritten(type, await client.mergePatch(type, wanted.metadata, patch, { signal }))
 }
 
 async function remove(

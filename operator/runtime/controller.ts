@@ -1,8 +1,9 @@
 import { isApiError } from '../kube/api-error.ts'
 import { backoffMs } from './backoff.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, sleep } from './clock.ts'
 import type { Logger } from './log.ts'
 import type { ControllerMetrics } from './metrics.ts'
+import { redactUrls } from './redact.ts'
 import type { WorkQueue } from './work-queue.ts'
 
 /** When to look again without being told by an event. */
@@ -30,6 +31,8 @@ const RETRY_BASE_MS = 100
 const RETRY_MAX_MS = 60_000
 /** A conflict means that the cache is behind; the event that brings it up to date is on its way. */
 const CONFLICT_RETRY_MS = 250
+/** So long workers go on before others have their turn. */
+const TURN_MS = 8
 /** The same refused request, over and over, helps nobody; a fix of permissions or quota is seen within a minute. */
 const REJECTED_RETRY_MS = 30_000
 
@@ -37,6 +40,8 @@ const REJECTED_RETRY_MS = 30_000
 export class Controller {
   readonly #options: ControllerOptions
   readonly #failures = new Map<string, number>()
+  #turnBegan = 0
+  #turn: Promise<void> | undefined
 
   constructor(options: ControllerOptions) {
     this.#options = options
@@ -58,11 +63,23 @@ export class Controller {
       if (signal.aborted) return
       await this.#reconcileOne(key, signal)
       queue.done(key)
+      await this.#giveWay()
     }
   }
 
+  /** A thousand reconciles that have nothing to write would otherwise keep everything else from running. */
+  async #giveWay(): Promise<void> {
+    const { clock } = this.#options
+    if (clock.monotonic() - this.#turnBegan < TURN_MS) return
+    this.#turn ??= sleep(clock, 0).then(() => {
+      this.#turn = undefined
+      this.#turnBegan = clock.monotonic()
+    })
+    await this.#turn
+  }
+
   async #reconcileOne(key: string, signal: AbortSignal): Promise<void> {
-    const { queue, reconcile, clock, log, metrics, name } = this.#options
+    const { queue, reconcile, clock, metrics } = this.#options
     metrics.queued(queue.waitedMs(key) / 1_000)
     const started = clock.monotonic()
     let result: 'success' | 'requeue_after' | 'error' = 'success'
@@ -76,15 +93,22 @@ export class Controller {
     } catch (error) {
       if (signal.aborted) return
       result = 'error'
-      this.#options.onError?.(key, error)
-      const retryInMs = this.#retryDelay(key, error)
-      const level = isApiError(error, 'Conflict') ? 'debug' : isApiError(error) ? 'warn' : 'error'
-      const text = error instanceof Error ? (isApiError(error) ? error.message : error.stack) : String(error)
-      log[level]({ controller: name, key, error: text, retryInMs: Math.round(retryInMs) }, 'reconcile failed')
-      queue.addAfter(key, retryInMs)
+      this.#retry(key, error)
     } finally {
       metrics.reconciled(result, (clock.monotonic() - started) / 1_000)
     }
+  }
+
+  #retry(key: string, error: unknown): void {
+    const { queue, log, name, onError } = this.#options
+    onError?.(key, error)
+    const retryInMs = this.#retryDelay(key, error)
+    const level = isApiError(error, 'Conflict') ? 'debug' : isApiError(error) ? 'warn' : 'error'
+    // Where it happened matters for what should not happen at all.
+    const text =
+      error instanceof Error ? (isApiError(error) ? error.message : (error.stack ?? error.message)) : String(error)
+    log[level]({ controller: name, key, error: redactUrls(text), retryInMs: Math.round(retryInMs) }, 'reconcile failed')
+    queue.addAfter(key, retryInMs)
   }
 
   #retryDelay(key: string, error: unknown): number {

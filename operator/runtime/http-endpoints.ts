@@ -12,8 +12,9 @@ export interface Endpoint {
  */
 export async function serveEndpoints(address: string, endpoints: readonly Endpoint[]): Promise<Server> {
   const colon = address.lastIndexOf(':')
-  const port = Number(address.slice(colon + 1))
-  if (colon < 0 || !Number.isInteger(port) || port < 0 || port > 65_535) {
+  const digits = address.slice(colon + 1)
+  const port = Number(digits)
+  if (colon < 0 || !/^\d{1,5}$/.test(digits) || port > 65_535) {
     throw new Error(`"${address}" is not an address to listen on: write host:port, or :port for all interfaces`)
   }
   const host = address.slice(0, colon).replace(/^\[|\]$/g, '')

@@ -1,29 +1,49 @@
 import { describe, expect, it } from 'vitest'
-import { ownsEqual } from './owned-fields.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { changeTo, ownsEqual } from './owned-fields.ts'
 
-describe('what we want is there', () => {
-  it.each<[string, unknown, unknown]>([
-    ['as it is', { a: { b: 1 } }, { a: { b: 1 } }],
-    ['beside what others added', { a: { b: 1 } }, { a: { b: 1, c: 2 }, d: 3 }],
-    ['in another order of keys', { a: 1, b: 2 }, { b: 2, a: 1 }],
-    ['where we want nothing of a field', { a: undefined }, { a: 1 }],
-    ['in lists', { a: [{ b: 1 }] }, { a: [{ b: 1, c: 2 }] }],
-    ['as an empty object', { blank: {} }, { blank: {} }],
+const aChild = (spec: unknown, metadata: Partial<KubeObject['metadata']> = {}): KubeObject =>
+  ({ apiVersion: 'v1', kind: 'Child', metadata: { name: 'a', ...metadata }, spec }) as KubeObject
+
+describe('a child is as wanted', () => {
+  it.each<[string, KubeObject, KubeObject]>([
+    ['as it is', aChild({ b: 1 }), aChild({ b: 1 })],
+    ['in another order of keys', aChild({ a: 1, b: 2 }), aChild({ b: 2, a: 1 })],
+    ['where we want nothing of a field', aChild({ a: undefined }), aChild({})],
+    [
+      'beside labels of others',
+      aChild({}, { labels: { ours: '1' } }),
+      aChild({}, { labels: { ours: '1', other: '2' } }),
+    ],
+    ['whatever its version', aChild({}), aChild({}, { resourceVersion: '7', uid: 'u' })],
   ])('%s', (_name, wanted, actual) => {
     expect(ownsEqual(wanted, actual)).toBe(true)
   })
 
-  it.each<[string, unknown, unknown]>([
-    ['is another value', { a: 1 }, { a: 2 }],
-    ['is missing', { a: 1 }, {}],
-    ['is of another type', { a: '1' }, { a: 1 }],
-    ['is a longer list', { a: [1] }, { a: [1, 2] }],
-    ['is a shorter list', { a: [1, 2] }, { a: [1] }],
-    ['is a list in another order', { a: [1, 2] }, { a: [2, 1] }],
-    ['is null', { a: {} }, { a: null }],
-    ['is no list', { a: [] }, { a: {} }],
-    ['is missing as an object', { a: { b: undefined } }, {}],
-  ])('but not where it %s', (_name, wanted, actual) => {
+  it.each<[string, KubeObject, KubeObject]>([
+    ['another value', aChild({ a: 1 }), aChild({ a: 2 })],
+    ['a missing field', aChild({ a: 1 }), aChild({})],
+    ['a field that we do not want', aChild({ snapshot: {} }), aChild({ snapshot: {}, pvc: {} })],
+    ['another type', aChild({ a: '1' }), aChild({ a: 1 })],
+    ['a longer list', aChild({ a: [1] }), aChild({ a: [1, 2] })],
+    ['a list in another order', aChild({ a: [1, 2] }), aChild({ a: [2, 1] })],
+    ['null', aChild({ a: {} }), aChild({ a: null })],
+    ['no list', aChild({ a: [] }), aChild({ a: {} })],
+    ['a missing label', aChild({}, { labels: { ours: '1' } }), aChild({})],
+    ['another label', aChild({}, { labels: { ours: '1' } }), aChild({}, { labels: { ours: '2' } })],
+  ])('but not with %s', (_name, wanted, actual) => {
     expect(ownsEqual(wanted, actual)).toBe(false)
+  })
+})
+
+describe('the change', () => {
+  it('sets what is wanted and takes away what is not', () => {
+    const wanted = aChild({ source: { snapshot: { name: 's' } } })
+    const actual = aChild({ source: { pvc: { name: 'p' } } })
+    expect(changeTo(wanted, actual)).toMatchObject({ spec: { source: { snapshot: { name: 's' }, pvc: null } } })
+  })
+
+  it('leaves the metadata to the caller', () => {
+    expect(changeTo(aChild({}), aChild({}))).not.toHaveProperty('metadata')
   })
 })

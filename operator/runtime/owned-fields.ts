@@ -1,18 +1,48 @@
+import type { KubeObject } from '../kube/kube-object.ts'
+
 /**
- * Whether every field that we want is in the object as it is. Fields of others (defaults of the server, annotations of
- * controllers, the status) do not count; lists are compared whole.
+ * Whether a child is as we want it. Its spec is ours in full: a member that we do not want, left over from before, is a
+ * difference. Of its metadata only what we ask for is; labels and annotations of others do not count, nor does the status.
  */
-export function ownsEqual(wanted: unknown, actual: unknown): boolean {
-  if (Array.isArray(wanted)) {
-    return (
-      Array.isArray(actual) &&
-      wanted.length === actual.length &&
-      wanted.every((item, at) => ownsEqual(item, actual[at]))
-    )
-  }
-  if (typeof wanted !== 'object' || wanted === null) return wanted === actual
-  if (typeof actual !== 'object' || actual === null) return false
-  return Object.entries(wanted).every(
-    ([key, value]) => value === undefined || ownsEqual(value, (actual as Record<string, unknown>)[key]),
+export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
+  const { metadata, ...content } = wanted
+  const isDescribed = contains(actual.metadata, metadata)
+  return isDescribed && Object.entries(content).every(([key, value]) => isSame(value, member(actual, key)))
+}
+
+/** A JSON merge patch that makes the content of `actual`, metadata aside, that of `wanted`. */
+export function changeTo(wanted: KubeObject, actual: KubeObject): object {
+  const { metadata: _wanted, ...content } = wanted
+  return Object.fromEntries(
+    Object.entries(content).map(([key, value]) => [key, difference(value, member(actual, key))]),
   )
+}
+
+function difference(wanted: unknown, actual: unknown): unknown {
+  if (!isRecord(wanted) || !isRecord(actual)) return wanted
+  const gone = Object.keys(actual).filter((key) => wanted[key] === undefined)
+  return {
+    ...Object.fromEntries(Object.entries(wanted).map(([key, value]) => [key, difference(value, actual[key])])),
+    ...Object.fromEntries(gone.map((key) => [key, null])),
+  }
+}
+
+function contains(actual: unknown, wanted: unknown): boolean {
+  if (!isRecord(wanted) || !isRecord(actual)) return isSame(wanted, actual)
+  return Object.entries(wanted).every(([key, value]) => value === undefined || contains(actual[key], value))
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, at) => isSame(item, b[at]))
+  if (!isRecord(a) || !isRecord(b)) return a === b
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...keys].every((key) => isSame(a[key], b[key]))
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function member(object: object, key: string): unknown {
+  return (object as Record<string, unknown>)[key]
 }

@@ -52,6 +52,9 @@ export class Reflector<T extends Stored> {
   readonly #installedListeners = new Set<() => void>()
   #installed: boolean | undefined
   #wake: (() => void) | undefined
+  /** Asked to look again; it may have come while a look was under way. */
+  #isPoked = false
+  #listedAt = Number.NEGATIVE_INFINITY
   #failures = 0
   /** How often in a row the kind was not found. */
   #missing = 0
@@ -86,6 +89,7 @@ export class Reflector<T extends Stored> {
 
   /** Do not wait any longer before the next try. */
   poke(): void {
+    this.#isPoked = true
     this.#wake?.()
   }
 
@@ -121,6 +125,8 @@ export class Reflector<T extends Stored> {
     store.replaceAll(items, resourceVersion)
     this.#missing = 0
     this.#failures = 0
+    this.#isPoked = false
+    this.#listedAt = this.#options.clock.monotonic()
     this.#setInstalled(true)
     this.#options.onRelist?.()
     this.#synced.resolve()
@@ -185,6 +191,8 @@ export class Reflector<T extends Stored> {
     }
     if (isApiError(error, 'Expired') && position.at === 'listed') {
       this.#options.log.debug({ kind: this.type.kind }, 'watch expired, listing again')
+      const isHasty = this.#options.clock.monotonic() - this.#listedAt < HASTY_MS
+      if (isHasty) await this.#pause(error, signal)
       return { at: 'unlisted' }
     }
     await this.#pause(error, signal)
@@ -211,6 +219,9 @@ export class Reflector<T extends Stored> {
 
   /** Sleeps, unless poked or stopped. */
   async #rest(delayMs: number, signal: AbortSignal): Promise<void> {
+    const wasPoked = this.#isPoked
+    this.#isPoked = false
+    if (wasPoked) return
     const poked = new AbortController()
     this.#wake = () => poked.abort()
     try {
@@ -219,6 +230,7 @@ export class Reflector<T extends Stored> {
       // Woken early, or stopping: the caller looks at its signal.
     } finally {
       this.#wake = undefined
+      this.#isPoked = false
     }
   }
 }

@@ -33,6 +33,10 @@ export class Store<T extends Stored> {
     return this.#items.get(key)
   }
 
+  keys(): IterableIterator<string> {
+    return this.#items.keys()
+  }
+
   values(): IterableIterator<T> {
     return this.#items.values()
   }

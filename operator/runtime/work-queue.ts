@@ -119,7 +119,15 @@ export class WorkQueue {
     if (merged.due === other?.due && merged.lane === other.lane) return
     this.#delayed.set(wanted.key, merged)
     push(this.#heap, merged)
+    this.#compact()
     this.#arm()
+  }
+
+  /** Entries that were replaced stay in the heap until they are due, which may be days. */
+  #compact(): void {
+    if (this.#heap.length < 2 * this.#delayed.size + 64) return
+    this.#heap.length = 0
+    for (const scheduled of this.#delayed.values()) push(this.#heap, scheduled)
   }
 
   #arm(): void {

@@ -54,9 +54,8 @@ export class AdmissionQueue {
     const heads: Start[] = []
     for (const start of this.#inOrder) {
       if (heads.length >= count) break
-      if (isStuck(start.uid)) continue
-      if (!start.admissible) break
-      heads.push(start)
+      if (start.admissible) heads.push(start)
+      else if (!isStuck(start.uid)) break
     }
     return heads
   }

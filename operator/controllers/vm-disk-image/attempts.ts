@@ -45,7 +45,11 @@ export function recordCancel(
   message: string,
   now: number,
 ): VMDiskImageStatus {
-  return { ...withAttempt(status, subject, 'Cancelled', reason, message, 1, now), ticket: undefined }
+  // A stray is stopped while the image waits its turn: that costs it nothing, least of all its place.
+  const isStray = status.phase === 'Queued' && status.dataVolumeUID !== subject.uid
+  const { dataVolumeUID, startedAt, attempt, ticket } = status
+  const recorded = withAttempt(status, subject, 'Cancelled', reason, message, 1, now)
+  return isStray ? { ...recorded, dataVolumeUID, startedAt, attempt, ticket } : { ...recorded, ticket: undefined }
 }
 
 export function recordSuccess(status: VMDiskImageStatus, subject: AttemptSubject, now: number): VMDiskImageStatus {

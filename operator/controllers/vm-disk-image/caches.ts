@@ -1,4 +1,4 @@
-import { LABELS, vmDiskImage } from '@open-terrain/constructs'
+import { childName, LABELS, vmDiskImage } from '@open-terrain/constructs'
 import type { KubeClient, Selection } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import {
@@ -18,7 +18,8 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { Reflector } from '../../runtime/reflector.ts'
 import { Store, type Stored } from '../../runtime/store.ts'
-import { IMPORTING_INDEX, importingIndex } from './admission.ts'
+import { IMPORTING_INDEX, importingIndex } from './downloads.ts'
+import { cloneSourceKey } from './references.ts'
 import {
   type ClaimView,
   controllerOf,
@@ -47,13 +48,29 @@ export const IMAGE: ResourceType = {
   namespaced: true,
 }
 
+/** Indexes over images; all but the uid are `<namespace>/<name>` of what they name, wait for or make. */
+export const BY_NAMESPACE = 'namespace'
+export const BY_UID = 'uid'
+export const BY_SECRET = 'secret'
+export const BY_CONFIG_MAP = 'configMap'
+export const BY_CHILD = 'child'
+/** Index over DataVolumes: what an unfinished clone reads from. */
+export const BY_CLONE_SOURCE = 'clone source'
 /** Index over children: the uid of the image that they were made for. */
 export const BY_IMAGE = 'image'
 
 /** Local copies of everything that decisions about images rest on. They are kept up to date by every replica, leading or not. */
 export class Caches {
-  readonly images = new Store<ImageView>().index('namespace', ({ metadata }) => [metadata.namespace ?? ''])
-  readonly dataVolumes = new Store<DataVolumeView>().index(BY_IMAGE, byOwner).index(IMPORTING_INDEX, importingIndex)
+  readonly images = new Store<ImageView>()
+    .index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
+    .index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
+    .index(BY_SECRET, (image) => named(image, 'secretRef'))
+    .index(BY_CONFIG_MAP, (image) => named(image, 'certConfigMap'))
+    .index(BY_CHILD, childrenOf)
+  readonly dataVolumes = new Store<DataVolumeView>()
+    .index(BY_IMAGE, byOwner)
+    .index(IMPORTING_INDEX, importingIndex)
+    .index(BY_CLONE_SOURCE, unfinishedCloneOf)
   readonly claims = new Store<ClaimView>().index(BY_IMAGE, byLabel)
   readonly snapshots = new Store<SnapshotView>().index(BY_IMAGE, byOwner)
   readonly dataSources = new Store<DataSourceView>()
@@ -131,6 +148,25 @@ export interface CachesOptions {
   readonly random: () => number
   readonly log: Logger
   readonly onRelist: (kind: string) => void
+}
+
+function unfinishedCloneOf({ phase, cloneOf }: DataVolumeView): readonly string[] {
+  return cloneOf === undefined || phase === 'Succeeded' ? [] : [cloneSourceKey(cloneOf)]
+}
+
+function named(image: ImageView, field: 'secretRef' | 'certConfigMap'): readonly string[] {
+  const spec = image.spec as { readonly [name in typeof field]?: unknown } | null
+  const name = spec?.[field] ?? image.status.defaults?.[field]
+  return typeof name === 'string' ? [siblingKey(image, name)] : []
+}
+
+/** Names that its children have or will have: what takes or frees such a name concerns it. */
+function childrenOf(image: ImageView): readonly string[] {
+  const { revision, artifact } = image.status
+  const names = [revision && childName(image.metadata.name, revision), artifact?.name].filter(
+    (name) => name !== undefined,
+  )
+  return [...new Set(names)].map((name) => siblingKey(image, name))
 }
 
 function byOwner(object: KubeObject): readonly string[] {

@@ -25,6 +25,7 @@ const CHECKS: readonly Check[] = [
   snapshotterIsMissing,
   snapshotClassIsMissing,
   nameIsTaken,
+  isBeingCleared,
 ]
 
 export function whatBlocks(target: Target, world: World): Blocked | undefined {
@@ -130,6 +131,17 @@ function snapshotClassIsMissing({ snapshotClass }: Target, { lookup }: World): B
     reason: 'SnapshotClassMissing',
     message: `waiting for VolumeSnapshotClass ${snapshotClass} (spec.snapshotClass): create it, or correct the name`,
   }
+}
+
+/** Leftovers of an earlier download: CDI could not start beside the claim, and beside the pod there would be two downloads. */
+function isBeingCleared({ volumeName }: Target, { lookup, pods, dataVolumes }: World): Blocked | undefined {
+  if (dataVolumes.some(({ metadata }) => metadata.name === volumeName)) return undefined
+  const pod = pods[0]
+  const left = lookup.leftoverClaim(volumeName)
+    ? `PersistentVolumeClaim ${volumeName}`
+    : pod && `importer pod ${pod.metadata.name}`
+  if (left === undefined) return undefined
+  return { reason: 'Stopping', message: `waiting until ${left} of an earlier download is gone` }
 }
 
 function nameIsTaken({ volumeName, snapshotName, snapshotClass }: Target, { lookup }: World): Blocked | undefined {

@@ -1,4 +1,4 @@
-import { FINALIZER, LABELS, MANAGER, type Policy } from '@open-terrain/constructs'
+import { FINALIZER, type Policy } from '@open-terrain/constructs'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { compareResourceVersions, type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
@@ -9,20 +9,22 @@ import { Controller, type Wake } from '../../runtime/controller.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { redactUrls } from '../../runtime/redact.ts'
 import type { Change } from '../../runtime/store.ts'
-import { type Lane, WorkQueue } from '../../runtime/work-queue.ts'
+import { WorkQueue } from '../../runtime/work-queue.ts'
 import { Admission } from './admission.ts'
-import { type Caches, IMAGE } from './caches.ts'
+import { BY_CLONE_SOURCE, type Caches, IMAGE } from './caches.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 import type { ImagePlan, Removal } from './image-plan.ts'
 import { observeImage, type Sources } from './observe.ts'
 import { planImage } from './plan.ts'
 import { refreshPositions } from './positions.ts'
 import { ProgressWatch } from './progress-watch.ts'
-import { isBeingCloned, type ReferenceSource, sumReferences } from './references.ts'
-import { SlotLedger } from './slot-ledger.ts'
+import { cloneSourceKey, isBeingCloned, type ReferenceSource, sumReferences } from './references.ts'
+import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
 import { isWorthWriting } from './status.ts'
-import { controllerOf, type ImageView, viewDataSource, viewDataVolume, viewImage, viewSnapshot } from './views.ts'
+import { listenForTriggers } from './triggers.ts'
+import { type ImageView, viewDataSource, viewDataVolume, viewImage, viewSnapshot } from './views.ts'
 import type { World } from './world.ts'
 
 const WORKERS = 8
@@ -45,7 +47,7 @@ export interface ImageControllerOptions {
   readonly policy: () => Policy
   readonly limit: (ledgerLimit: number | undefined) => number
   /** Calls back at each change of the policy; returns how to stop that. */
-  readonly onPolicyChange: (listener: () => void) => () => void
+  readonly onPolicyChange: (listener: (change: { readonly isLimitAlone: boolean }) => void) => () => void
   readonly references: readonly ReferenceSource[]
 }
 
@@ -102,7 +104,7 @@ export class ImageController {
       name: 'vmdiskimage',
       queue: this.#queue,
       reconcile: (key, stop) => this.#reconcile(key, stop),
-      onError: (key) => this.#onError(key),
+      onError: (key, error) => this.#onError(key, error),
       workers: WORKERS,
       clock,
       random,
@@ -125,48 +127,30 @@ export class ImageController {
         }),
       ])
     } finally {
-      for (const stop of stopListening) stop()
+      stopListening()
       for (const image of this.#options.caches.images.values())
         this.#options.metrics.moved(image.status.phase, undefined)
     }
   }
 
-  /** From changes in the caches to keys of images. No decision is made here. */
-  #listen(): (() => void)[] {
-    const { caches, onPolicyChange } = this.#options
-    const allWaiting = () => this.#enqueueAll(({ status }) => status.phase !== 'Succeeded')
-    const inNamespaceOf = ({ key }: Change<KubeObject>) => {
-      const namespace = key.split('/')[0] ?? ''
-      for (const image of caches.images.find('namespace', namespace))
-        if (image.status.phase !== 'Succeeded') this.#enqueue(image)
+  #listen(): () => void {
+    const { caches, onPolicyChange, namespace } = this.#options
+    const stopTriggers = listenForTriggers(caches, {
+      image: (change) => this.#onImage(change),
+      enqueue: (image, lane) => this.#queue.add(keyOf(image.metadata), lane),
+      downloads: () => this.#admission.wake(),
+      configMap: (key) => {
+        if (key === `${namespace}/${LEDGER_NAME}`) this.#admission.checkLedger(caches.configMaps.get(key))
+      },
+    })
+    const stopPolicy = onPolicyChange(({ isLimitAlone }) => {
+      this.#admission.wake()
+      if (!isLimitAlone) for (const key of caches.images.keys()) this.#queue.add(key)
+    })
+    return () => {
+      stopTriggers()
+      stopPolicy()
     }
-    return [
-      caches.images.onChange((change) => this.#onImage(change)),
-      caches.dataVolumes.onChange((change) => {
-        this.#onChild(change)
-        this.#admission.wake()
-      }),
-      caches.snapshots.onChange((change) => this.#onChild(change)),
-      caches.claims.onChange((change) => this.#onLabelled(change)),
-      caches.pods.onChange((change) => {
-        this.#onLabelled(change)
-        this.#admission.wake()
-      }),
-      caches.dataSources.onChange(({ key }) => this.#enqueueKey(key)),
-      caches.secrets.onChange(onlyExistence(inNamespaceOf)),
-      caches.configMaps.onChange(onlyExistence(inNamespaceOf)),
-      caches.namespaces.onChange(({ key }) => {
-        for (const image of caches.images.find('namespace', key)) this.#enqueue(image)
-      }),
-      caches.storageClasses.onChange(allWaiting),
-      caches.snapshotClasses.onChange(onlyExistence(allWaiting)),
-      caches.definitions.onChange(onlyExistence(allWaiting)),
-      ...caches.reflectors.map((reflector) => reflector.onInstalled(allWaiting)),
-      onPolicyChange(() => {
-        this.#admission.wake()
-        this.#enqueueAll(() => true)
-      }),
-    ]
   }
 
   #onImage({ key, before, after }: Change<ImageView>): void {
@@ -182,57 +166,6 @@ export class ImageController {
     this.#progress.forget(uid)
     this.#statusWrittenAt.delete(uid)
     this.#positionDue.delete(uid)
-  }
-
-  #onChild({ before, after }: Change<KubeObject>): void {
-    for (const child of [before, after]) {
-      if (child === undefined) continue
-      const owner = controllerOf(child)
-      const { namespace, name, uid = '' } = child.metadata
-      if (owner?.kind === IMAGE.kind)
-        this.#enqueueKey(keyOf({ ...(namespace !== undefined && { namespace }), name: owner.name }))
-      else this.#enqueueNamesakes(namespace, name)
-      if (after === undefined) this.#deletedAt.delete(uid)
-    }
-  }
-
-  /** Claims and pods belong to CDI; they carry the labels of our DataVolume. */
-  #onLabelled({ before, after }: Change<KubeObject>): void {
-    const child = after ?? before
-    if (child === undefined) return
-    const { namespace = '', name, labels = {} } = child.metadata
-    const uid = labels[LABELS.imageUid]
-    if (uid === undefined) this.#enqueueNamesakes(namespace, name)
-    else this.#enqueueByUid(namespace, labels[LABELS.imageName] ?? '', uid)
-  }
-
-  /** @param labelled the image's name, unless it was too long for a label */
-  #enqueueByUid(namespace: string, labelled: string, uid: string): void {
-    const { images } = this.#options.caches
-    const image = images.get(keyOf({ namespace, name: labelled }))
-    const candidates = image?.metadata.uid === uid ? [image] : images.find('namespace', namespace)
-    for (const one of candidates) if (one.metadata.uid === uid) this.#enqueue(one)
-  }
-
-  /** A stranger took, or gave back, a name: whoever waits for it is named like it up to the revision. */
-  #enqueueNamesakes(namespace: string | undefined, childName: string): void {
-    const name = childName.replace(/-[0-9a-f]{8}$/, '')
-    if (name === childName || namespace === undefined) return
-    for (const image of this.#options.caches.images.find('namespace', namespace)) {
-      if (image.metadata.name.replaceAll('.', '-').startsWith(name.slice(0, 40))) this.#enqueue(image)
-    }
-  }
-
-  #enqueue(image: ImageView, lane: Lane = 'urgent'): void {
-    this.#queue.add(keyOf(image.metadata), lane)
-  }
-
-  #enqueueKey(key: string): void {
-    if (this.#options.caches.images.get(key) !== undefined) this.#queue.add(key, 'urgent')
-  }
-
-  #enqueueAll(matches: (image: ImageView) => boolean): void {
-    for (const image of this.#options.caches.images.values()) if (matches(image)) this.#enqueue(image, 'normal')
   }
 
   /**
@@ -280,7 +213,6 @@ export class ImageController {
       await applyChanges(image, changes, {
         client,
         type: IMAGE,
-        fieldManager: MANAGER,
         signal,
         onWritten: (type, object) => this.#onWritten(type, object),
       })
@@ -304,27 +236,43 @@ export class ImageController {
     if (ended !== undefined && ended.dataVolumeUID !== known?.dataVolumeUID) this.#options.metrics.ended(ended)
   }
 
-  #existing({ kind, metadata }: KubeObject): { type: ResourceType; existingUid?: string } {
+  #existing({ kind, metadata }: KubeObject): { type: ResourceType; existing?: KubeObject } {
     const { caches } = this.#options
     const type = TYPES[kind as Removal['kind']]
     const store = kind === 'DataSource' ? caches.dataSources : caches.snapshots
-    const uid = store.get(keyOf(metadata))?.metadata.uid
-    return uid === undefined ? { type } : { type, existingUid: uid }
+    const existing = store.get(keyOf(metadata))
+    return existing === undefined ? { type } : { type, existing }
+  }
+
+  #wasJustDeleted(uid: string): boolean {
+    const now = this.#options.clock.monotonic()
+    const deletedAt = this.#deletedAt.get(uid)
+    // In the order in which they were added: the first one that is young ends it.
+    for (const [other, at] of this.#deletedAt) {
+      if (now - at < DELETED_SEEN_MS) break
+      this.#deletedAt.delete(other)
+    }
+    return deletedAt !== undefined && now - deletedAt < DELETED_SEEN_MS
   }
 
   async #removals(image: ImageView, removals: readonly Removal[]): Promise<Changes['removals']> {
-    const { client, clock } = this.#options
     const namespace = image.metadata.namespace ?? ''
     const due: Changes['removals'][number][] = []
     for (const { kind, name, uid, unlessCloned } of removals) {
-      const deletedAt = this.#deletedAt.get(uid)
-      if (deletedAt !== undefined && clock.monotonic() - deletedAt < DELETED_SEEN_MS) continue
-      if (unlessCloned && (await isBeingCloned(client, { kind, namespace, name }))) continue
+      if (this.#wasJustDeleted(uid)) continue
+      if (unlessCloned !== 'never' && (await this.#isCloned({ kind, namespace, name }, unlessCloned))) continue
       // In the foreground, so that a DataVolume is gone only when its importer is.
       const propagationPolicy = kind === 'DataVolume' ? 'Foreground' : 'Background'
       due.push({ type: TYPES[kind], key: { namespace, name }, uid, propagationPolicy })
     }
     return due
+  }
+
+  /** The cache answers first, since a yes is enough; only what cannot be undone asks for a live no. */
+  async #isCloned(child: { kind: string; namespace: string; name: string }, look: 'cached' | 'live'): Promise<boolean> {
+    const { caches, client } = this.#options
+    if (caches.dataVolumes.find(BY_CLONE_SOURCE, cloneSourceKey(child)).length > 0) return true
+    return look === 'live' && (await isBeingCloned(client, child))
   }
 
   #onWritten(type: ResourceType, object: KubeObject): void {
@@ -354,9 +302,14 @@ export class ImageController {
     })
   }
 
-  #onError(key: string): void {
+  #onError(key: string, error: unknown): void {
     const image = this.#options.caches.images.get(key)
-    if (image !== undefined) this.#admission.setStuck(image.metadata.uid ?? '')
+    if (image === undefined) return
+    // A conflict is over in a moment, and nobody may overtake for that.
+    if (!isApiError(error, 'Conflict')) this.#admission.setStuck(image.metadata.uid ?? '')
+    if (!isApiError(error, 'Rejected')) return
+    const message = `the API server refuses what this image needs: ${redactUrls(error.message)}`
+    this.#options.events.record(image, { type: 'Warning', reason: 'Refused', message })
   }
 
   #refreshPosition(key: string, uid: string): void {
@@ -381,11 +334,4 @@ function finalizerChange(
 
 function ticketOf({ status, metadata }: ImageView): string {
   return status.ticket ?? metadata.resourceVersion ?? '0'
-}
-
-/** Most changes of Secrets and the like do not concern us: only that one came or went. */
-function onlyExistence(listener: (change: Change<KubeObject>) => void): (change: Change<KubeObject>) => void {
-  return (change) => {
-    if ((change.before === undefined) !== (change.after === undefined)) listener(change)
-  }
 }

@@ -28,8 +28,8 @@ export interface Removal {
   readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'DataSource'
   readonly name: string
   readonly uid: string
-  /** Wait until no clone reads from it. */
-  readonly unlessCloned: boolean
+  /** Whether, and by what look, to wait until no unfinished clone reads from it. */
+  readonly unlessCloned: 'never' | 'cached' | 'live'
 }
 
 /** What the admission needs to know to download an image. */
@@ -64,7 +64,7 @@ export function finalizerOf({ image }: World): 'add' | 'keep' {
 export function removalOf(object: KubeObject): Removal[] {
   const { name, uid, deletionTimestamp } = object.metadata
   if (uid === undefined || deletionTimestamp !== undefined) return []
-  return [{ kind: object.kind as Removal['kind'], name, uid, unlessCloned: false }]
+  return [{ kind: object.kind as Removal['kind'], name, uid, unlessCloned: 'never' }]
 }
 
 export function plan(status: VMDiskImageStatus, rest: Partial<Omit<ImagePlan, 'status'>>): ImagePlan {

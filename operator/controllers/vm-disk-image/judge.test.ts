@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isFinished, type JudgeContext, judgeDataVolume, redactUrls } from './judge.ts'
+import { redactUrls } from '../../runtime/redact.ts'
+import { isFinished, type JudgeContext, judgeDataVolume } from './judge.ts'
 import type { ConditionView, DataVolumeView } from './views.ts'
 import { aDataVolume, aPod, CDI, HOUR, MINUTE, SECOND } from './world.fixtures.ts'
 

@@ -1,4 +1,5 @@
 import type { Reason } from '@open-terrain/constructs'
+import { redactUrls } from '../../runtime/redact.ts'
 import type { DataVolumeView, PodView } from './views.ts'
 
 /** How a download is doing. */
@@ -178,16 +179,4 @@ function importError({ bound }: DataVolumeView): string {
 function failure(dataVolume: DataVolumeView, reason: Reason, message: string, permanent: boolean): Failure {
   // Every restart began a download of its own, from the first byte.
   return { state: 'failed', reason, message: redactUrls(message), permanent, downloads: 1 + dataVolume.restartCount }
-}
-
-const MESSAGE_LIMIT = 1_000
-
-/** Leaves no presigned query and no userinfo of a URL in a text that others may read; cut to what a status can bear. */
-export function redactUrls(text: string): string {
-  const clean = text.replace(/\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'<>]+)/gi, (_all, scheme: string, rest: string) => {
-    const withoutUser = rest.replace(/^[^/?#]*@/, '')
-    const query = withoutUser.search(/[?#]/)
-    return scheme + (query < 0 ? withoutUser : `${withoutUser.slice(0, query)}?…`)
-  })
-  return clean.length > MESSAGE_LIMIT ? `${clean.slice(0, MESSAGE_LIMIT - 1)}…` : clean
 }

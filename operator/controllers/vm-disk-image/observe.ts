@@ -1,11 +1,25 @@
-import { isUrlAllowed, type ParsedSpec, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
+import {
+  isUrlAllowed,
+  LABELS,
+  MANAGER,
+  type ParsedSpec,
+  type Policy,
+  parseVMDiskImageSpec,
+} from '@open-terrain/constructs'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Admission } from './admission.ts'
 import { BY_IMAGE, type Caches, siblingKey } from './caches.ts'
 import { isFinished } from './judge.ts'
 import type { ProgressWatch } from './progress-watch.ts'
 import { type ReferenceSource, sumReferences } from './references.ts'
-import { controllerOf, type ImageView, isControlledBy } from './views.ts'
+import {
+  type ClaimView,
+  type DataVolumeView,
+  type ImageView,
+  importersOf,
+  isControlledBy,
+  type PodView,
+} from './views.ts'
 import type { Lookup, World } from './world.ts'
 
 /** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */
@@ -47,17 +61,33 @@ export function observeImage(image: ImageView, sources: Sources): World {
     refusal: admission.refusalOf(uid),
     dataVolumes,
     snapshots: ours(caches.snapshots.find(BY_IMAGE, uid)),
-    claims: caches.claims.find(BY_IMAGE, uid),
+    claims: claimsOf(image, dataVolumes, sources),
     pods,
     dataSource: caches.dataSources.get(siblingKey(image, name)),
-    observation: sources.progress.look(
-      uid,
-      dataVolumes.find((one) => !isFinished(one)),
-      pods,
-    ),
+    observation: look(uid, dataVolumes, pods, sources),
     sinceStatusWriteMs: sources.sinceStatusWriteMs(uid),
     references: sumReferences(sources.references.map((source) => source.cached({ namespace, name }))),
   }
+}
+
+function look(
+  uid: string,
+  dataVolumes: readonly DataVolumeView[],
+  pods: readonly PodView[],
+  { progress }: Sources,
+): World['observation'] {
+  const running = dataVolumes.find((one) => !isFinished(one))
+  return progress.look(uid, running, running === undefined ? [] : importersOf(running, pods))
+}
+
+/** Claims by our label, and those of our DataVolumes in case somebody took the label off. */
+function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { caches }: Sources): ClaimView[] {
+  const labelled = caches.claims.find(BY_IMAGE, image.metadata.uid ?? '')
+  const owned = dataVolumes.flatMap(({ metadata }) => {
+    const claim = caches.claims.get(siblingKey(image, metadata.name))
+    return claim !== undefined && isControlledBy(claim, metadata.uid) && !labelled.includes(claim) ? [claim] : []
+  })
+  return [...labelled, ...owned]
 }
 
 /** A spec is parsed once per generation of an object. */
@@ -75,12 +105,13 @@ function parsedSpec({ spec }: ImageView): ParsedSpec {
 function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Lookup {
   const { uid } = image.metadata
   const sibling = (name: string) => siblingKey(image, name)
-  const isOurClaim = (name: string) => {
+  const claimState = (name: string): 'none' | 'in use' | 'leftover' | 'foreign' => {
     const claim = caches.claims.get(sibling(name))
-    const dataVolume = claim === undefined ? undefined : controllerOf(claim)
-    const owner = caches.dataVolumes.get(sibling(name))
-    const isOfLiving = owner !== undefined && dataVolume?.uid === owner.metadata.uid && isControlledBy(owner, uid)
-    return claim === undefined || isOfLiving || claim.metadata.labels?.['pelotech.ot/image-uid'] === uid
+    if (claim === undefined) return 'none'
+    const dataVolume = caches.dataVolumes.get(sibling(name))
+    const isOfLiving = dataVolume !== undefined && isControlledBy(claim, dataVolume.metadata.uid)
+    if (isOfLiving) return isControlledBy(dataVolume, uid) ? 'in use' : 'foreign'
+    return claim.metadata.labels?.[LABELS.managedBy] === MANAGER ? 'leftover' : 'foreign'
   }
   return {
     secret: (name) => caches.secrets.get(sibling(name)) !== undefined,
@@ -91,8 +122,9 @@ function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Looku
     foreignVolume: (name) => {
       const dataVolume = caches.dataVolumes.get(sibling(name))
       if (dataVolume !== undefined && !isControlledBy(dataVolume, uid)) return `DataVolume ${name}`
-      return isOurClaim(name) ? undefined : `PersistentVolumeClaim ${name}`
+      return claimState(name) === 'foreign' ? `PersistentVolumeClaim ${name}` : undefined
     },
+    leftoverClaim: (name) => claimState(name) === 'leftover',
     foreignSnapshot: (name) => {
       const snapshot = caches.snapshots.get(sibling(name))
       return snapshot !== undefined && !isControlledBy(snapshot, uid)

@@ -10,10 +10,11 @@ import {
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
+import { redactUrls } from '../../runtime/redact.ts'
 import { type Draft, finalizerOf, type ImagePlan, plan, type Removal, removalOf } from './image-plan.ts'
-import { isFinished, redactUrls } from './judge.ts'
+import { isFinished } from './judge.ts'
 import { fromTime, type Standing, toTime, withStanding } from './status.ts'
-import { type DataVolumeView, isControlledBy, type SnapshotView } from './views.ts'
+import { type ClaimView, type DataVolumeView, isControlledBy, type SnapshotView } from './views.ts'
 import type { World } from './world.ts'
 
 /** How long the artifact before stays after the alias was pointed to the new one: clones that just began still read it. */
@@ -31,12 +32,12 @@ export function planPublication(draft: Draft): ImagePlan | undefined {
   const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && isFinished(one))
   if (target.snapshotClass !== undefined) return planSnapshot(draft, dataVolume)
   if (dataVolume === undefined) return undefined
-  if (!isBound(dataVolume, world)) return atWork(draft, TAKING)
   const claim = claimOf(dataVolume, world)
+  if (claim === undefined || !isBound(claim)) return atWork(draft, TAKING)
   return publish(draft, {
     kind: 'PersistentVolumeClaim',
     name: target.volumeName,
-    restoreSize: claim?.capacity,
+    restoreSize: claim.capacity,
     ...modesOf(dataVolume, draft),
   })
 }
@@ -87,7 +88,8 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
       `VolumeSnapshot ${target.snapshotName} exists and is not ours: it is left alone; delete or rename it to go on`,
     )
   }
-  if (!isBound(dataVolume, world)) return atWork(draft, TAKING)
+  const claim = claimOf(dataVolume, world)
+  if (claim === undefined || !isBound(claim)) return atWork(draft, TAKING)
   const snapshot = renderVolumeSnapshot({
     image: identityOf(world),
     name: target.snapshotName,
@@ -144,12 +146,11 @@ function standing(draft: Draft, where: Standing, rest: Partial<ImagePlan>): Imag
   return plan(withStanding(next, where, world, now), { finalizer: finalizerOf(world), ...rest })
 }
 
-function isBound(dataVolume: DataVolumeView, world: World): boolean {
-  const claim = claimOf(dataVolume, world)
-  return claim === undefined ? dataVolume.bound.status === 'True' : claim.phase === 'Bound'
+function isBound({ phase, metadata }: ClaimView): boolean {
+  return phase === 'Bound' && metadata.deletionTimestamp === undefined
 }
 
-function claimOf({ metadata }: DataVolumeView, { claims }: World) {
+function claimOf({ metadata }: DataVolumeView, { claims }: World): ClaimView | undefined {
   return claims.find((claim) => claim.metadata.name === metadata.name && isControlledBy(claim, metadata.uid))
 }
 
@@ -263,7 +264,7 @@ function spareVolume({ world, target, status }: Draft): Removal[] {
   return world.dataVolumes
     .filter((one) => one.metadata.name === target.volumeName && isFinished(one))
     .flatMap((one) => removalOf(one))
-    .map((removal) => ({ ...removal, unlessCloned: true }))
+    .map((removal) => ({ ...removal, unlessCloned: 'cached' as const }))
 }
 
 /** Children of earlier revisions, and snapshots by an earlier class. */
@@ -273,7 +274,7 @@ function retired(draft: Draft): Removal[] {
   if (now < publishedAt + RETIRE_AFTER_MS) return []
   return oldChildren(draft)
     .flatMap((one) => removalOf(one))
-    .map((removal) => ({ ...removal, unlessCloned: true }))
+    .map((removal) => ({ ...removal, unlessCloned: 'live' as const }))
     .filter(({ kind }) => kind !== 'DataSource' || !world.namespaceTerminating)
 }
 
@@ -285,7 +286,7 @@ function oldChildren({ world, target, status }: Draft): KubeObject[] {
   const snapshots = world.snapshots.filter(
     ({ metadata }) => artifact?.kind !== 'VolumeSnapshot' || metadata.name !== artifact.name,
   )
-  return [...volumes, ...snapshots]
+  return [...volumes, ...snapshots].filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
 type Reclaim = 'never' | 'now' | { readonly afterMs: number }

@@ -17,7 +17,7 @@ import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { eventsBetween, fromTime, isRecorded, reasonOf, type Standing, toTime, withStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
-import type { DataVolumeView } from './views.ts'
+import { type DataVolumeView, importersOf } from './views.ts'
 import type { Refusal, World } from './world.ts'
 
 /**
@@ -99,15 +99,17 @@ function turnTo(target: Target, status: VMDiskImageStatus): VMDiskImageStatus {
   }
 }
 
-/** An artifact that is gone serves nobody. */
-function dropLostArtifact(status: VMDiskImageStatus, { snapshots, claims }: World): VMDiskImageStatus {
+/** An artifact that is gone, or about to be overwritten by a download that nobody asked for, serves nobody. */
+function dropLostArtifact(status: VMDiskImageStatus, { snapshots, claims, dataVolumes }: World): VMDiskImageStatus {
   const { artifact } = status
   if (artifact === undefined) return status
+  const isIt = ({ metadata }: KubeObject) => metadata.name === artifact.name
   const candidates: readonly KubeObject[] = artifact.kind === 'VolumeSnapshot' ? snapshots : claims
-  const found = candidates.find(({ metadata }) => metadata.name === artifact.name)
-  return found !== undefined && found.metadata.deletionTimestamp === undefined
-    ? status
-    : { ...status, artifact: undefined }
+  const found = candidates.find(isIt)
+  const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined
+  const isOverwritten =
+    artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))
+  return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
 }
 
 export function judged(
@@ -118,7 +120,7 @@ export function judged(
   const isCurrent = status.dataVolumeUID === uid
   const startedAt = fromTime(isCurrent ? status.startedAt : undefined) ?? fromTime(creationTimestamp) ?? now
   return judgeDataVolume(dataVolume, {
-    pods: world.pods.filter((pod) => pod.metadata.deletionTimestamp === undefined),
+    pods: importersOf(dataVolume, world.pods),
     firstPodUid: isCurrent ? (status.importerPodUID ?? world.observation.firstPodUid) : world.observation.firstPodUid,
     ageMs: Math.max(0, now - startedAt),
     unchangedMs: world.observation.unchangedMs,
@@ -318,7 +320,7 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
     slot.revision === target.revision &&
     slot.attempt === nextAttempt(status) &&
     status.ticket !== undefined
-  if (!isStillWanted || whatBlocks(target, world) !== undefined || refusalFor(world, target) !== undefined)
+  if (!isStillWanted || whatBlocks(target, world) !== undefined || isRefused(world, target, draft.now))
     return plan(image.status, {})
   return plan(image.status, { start: startOf(draft, status.ticket ?? '') })
 }
@@ -414,15 +416,16 @@ function queue({ world, now, status }: Draft): VMDiskImageStatus {
   }
 }
 
-/** No attempt is left, or none would help. A failed attempt with neither a ticket nor a time for the next one was the last. */
+/** No attempt is left, or none would help. Said once, it holds for the budget, whatever becomes of the policy. */
 function failedForGood({ world, target, status }: Draft): Standing | undefined {
   const rejection = rejectionOf(world, target, status)
   if (rejection !== undefined) return { phase: 'Failed', reason: 'RejectedByCDI', message: rejection, stalled: true }
-  const { budget, attempts, nextRetryTime, ticket } = status
-  const last = attempts?.at(-1)
+  const { budget, attempts } = status
+  const last = attempts?.findLast(({ outcome }) => outcome === 'Failed')
   if (budget === undefined || budget.downloads === 0 || last === undefined) return undefined
-  const isOver = nextRetryTime === undefined && ticket === undefined
-  if (!isOver && budget.downloads <= world.policy.retryLimit) return undefined
+  const isOver =
+    isPermanent(last.reason) || budget.downloads > world.policy.retryLimit || hasFailedBefore(world, status)
+  if (!isOver) return undefined
   const reason = isPermanent(last.reason) ? last.reason : 'RetryLimitExceeded'
   const why = isPermanent(last.reason) ? 'no retry can mend this' : 'no retry is left'
   const used = `${budget.downloads} download${budget.downloads === 1 ? '' : 's'} used`
@@ -430,18 +433,25 @@ function failedForGood({ world, target, status }: Draft): Standing | undefined {
   return { phase: 'Failed', reason, message: `${last.message} (${why}, ${used}); ${remedy}`, stalled: true }
 }
 
+function hasFailedBefore({ image: { status: before } }: World, { revision, budget }: VMDiskImageStatus): boolean {
+  return before.phase === 'Failed' && before.revision === revision && before.budget?.key === budget?.key
+}
+
 /** CDI refused the DataVolume for what it is; said once, it holds until the spec changes or somebody asks for a retry. */
 function rejectionOf(world: World, target: Target, status: VMDiskImageStatus): string | undefined {
   const refusal = refusalFor(world, target)
   if (refusal !== undefined) return refusal.until === undefined ? refusal.message : undefined
   const before = world.image.status
-  const wasRejected = before.phase === 'Failed' && reasonOf(before) === 'RejectedByCDI'
-  const isSame = before.revision === status.revision && before.budget?.key === status.budget?.key
-  return wasRejected && isSame ? before.message : undefined
+  return hasFailedBefore(world, status) && reasonOf(before) === 'RejectedByCDI' ? before.message : undefined
 }
 
 function refusalFor({ refusal }: World, { revision, budgetKey }: Target): Refusal | undefined {
   return refusal?.revision === revision && refusal.budgetKey === budgetKey ? refusal : undefined
+}
+
+function isRefused(world: World, target: Target, now: number): boolean {
+  const refusal = refusalFor(world, target)
+  return refusal !== undefined && (refusal.until === undefined || refusal.until > now)
 }
 
 function refused(world: World, target: Target, now: number): Blocked | undefined {

@@ -40,9 +40,10 @@ function furthestOff({
   let most = 0
   for (const [at, { key, uid }] of admission.queue.values().entries()) {
     const status = images.get(key)?.status
-    if (status?.phase !== 'Queued' || now - Date.parse(status.queuePositionTime ?? '') < WAITED_MS) continue
+    if (status?.phase !== 'Queued') continue
     const position = at + 1
     const isPausedToldWrong = isPaused !== (reasonOf(status) === 'Paused')
+    if (!isPausedToldWrong && now - Date.parse(status.queuePositionTime ?? '') < WAITED_MS) continue
     const off = isPausedToldWrong
       ? Number.POSITIVE_INFINITY
       : Math.abs((status.queuePosition ?? 0) - position) / position

@@ -26,6 +26,11 @@ export function sumReferences(parts: readonly References[]): References {
 /** The label of CDI's helper claims, which have no owner while they carry a clone across namespaces. */
 const CLONE_HELPER = 'cdi.kubevirt.io/OwnedByUID'
 
+/** Key of what a clone reads from. A DataVolume is read by way of its claim. */
+export function cloneSourceKey({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
+  return `${kind === 'DataVolume' ? 'PersistentVolumeClaim' : kind}/${namespace}/${name}`
+}
+
 /**
  * Whether a clone that is not finished reads from this object; by live lists, at the moment of the decision.
  * @param child a VolumeSnapshot or DataVolume of ours
@@ -34,15 +39,10 @@ export async function isBeingCloned(
   client: KubeClient,
   child: { kind: string; namespace: string; name: string },
 ): Promise<boolean> {
-  const kind = child.kind === 'DataVolume' ? 'PersistentVolumeClaim' : child.kind
+  const key = cloneSourceKey(child)
   const dataVolumes = await listAll(client, DATA_VOLUME, {})
   const isRead = dataVolumes.map(viewDataVolume).some(({ cloneOf, phase }) => {
-    return (
-      phase !== 'Succeeded' &&
-      cloneOf?.kind === kind &&
-      cloneOf.namespace === child.namespace &&
-      cloneOf.name === child.name
-    )
+    return phase !== 'Succeeded' && cloneOf !== undefined && cloneSourceKey(cloneOf) === key
   })
   if (isRead) return true
   const helpers = await listAll(client, PERSISTENT_VOLUME_CLAIM, {

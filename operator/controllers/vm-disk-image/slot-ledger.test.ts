@@ -26,7 +26,7 @@ describe('the ledger', () => {
   it('says what was written, to everybody', async () => {
     const [one, other] = [aLedger(), aLedger()]
     expect(await one.load()).toBeUndefined()
-    await one.create({ limit: 3, holders: [aHolder('a')] })
+    await one.make({ limit: 3, holders: [aHolder('a')] })
     expect(await other.load()).toEqual({ limit: 3, holders: [aHolder('a')] })
     await other.replace({ limit: 2, holders: [] })
     expect(other.state).toEqual({ limit: 2, holders: [] })
@@ -35,7 +35,7 @@ describe('the ledger', () => {
 
   it('is replaced only as it was read', async () => {
     const [one, other] = [aLedger(), aLedger()]
-    await one.create({ limit: 3, holders: [] })
+    await one.make({ limit: 3, holders: [] })
     await other.load()
     await one.replace({ limit: 3, holders: [aHolder('a')] })
     await expect(other.replace({ limit: 3, holders: [aHolder('b')] })).rejects.toMatchObject({ reason: 'Conflict' })
@@ -43,8 +43,8 @@ describe('the ledger', () => {
   })
 
   it('is made once', async () => {
-    await aLedger().create({ limit: 1, holders: [] })
-    await expect(aLedger().create({ limit: 2, holders: [] })).rejects.toMatchObject({ reason: 'AlreadyExists' })
+    await aLedger().make({ limit: 1, holders: [] })
+    await expect(aLedger().make({ limit: 2, holders: [] })).rejects.toMatchObject({ reason: 'AlreadyExists' })
   })
 
   it('is not replaced before it was read', async () => {
@@ -86,7 +86,7 @@ describe('an answer of the ledger', () => {
     const ledger = aLedger()
     expect(ledger.isFresh).toBe(false)
     client.after = () => clock.freeze(3 * SECOND)
-    await ledger.create({ limit: 1, holders: [] })
+    await ledger.make({ limit: 1, holders: [] })
     expect(ledger.isFresh).toBe(true)
     clock.freeze(2 * SECOND - 1)
     expect(ledger.isFresh).toBe(true)
@@ -96,7 +96,7 @@ describe('an answer of the ledger', () => {
 
   it.each(['load', 'replace'] as const)('that took longer than that is stale at once: %s', async (verb) => {
     const ledger = aLedger()
-    await ledger.create({ limit: 1, holders: [] })
+    await ledger.make({ limit: 1, holders: [] })
     client.before = () => clock.freeze(2 * SECOND)
     client.after = () => clock.freeze(3 * SECOND)
     await (verb === 'load' ? ledger.load() : ledger.replace({ limit: 2, holders: [] }))
@@ -105,7 +105,7 @@ describe('an answer of the ledger', () => {
 
   it('that never came changes nothing', async () => {
     const ledger = aLedger()
-    await ledger.create({ limit: 1, holders: [] })
+    await ledger.make({ limit: 1, holders: [] })
     client.after = () => {
       throw apiError('NoAnswer')
     }
@@ -115,7 +115,7 @@ describe('an answer of the ledger', () => {
 
   it('that there is none forgets what was known', async () => {
     const ledger = aLedger()
-    await ledger.create({ limit: 1, holders: [] })
+    await ledger.make({ limit: 1, holders: [] })
     client.drop('ConfigMap', KEY)
     expect(await ledger.load()).toBeUndefined()
     expect(ledger.state).toBeUndefined()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ApiError, isApiError } from '../../kube/api-error.ts'
+import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { compareResourceVersions, type KubeObject } from '../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Holder } from './world.ts'
@@ -42,6 +42,7 @@ export class SlotLedger {
   #object: LedgerObject | undefined
   #state: LedgerState | undefined
   #askedAt = Number.NEGATIVE_INFINITY
+  #isWriting = false
 
   constructor(options: { client: KubeClient; clock: Clock; namespace: string }) {
     this.#client = options.client
@@ -59,7 +60,16 @@ export class SlotLedger {
     return this.#clock.monotonic() - this.#askedAt < CLAIM_VALID_MS
   }
 
-  /** Reads it live. Undefined: there is none. Throws ApiError. */
+  /** Whether this is not what we read or wrote last, nor older than that. */
+  isNews(seen: KubeObject | undefined): boolean {
+    const known = this.#object?.metadata
+    if (seen === undefined || known === undefined) return true
+    // Most likely our own write, whose answer is on its way; if not, that write meets a conflict.
+    if (this.#isWriting) return false
+    return compareResourceVersions(seen.metadata.resourceVersion ?? '0', known.resourceVersion ?? '0') > 0
+  }
+
+  /** Reads it live. Undefined: there is none, or none that can be read. Throws ApiError. */
   async load(): Promise<LedgerState | undefined> {
     const askedAt = this.#clock.monotonic()
     try {
@@ -73,8 +83,12 @@ export class SlotLedger {
     return this.#state
   }
 
-  /** Makes the first ledger, or one in place of one that was lost. Throws AlreadyExists when somebody else was faster. */
-  async create(state: LedgerState): Promise<void> {
+  /**
+   * Makes the first ledger, or one in place of one that was lost or garbled. Throws AlreadyExists or Conflict when somebody
+   * else was faster.
+   */
+  async make(state: LedgerState): Promise<void> {
+    if (this.#object !== undefined) return await this.replace(state)
     const askedAt = this.#clock.monotonic()
     const object: LedgerObject = {
       apiVersion: 'v1',
@@ -97,7 +111,12 @@ export class SlotLedger {
     if (this.#object === undefined) throw new TypeError('the ledger has to be loaded before it is replaced')
     const askedAt = this.#clock.monotonic()
     const next: LedgerObject = { ...this.#object, data: { ...this.#object.data, ...dataOf(state) } }
-    this.#take(await this.#client.replace(CONFIG_MAP, next, { timeoutMs: CLAIM_VALID_MS }), askedAt)
+    this.#isWriting = true
+    try {
+      this.#take(await this.#client.replace(CONFIG_MAP, next, { timeoutMs: CLAIM_VALID_MS }), askedAt)
+    } finally {
+      this.#isWriting = false
+    }
   }
 
   #take(object: LedgerObject, askedAt: number): void {
@@ -112,18 +131,12 @@ function dataOf({ limit, holders }: LedgerState): Record<string, string> {
   return { limit: String(limit), holders: JSON.stringify(holders) }
 }
 
-/** A ledger that somebody edited beyond recognition must not be guessed at: nothing is admitted until it is put right. */
-function stateOf({ data = {} }: LedgerObject): LedgerState {
-  const limit = /^\d+$/.test(data['limit'] ?? '') ? Number(data['limit']) : Number.NaN
-  const holders = holdersSchema.safeParse(parseJson(data['holders'] ?? '[]'))
-  if (!Number.isSafeInteger(limit) || !holders.success) {
-    throw new ApiError({
-      reason: 'Rejected',
-      status: 0,
-      message: `ConfigMap ${LEDGER_NAME} cannot be read: its keys limit and holders were edited; delete it, and it is rebuilt from what runs`,
-    })
-  }
-  return { limit, holders: holders.data }
+/** A ledger that somebody edited beyond recognition is as good as none: it is made anew from what runs. */
+function stateOf({ data = {} }: LedgerObject): LedgerState | undefined {
+  const { limit = '', holders: text = '[]' } = data
+  const holders = holdersSchema.safeParse(parseJson(text))
+  if (!/^\d{1,9}$/.test(limit) || !holders.success) return undefined
+  return { limit: Number(limit), holders: holders.data }
 }
 
 function parseJson(text: string): unknown {

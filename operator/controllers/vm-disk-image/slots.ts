@@ -1,3 +1,5 @@
+import { LABELS } from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Start } from './image-plan.ts'
 import type { LedgerState } from './slot-ledger.ts'
 import type { Holder } from './world.ts'
@@ -7,7 +9,12 @@ export interface SlotDecision {
   readonly next: LedgerState
   readonly isChange: boolean
   readonly claimed: readonly Start[]
+  /** Slots are left for a further step. */
+  readonly hasMore: boolean
 }
+
+/** So many claims fit into one write, and their DataVolumes into the time that it is good for. */
+const CLAIMS_AT_ONCE = 100
 
 export interface SlotFacts {
   readonly ledger: LedgerState
@@ -28,7 +35,7 @@ export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitt
   const kept = ledger.holders.filter((holder) => holder.claimant !== me || !isOver(holder))
   const free = isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0
   const taken = new Set(kept.map(({ uid }) => uid))
-  const claimed = heads(free).filter(({ uid }) => !taken.has(uid))
+  const claimed = heads(Math.min(free, CLAIMS_AT_ONCE)).filter(({ uid }) => !taken.has(uid))
   const claims = claimed.map(
     ({ uid, namespace, name, revision, attempt }): Holder => ({
       uid,
@@ -40,12 +47,19 @@ export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitt
     }),
   )
   const isChange = claimed.length > 0 || kept.length !== ledger.holders.length || limit !== ledger.limit
-  return { next: { limit, holders: [...kept, ...claims] }, isChange, claimed }
+  const hasMore = claimed.length === CLAIMS_AT_ONCE && free > CLAIMS_AT_ONCE
+  return { next: { limit, holders: [...kept, ...claims] }, isChange, claimed, hasMore }
 }
 
 /** A new leader answers for all slots: first of all it makes them its own. */
 export function adopt(ledger: LedgerState, me: string): LedgerState {
   return { ...ledger, holders: ledger.holders.map((holder) => ({ ...holder, claimant: me })) }
+}
+
+/** Whether this download is the one that the slot is held for. */
+export function isHeldBy({ metadata }: KubeObject, { uid, revision }: Holder): boolean {
+  const owner = metadata.ownerReferences?.find((one) => one.controller === true)
+  return owner?.uid === uid && metadata.labels?.[LABELS.revision] === revision
 }
 
 /** Identity of a claim. */

@@ -2,12 +2,14 @@ import {
   ANNOTATIONS,
   childName,
   type Policy,
+  type Reason,
   revisionOf,
   type SourceType,
   shortHash,
   type VMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { reasonOf } from './status.ts'
 import type { World } from './world.ts'
 
 /** What the spec asks for, with the policy's defaults filled in. */
@@ -85,8 +87,24 @@ function frozenDefaults(
   const { defaults } = status
   if (status.revision !== revision || defaults === undefined) return undefined
   const isComplete = (spec.sourceType ?? defaults.sourceType) && (spec.diskSize ?? defaults.diskSize)
-  return isComplete ? defaults : undefined
+  return isComplete && !waitsForDefault(status) ? defaults : undefined
 }
+
+/** It has not begun to queue: a default that names something missing, or is missing itself, can still be put right. */
+function waitsForDefault(status: VMDiskImageStatus): boolean {
+  return status.phase === 'Queued' && DEFAULT_DEPENDENT.has(reasonOf(status) ?? '')
+}
+
+const DEFAULT_DEPENDENT: ReadonlySet<string> = new Set<Reason>([
+  'SourceTypeMissing',
+  'DiskSizeMissing',
+  'UrlNotAllowed',
+  'SecretMissing',
+  'CertConfigMapMissing',
+  'StorageClassMissing',
+  'SnapshotterMissing',
+  'SnapshotClassMissing',
+])
 
 /**
  * A snapshot's class cannot be changed, so another class means another snapshot. The first one of a revision has the

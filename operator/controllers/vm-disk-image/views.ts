@@ -152,6 +152,16 @@ export function viewMeta(object: KubeObject): MetaView {
   return { apiVersion: object.apiVersion, kind: object.kind, metadata: trim(object.metadata, [], []) }
 }
 
+/** The living importer pods of this download; those of an earlier one may still be around. */
+export function importersOf({ metadata }: DataVolumeView, pods: readonly PodView[]): PodView[] {
+  const { labels = {}, creationTimestamp = '' } = metadata
+  return pods.filter((pod) => {
+    const isOfRevision = pod.metadata.labels?.[LABELS.revision] === labels[LABELS.revision]
+    const isYounger = (pod.metadata.creationTimestamp ?? creationTimestamp) >= creationTimestamp
+    return isOfRevision && isYounger && pod.metadata.deletionTimestamp === undefined
+  })
+}
+
 /** The owner that is responsible for the object. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true)

@@ -127,6 +127,7 @@ export function aLookup(missing: Missing = {}, more: Partial<Lookup> = {}): Look
     hasDefaultStorageClass: true,
     snapshotClass: (name) => !missing.snapshotClasses?.includes(name),
     foreignVolume: () => undefined,
+    leftoverClaim: () => false,
     foreignSnapshot: () => false,
     urlAllowed: () => true,
     ...more,

@@ -49,6 +49,8 @@ export interface Lookup {
   snapshotClass(name: string): boolean
   /** A DataVolume or claim of this name, in the image's namespace, that is not ours. */
   foreignVolume(name: string): string | undefined
+  /** A claim of this name that is ours and outlived its DataVolume. */
+  leftoverClaim(name: string): boolean
   /** A VolumeSnapshot of this name that is not ours. */
   foreignSnapshot(name: string): boolean
   urlAllowed(url: string): boolean

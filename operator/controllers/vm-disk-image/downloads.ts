@@ -1,0 +1,157 @@
+import { ANNOTATIONS, childName, LABELS, MANAGER, renderDataVolume } from '@open-terrain/constructs'
+import { type ApiError, isApiError, isNamespaceTerminating } from '../../kube/api-error.ts'
+import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { DATA_VOLUME, POD } from '../../kube/resource-types.ts'
+import { redactUrls } from '../../runtime/redact.ts'
+import type { Start } from './image-plan.ts'
+import { isFinished } from './judge.ts'
+import { controllerOf, type DataVolumeView, isControlledBy, viewDataVolume } from './views.ts'
+import type { Holder, Refusal } from './world.ts'
+
+/** Name of the index over DataVolumes that finds ours which may download. */
+export const IMPORTING_INDEX = 'importing'
+
+/** Values of {@link IMPORTING_INDEX}. */
+export function importingIndex(dataVolume: DataVolumeView): readonly string[] {
+  return isOurDownload(dataVolume) && !isFinished(dataVolume) ? ['ours'] : []
+}
+
+/** Made by us for an image; clones for virtual machines have another owner. */
+export function isOurDownload(dataVolume: DataVolumeView): boolean {
+  return dataVolume.metadata.labels?.[LABELS.managedBy] === MANAGER && controllerOf(dataVolume)?.kind === 'VMDiskImage'
+}
+
+export function attemptOf({ metadata }: KubeObject): number {
+  return Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
+}
+
+/** What became of asking for a DataVolume. Only an answer that rules it out may free its slot. */
+export type CreateOutcome =
+  | { readonly kind: 'created'; readonly dataVolume: DataVolumeView }
+  | {
+      readonly kind: 'refused'
+      readonly refusal: Omit<Refusal, 'until'>
+      readonly isFinal: boolean
+      readonly error: string
+    }
+  /** One of that name exists; a look at it tells more. */
+  | { readonly kind: 'namesake' }
+  /** Not now. `isAnswered`: the server said so; otherwise nobody knows whether it was made. */
+  | { readonly kind: 'failed'; readonly isAnswered: boolean; readonly retryAfterMs: number; readonly error: string }
+
+/** Asks for the DataVolume of a claim; POST alone, so that nothing that exists is changed. */
+export async function createDataVolume(
+  client: KubeClient,
+  start: Start,
+  options: RequestOptions,
+): Promise<CreateOutcome> {
+  try {
+    const created = await client.create(DATA_VOLUME, renderFor(start), options)
+    return { kind: 'created', dataVolume: viewDataVolume(created) }
+  } catch (error) {
+    if (isApiError(error)) return outcomeOf(start, error)
+    // A spec that cannot be rendered must not hold up those behind it.
+    const text = error instanceof Error ? error.message : String(error)
+    return { kind: 'refused', refusal: refusal(start, 'InvalidSpec', text), isFinal: true, error: text }
+  }
+}
+
+function outcomeOf(start: Start, error: ApiError): CreateOutcome {
+  const text = redactUrls(error.message)
+  const refused = (reason: Refusal['reason'], isFinal: boolean): CreateOutcome => {
+    return { kind: 'refused', refusal: refusal(start, reason, text), isFinal, error: text }
+  }
+  if (error.reason === 'AlreadyExists') return { kind: 'namesake' }
+  if (isNamespaceTerminating(error)) return refused('NamespaceTerminating', false)
+  if (error.reason === 'NotFound') return refused('CDIMissing', false)
+  if (error.status === 403) return refused(text.includes('exceeded quota') ? 'QuotaExceeded' : 'CreateFailed', false)
+  if (error.status === 422)
+    return text.includes('already exists') ? refused('NameConflict', false) : refused('RejectedByCDI', true)
+  return { kind: 'failed', isAnswered: error.status !== 0, retryAfterMs: error.retryAfterMs ?? 0, error: text }
+}
+
+export function refusal(
+  { revision, target }: Start,
+  reason: Refusal['reason'],
+  message: string,
+): Omit<Refusal, 'until'> {
+  return { revision, budgetKey: target.budgetKey, reason, message }
+}
+
+function renderFor({ namespace, name, uid, revision, attempt, target }: Start): KubeObject {
+  const {
+    sourceType = 'blank',
+    url,
+    secretRef,
+    certConfigMap,
+    checksum,
+    diskSize = '',
+    storageClass,
+    volumeName,
+  } = target
+  return renderDataVolume({
+    image: { name, namespace, uid },
+    name: volumeName,
+    revision,
+    attempt,
+    source: { type: sourceType, url, secretRef, certConfigMap, checksum },
+    diskSize,
+    storageClass,
+  }) as KubeObject
+}
+
+/** A live look at the DataVolume of a claim. Undefined: there is none of ours. */
+export async function lookForDataVolume(
+  client: KubeClient,
+  holder: Holder,
+): Promise<DataVolumeView | 'foreign' | undefined> {
+  const { namespace, name, uid, revision } = holder
+  try {
+    const found = viewDataVolume(await client.get(DATA_VOLUME, { namespace, name: childName(name, revision) }))
+    return isControlledBy(found, uid) ? found : 'foreign'
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+
+/** Whether an importer of the image may still run: people delete DataVolumes in the background, their pods live on for a while. */
+export async function hasImporter(client: KubeClient, { namespace, uid }: Holder): Promise<boolean> {
+  const pods = await client.list(POD, { namespace, labelSelector: `${LABELS.imageUid}=${uid}`, metadataOnly: true })
+  return pods.items.length > 0
+}
+
+/** All downloads of ours, by a live list, as the holders that a ledger should have. */
+export async function findHolders(client: KubeClient, claimant: string): Promise<Holder[]> {
+  const holders = new Map<string, Holder>()
+  let continueToken: string | undefined
+  do {
+    const page = await pageOfDataVolumes(client, continueToken)
+    for (const dataVolume of page.items.map(viewDataVolume)) {
+      const holder = isOurDownload(dataVolume) && !isFinished(dataVolume) ? holderOf(dataVolume, claimant) : undefined
+      if (holder !== undefined) holders.set(holder.uid, holder)
+    }
+    continueToken = page.continueToken
+  } while (continueToken !== undefined)
+  return [...holders.values()]
+}
+
+async function pageOfDataVolumes(client: KubeClient, continueToken: string | undefined) {
+  const selection = { labelSelector: `${LABELS.managedBy}=${MANAGER}`, limit: 500 }
+  try {
+    return await client.list(DATA_VOLUME, { ...selection, ...(continueToken !== undefined && { continueToken }) })
+  } catch (error) {
+    // Without CDI there is no download.
+    if (isApiError(error, 'NotFound')) return { items: [], resourceVersion: '0' }
+    throw error
+  }
+}
+
+function holderOf(dataVolume: DataVolumeView, claimant: string): Holder | undefined {
+  const owner = controllerOf(dataVolume)
+  const revision = dataVolume.metadata.labels?.[LABELS.revision]
+  if (owner === undefined || revision === undefined) return undefined
+  const { namespace = '' } = dataVolume.metadata
+  return { uid: owner.uid, namespace, name: owner.name, revision, attempt: attemptOf(dataVolume), claimant }
+}

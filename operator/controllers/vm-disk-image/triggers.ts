@@ -1,0 +1,81 @@
+import { LABELS } from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import type { Change } from '../../runtime/store.ts'
+import type { Lane } from '../../runtime/work-queue.ts'
+import { BY_CHILD, BY_CONFIG_MAP, BY_NAMESPACE, BY_SECRET, BY_UID, type Caches } from './caches.ts'
+import { controllerOf, type ImageView } from './views.ts'
+
+/** What to do about a change. */
+export interface Reactions {
+  /** An image itself came, changed or went. */
+  readonly image: (change: Change<ImageView>) => void
+  /** Look at an image again. */
+  readonly enqueue: (image: ImageView, lane: Lane) => void
+  /** Something about downloads changed. */
+  readonly downloads: () => void
+  /** Somebody deleted this ConfigMap, or changed it. */
+  readonly configMap: (key: string) => void
+}
+
+/** From changes in the caches to images that they concern. No decision is made here. Returns how to stop listening. */
+export function listenForTriggers(caches: Caches, reactions: Reactions): () => void {
+  const { images } = caches
+  const enqueue = (found: Iterable<ImageView>, lane: Lane = 'urgent') => {
+    for (const image of found) reactions.enqueue(image, lane)
+  }
+  const allWaiting = () =>
+    enqueue(
+      [...images.values()].filter(({ status }) => status.phase !== 'Succeeded'),
+      'normal',
+    )
+  const named = (index: string) => onlyExistence(({ key }) => enqueue(images.find(index, key)))
+  /** By uid where it carries our label, and by name in any case: whoever takes or frees a name concerns who needs it. */
+  const child = ({ key, before, after }: Change<KubeObject>) => {
+    enqueue(images.find(BY_CHILD, key))
+    for (const object of [before, after]) {
+      const uid =
+        object === undefined ? undefined : (object.metadata.labels?.[LABELS.imageUid] ?? controllerOf(object)?.uid)
+      if (uid !== undefined) enqueue(images.find(BY_UID, uid))
+    }
+  }
+  const stops = [
+    images.onChange(reactions.image),
+    caches.dataVolumes.onChange((change) => {
+      child(change)
+      reactions.downloads()
+    }),
+    caches.pods.onChange((change) => {
+      child(change)
+      reactions.downloads()
+    }),
+    caches.claims.onChange(child),
+    caches.snapshots.onChange(child),
+    caches.dataSources.onChange(({ key }) => {
+      const image = images.get(key)
+      if (image !== undefined) reactions.enqueue(image, 'urgent')
+    }),
+    caches.secrets.onChange(named(BY_SECRET)),
+    caches.configMaps.onChange(named(BY_CONFIG_MAP)),
+    caches.configMaps.onChange(({ key }) => reactions.configMap(key)),
+    caches.namespaces.onChange(({ key, before, after }) => {
+      if (isTerminating(before) !== isTerminating(after)) enqueue(images.find(BY_NAMESPACE, key))
+    }),
+    caches.storageClasses.onChange(allWaiting),
+    caches.snapshotClasses.onChange(onlyExistence(allWaiting)),
+    ...caches.reflectors.map((reflector) => reflector.onInstalled(allWaiting)),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+function isTerminating(object: KubeObject | undefined): boolean {
+  return object?.metadata.deletionTimestamp !== undefined
+}
+
+/** Most changes of Secrets and the like do not concern us: only that one came or went. */
+function onlyExistence(listener: (change: Change<KubeObject>) => void): (change: Change<KubeObject>) => void {
+  return (change) => {
+    if ((change.before === undefined) !== (change.after === undefined)) listener(change)
+  }
+}
