@@ -126,6 +126,7 @@ describe('a reflector', () => {
 
   it('lists again at once when its version has expired', async () => {
     await start()
+    await clock.advance(1_000)
     client.put(secret('new'))
     watch().break(apiError('Expired'))
     await settled()
@@ -137,6 +138,7 @@ describe('a reflector', () => {
     client.put(secret('a'))
     client.put(secret('b'))
     await start()
+    await clock.advance(1_000)
     client.drop('Secret', 'n/a')
     watch().break(apiError('Expired'))
     await settled()

@@ -80,9 +80,12 @@ describe('a child that somebody deletes', () => {
     await world.untilDownloading('running')
     const [before] = world.childrenOf('drifting')
     world.mostDownloads = 2
+    // Else the second import may be over before anybody can stop it.
+    const releaseAgain = world.gate.hold(world.urlOf('drifting'))
     await remove(world, PERSISTENT_VOLUME_CLAIM, before?.metadata.name ?? '')
     await world.until('the DataVolume is gone', () => world.childrenOf('drifting').length === 0)
     const queued = await world.untilReason('drifting', 'Queued')
+    releaseAgain()
     expect(conditionOf(queued, 'Ready')?.status).toBe('False')
     expect(world.holds('drifting')).toBe(false)
     release()

@@ -87,7 +87,7 @@ describe('an image that lacks something', () => {
     { type: DATA_VOLUME, reason: 'CDIMissing' },
     { type: VOLUME_SNAPSHOT, reason: 'SnapshotterMissing' },
   ])('waits until the kind $type.kind is installed', async ({ type, reason }) => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true })
+    await using world = await World.start(cluster(), { policy: { concurrency: '0' }, idle: true })
     const key = { name: `${type.plural}.${type.group}` }
     const { metadata, ...definition } = await world.client.get(CUSTOM_RESOURCE_DEFINITION, key)
     await world.client.delete(CUSTOM_RESOURCE_DEFINITION, key)
@@ -99,9 +99,12 @@ describe('an image that lacks something', () => {
     const { name, annotations, labels } = metadata
     const again = { name, ...(annotations && { annotations }), ...(labels && { labels }) }
     await world.client.create(CUSTOM_RESOURCE_DEFINITION, { ...definition, metadata: again })
-    // Simulators that look before the kind is served look again only half a minute later.
+    // Simulators that look before the kind is served look again only half a minute later. Nothing may run while they start over.
     await world.untilServed(type)
+    await world.untilReason('early', 'Paused')
     await world.restartSimulators()
+    world.mostDownloads = 1
+    await world.setPolicy({ concurrency: '1' })
     await world.untilSynced('early')
     await world.finish({ isOrderChecked: false })
   })

@@ -2,6 +2,7 @@ import { childName, LABELS, MANAGER } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/fake-client.fixtures.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
+import type { RequestOptions } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { AdmissionBench, aHolder, aStart } from './admission.fixtures.ts'
 import { viewDataVolume } from './views.ts'
@@ -59,7 +60,11 @@ describe('admission', () => {
     await bench.start()
     bench.want('a', '10')
     await settled()
-    expect(bench.client.calls.filter(isCreate).map(({ options }) => options)).toEqual([{ timeoutMs: 5 * SECOND }])
+    const [options] = bench.client.calls.filter(isCreate).map((call) => call.options as RequestOptions)
+    expect(options?.timeoutMs).toBe(5 * SECOND)
+    expect(options?.isStillValid?.()).toBe(true)
+    bench.clock.freeze(5 * SECOND)
+    expect(options?.isStillValid?.()).toBe(false)
   })
 
   it('hands a slot on in the write that frees it', async () => {
@@ -159,16 +164,16 @@ describe('a ledger that somebody else wrote', () => {
     expect(bench.created).toEqual(['a'])
   })
 
-  it('that cannot be read admits nobody, and goes on when it is put right', async () => {
+  it('that cannot be read is made anew, and admits nobody until what may be on its way has settled', async () => {
     bench.writeLedger(2, [])
     const broken = bench.client.peek<KubeObject>('ConfigMap', 'sync-operator/sync-operator-slots')
     bench.client.put({ ...broken, data: { limit: 'two', holders: '[]' } } as unknown as KubeObject)
     await bench.start()
     bench.want('a', '10')
-    await bench.clock.advance(60 * SECOND)
+    await bench.clock.advance(14_999)
+    expect(bench.ledger).toEqual({ limit: 2, holders: [] })
     expect(bench.created).toEqual([])
-    bench.writeLedger(2, [])
-    await bench.clock.advance(10 * SECOND)
+    await bench.clock.advance(2 * SECOND)
     expect(bench.created).toEqual(['a'])
   })
 
@@ -299,9 +304,10 @@ describe('a create', () => {
 
   it.each([
     ['RejectedByCDI', { status: 422, message: 'admission webhook denied the request: spec.source' }, undefined],
-    ['QuotaExceeded', { status: 403, message: 'exceeded quota' }, 60 * SECOND],
-    ['NamespaceTerminating', { status: 403, serverReason: 'Forbidden', causes: ['NamespaceTerminating'] }, 60 * SECOND],
-    ['NameConflict', { status: 422, message: 'Destination PVC ns/x already exists' }, 60 * SECOND],
+    ['QuotaExceeded', { status: 403, message: 'exceeded quota' }, 10 * SECOND],
+    ['CreateFailed', { status: 403, message: 'is forbidden' }, 10 * SECOND],
+    ['NamespaceTerminating', { status: 403, serverReason: 'Forbidden', causes: ['NamespaceTerminating'] }, 10 * SECOND],
+    ['NameConflict', { status: 422, message: 'Destination PVC ns/x already exists' }, 10 * SECOND],
   ] as const)('that is refused frees the slot and is reported: %s', async (reason, error, waitMs) => {
     await bench.start()
     bench.client.before = (call) => {

@@ -198,7 +198,7 @@ export class Admission {
     const isTouched = [...images.values()].some(
       ({ status }) => status.ticket !== undefined || status.attempts !== undefined,
     )
-    const isFirst = state.holders.length === 0 && !isTouched
+    const isFirst = state.holders.length === 0 && !isTouched && !ledger.isGarbled
     // Before the write: its answer may be lost.
     if (!isFirst) this.#quietUntil = clock.monotonic() + SETTLE_MS
     await ledger.make(state)
@@ -316,7 +316,10 @@ export class Admission {
     const { ledger, client, clock, me } = this.#options
     const claim = claimOf(start)
     // A claim is only as good as the answer that shows it is young; looked at again right before the request leaves.
-    if (!ledger.isFresh) await ledger.load()
+    if (!ledger.isFresh && (await ledger.load()) === undefined) {
+      this.checkLedger(undefined)
+      return
+    }
     const isClaimed = () =>
       ledger.state?.holders.some((holder) => holder.claimant === me && claimOf(holder) === claim) === true
     if (!isClaimed() || !ledger.isFresh) return

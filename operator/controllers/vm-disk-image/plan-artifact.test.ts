@@ -149,7 +149,7 @@ describe('keepSourceVolume', () => {
   it('false says that clones hold it off, and looks again', () => {
     const walk = published()
     walk.setPolicy({ keepSourceVolume: false })
-    expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', unlessCloned: true }])
+    expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', unlessCloned: 'cached' }])
     expect(walk.plan().wake?.afterMs).toBe(MINUTE)
   })
 

@@ -89,7 +89,8 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
     )
   }
   const claim = claimOf(dataVolume, world)
-  if (claim === undefined || !isBound(claim)) return atWork(draft, TAKING)
+  const isReady = claim === undefined ? dataVolume.bound.status === 'True' : isBound(claim)
+  if (!isReady) return atWork(draft, TAKING)
   const snapshot = renderVolumeSnapshot({
     image: identityOf(world),
     name: target.snapshotName,

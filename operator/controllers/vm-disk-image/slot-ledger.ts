@@ -43,6 +43,7 @@ export class SlotLedger {
   #state: LedgerState | undefined
   #askedAt = Number.NEGATIVE_INFINITY
   #isWriting = false
+  #isReadable = false
 
   constructor(options: { client: KubeClient; clock: Clock; namespace: string }) {
     this.#client = options.client
@@ -50,7 +51,10 @@ export class SlotLedger {
     this.#namespace = options.namespace
   }
 
-  /** The last state that the API server told us; undefined before the first answer, or when there is no ledger. */
+  /**
+   * The last state that the API server told us, undefined before the first answer. While a lost ledger is made anew this is
+   * the one before: nobody must believe meanwhile that nobody holds a slot.
+   */
   get state(): LedgerState | undefined {
     return this.#state
   }
@@ -58,6 +62,11 @@ export class SlotLedger {
   /** Whether the last answer is young enough to create a DataVolume on the strength of it. Frozen time counts. */
   get isFresh(): boolean {
     return this.#clock.monotonic() - this.#askedAt < CLAIM_VALID_MS
+  }
+
+  /** Whether there is a ledger, and nobody can read it. */
+  get isGarbled(): boolean {
+    return this.#object !== undefined && !this.#isReadable
   }
 
   /** Whether this is not what we read or wrote last, nor older than that. */
@@ -78,9 +87,9 @@ export class SlotLedger {
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
       this.#object = undefined
-      this.#state = undefined
+      return undefined
     }
-    return this.#state
+    return this.#isReadable ? this.#state : undefined
   }
 
   /**
@@ -120,8 +129,11 @@ export class SlotLedger {
   }
 
   #take(object: LedgerObject, askedAt: number): void {
-    this.#state = stateOf(object)
+    const state = stateOf(object)
     this.#object = object
+    this.#isReadable = state !== undefined
+    if (state === undefined) return
+    this.#state = state
     // From before the question was sent: a frozen process may read an answer long after it was true.
     this.#askedAt = askedAt
   }

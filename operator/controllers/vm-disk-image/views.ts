@@ -156,7 +156,8 @@ export function viewMeta(object: KubeObject): MetaView {
 export function importersOf({ metadata }: DataVolumeView, pods: readonly PodView[]): PodView[] {
   const { labels = {}, creationTimestamp = '' } = metadata
   return pods.filter((pod) => {
-    const isOfRevision = pod.metadata.labels?.[LABELS.revision] === labels[LABELS.revision]
+    const revision = pod.metadata.labels?.[LABELS.revision] ?? labels[LABELS.revision]
+    const isOfRevision = revision === labels[LABELS.revision]
     const isYounger = (pod.metadata.creationTimestamp ?? creationTimestamp) >= creationTimestamp
     return isOfRevision && isYounger && pod.metadata.deletionTimestamp === undefined
   })
