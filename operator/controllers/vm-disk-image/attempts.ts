@@ -58,6 +58,11 @@ export function recordSuccess(status: VMDiskImageStatus, subject: AttemptSubject
   return { ...recorded, budget: { key: status.budget?.key ?? '', downloads: 0 }, nextRetryTime: undefined }
 }
 
+/** A person's act: all downloads are granted anew. */
+export function renewed(status: VMDiskImageStatus): VMDiskImageStatus {
+  return { ...status, budget: { key: status.budget?.key ?? '', downloads: 0 }, nextRetryTime: undefined }
+}
+
 /** The attempt that a record is about. */
 export interface AttemptSubject {
   readonly uid: string

@@ -1,23 +1,15 @@
-import {
-  ANNOTATIONS,
-  FINALIZER,
-  LABELS,
-  type Reason,
-  type VMDiskImageSpec,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, FINALIZER, type VMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { Wake } from '../../runtime/controller.ts'
-import type { EventNote } from '../../runtime/event-recorder.ts'
-import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, recordSuccess, subjectOf } from './attempts.ts'
+import { nextAttempt, recordSuccess, renewed, subjectOf } from './attempts.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
 import { type Draft, finalizerOf, type ImagePlan, plan, removalOf, type Start } from './image-plan.ts'
-import { type Failure, isFinished, isPermanent, judgeDataVolume, type Verdict } from './judge.ts'
+import { isFinished, isPermanent } from './judge.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
-import { eventsBetween, fromTime, isRecorded, reasonOf, type Standing, toTime, withStanding } from './status.ts'
+import { planStopping } from './plan-stopping.ts'
+import { eventsBetween, fromTime, reasonOf, type Standing, toTime, withStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
-import { type DataVolumeView, importersOf } from './views.ts'
 import type { Refusal, World } from './world.ts'
 
 /**
@@ -110,168 +102,6 @@ function dropLostArtifact(status: VMDiskImageStatus, { snapshots, claims, dataVo
   const isOverwritten =
     artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))
   return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
-}
-
-export function judged(
-  dataVolume: DataVolumeView,
-  { world, now, status }: Pick<Draft, 'world' | 'now' | 'status'>,
-): Verdict {
-  const { uid, creationTimestamp } = dataVolume.metadata
-  const isCurrent = status.dataVolumeUID === uid
-  const startedAt = fromTime(isCurrent ? status.startedAt : undefined) ?? fromTime(creationTimestamp) ?? now
-  return judgeDataVolume(dataVolume, {
-    pods: importersOf(dataVolume, world.pods),
-    firstPodUid: isCurrent ? (status.importerPodUID ?? world.observation.firstPodUid) : world.observation.firstPodUid,
-    ageMs: Math.max(0, now - startedAt),
-    unchangedMs: world.observation.unchangedMs,
-    stallTimeoutMs: world.policy.stallTimeoutMs,
-    attemptTimeoutMs: world.policy.attemptTimeoutMs,
-  })
-}
-
-interface Stop {
-  readonly dataVolume: DataVolumeView
-  readonly record: (status: VMDiskImageStatus) => VMDiskImageStatus
-  readonly notes: readonly EventNote[]
-}
-
-/** Downloads that must end: failed, cancelled, or never admitted. While one of ours holds a slot, that is what we are at. */
-function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | undefined {
-  const { world, now } = draft
-  const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft, isSuspended) ?? [])
-  const vanished = recordVanished(draft)
-  if (stops.length === 0 && vanished === undefined && !isTeardownPending(draft)) return undefined
-  const ended = vanished ?? draft.status
-  const recorded = stops.reduce((status, stop) => stop.record(status), ended)
-  const remove = stops.flatMap(({ dataVolume }) => removalOf(dataVolume))
-  const events = stops.flatMap(({ notes }) => notes)
-  // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
-  const standing: Standing = world.slot === undefined ? standingStill(recorded, world) : stopping(recorded, stops, now)
-  const wake: Wake = { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' }
-  return { ...plan(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake }), events }
-}
-
-const STOPPING_LOOK_MS = 60_000
-
-function standingStill(status: VMDiskImageStatus, world: World): Standing {
-  const { phase = 'Queued', message = '' } = world.image.status
-  if (phase === 'Succeeded' && status.artifact !== undefined) return { phase, reason: 'Synced', message }
-  return { phase: 'Queued', reason: 'Stopping', message: 'a download of this image is being stopped' }
-}
-
-function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonly Stop[], now: number): Standing {
-  const last = attempts?.at(-1)
-  const why = last === undefined ? 'the download is being stopped' : `attempt ${last.number}: ${last.message}`
-  const since = fromTime(stops[0]?.dataVolume.metadata.deletionTimestamp)
-  const isLate = since !== undefined && now - since >= STOPPING_LOOK_MS
-  const next = nextRetryTime === undefined ? '' : `; next attempt at ${nextRetryTime}`
-  const late = isLate
-    ? '; its DataVolume should be gone by now: see whether CDI and its webhook (cdi-apiserver) run'
-    : ''
-  return { phase: 'Syncing', reason: 'Stopping', message: `${why}; waiting until its importer is gone${next}${late}` }
-}
-
-/** Its DataVolume is gone, by our doing or not, and the slot is still held until a live look confirms it. */
-function isTeardownPending({ world, status }: Draft): boolean {
-  return world.slot !== undefined && world.dataVolumes.every(isFinished) && isRecordedUnfinished(status)
-}
-
-function isRecordedUnfinished(status: VMDiskImageStatus): boolean {
-  const record = status.attempts?.find(({ dataVolumeUID }) => dataVolumeUID === status.dataVolumeUID)
-  return status.dataVolumeUID !== undefined && record !== undefined && record.outcome !== 'Succeeded'
-}
-
-/** A download was under way, and now its DataVolume is gone without a word of ours. It may have cost what a failure costs. */
-function recordVanished({ status, world, now }: Draft): VMDiskImageStatus | undefined {
-  const { dataVolumeUID: uid, attempt: number = 1, startedAt } = status
-  const before = world.image.status
-  const wasUnderWay = before.phase === 'Syncing' && uid !== undefined && !isRecorded(status)
-  if (!wasUnderWay || world.dataVolumes.some(({ metadata }) => metadata.uid === uid)) return undefined
-  const subject = { uid, number, revision: before.revision ?? '', createdAt: startedAt, restarts: 0 }
-  const isOfBudget = before.revision === status.revision && before.budget?.key === status.budget?.key
-  if (!isOfBudget) return recordCancel(status, subject, 'DataVolumeDeleted', DELETED, now)
-  return recordFailure(status, subject, deletedBySomebody, world, now)
-}
-
-const DELETED = 'its DataVolume was deleted by somebody while it ran'
-const deletedBySomebody: Failure = {
-  state: 'failed',
-  reason: 'DataVolumeDeleted',
-  message: DELETED,
-  permanent: false,
-  downloads: 1,
-}
-
-/** How a download ends, or has to end. */
-type End =
-  | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'cancelled'; readonly reason: Reason; readonly message: string }
-  /** Not an attempt of ours, or one whose end is written down already. */
-  | { readonly kind: 'stray'; readonly message?: string }
-
-function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): Stop | undefined {
-  const end = endOf(dataVolume, draft, isSuspended)
-  if (end === undefined) return undefined
-  const { world, now } = draft
-  const { annotations, labels } = dataVolume.metadata
-  const subject = subjectOf(
-    dataVolume,
-    Number(annotations?.[ANNOTATIONS.attempt] ?? 1),
-    labels?.[LABELS.revision] ?? '',
-  )
-  switch (end.kind) {
-    case 'failed':
-      return { dataVolume, notes: [], record: (status) => recordFailure(status, subject, end.failure, world, now) }
-    case 'cancelled':
-      return { dataVolume, notes: [], record: (status) => cancelled(status, subject, end, now) }
-    case 'stray':
-      return {
-        dataVolume,
-        notes: end.message === undefined ? [] : [warning('NotAdmitted', end.message)],
-        record: (status) => status,
-      }
-  }
-}
-
-function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): End | undefined {
-  const { world, target, status } = draft
-  const { name, uid, deletionTimestamp } = dataVolume.metadata
-  const verdict = judged(dataVolume, draft)
-  if (verdict.state === 'finished') return undefined
-  if (verdict.state === 'importing-again') {
-    return {
-      kind: 'stray',
-      message: `DataVolume ${name} began to download again because its claim was deleted: it is stopped`,
-    }
-  }
-  if ((status.attempts ?? []).some(({ dataVolumeUID }) => dataVolumeUID === uid)) return { kind: 'stray' }
-  if (name !== target.volumeName)
-    return { kind: 'cancelled', reason: 'SpecChanged', message: 'another revision is wanted now' }
-  if (isSuspended) return { kind: 'cancelled', reason: 'Suspended', message: 'suspended' }
-  if (verdict.state === 'failed') return { kind: 'failed', failure: verdict }
-  if (world.slot === undefined) {
-    return {
-      kind: 'cancelled',
-      reason: 'NotAdmitted',
-      message: `DataVolume ${name} has no slot in the ledger: it is stopped`,
-    }
-  }
-  return deletionTimestamp === undefined ? undefined : { kind: 'failed', failure: deletedBySomebody }
-}
-
-function cancelled(
-  status: VMDiskImageStatus,
-  subject: AttemptSubject,
-  { reason, message }: { reason: Reason; message: string },
-  now: number,
-): VMDiskImageStatus {
-  const recorded = recordCancel(status, subject, reason, message, now)
-  return reason === 'Suspended' ? renewed(recorded) : recorded
-}
-
-/** A person's act: all downloads are granted anew. */
-function renewed(status: VMDiskImageStatus): VMDiskImageStatus {
-  return { ...status, budget: { key: status.budget?.key ?? '', downloads: 0 }, nextRetryTime: undefined }
 }
 
 /** A download that holds its slot and goes well. */
@@ -477,8 +307,4 @@ function startOf({ world, target, status }: Draft, ticket: string): Start {
     admissible: isSeen && image.status.revision === target.revision,
     target,
   }
-}
-
-function warning(reason: string, message: string): EventNote {
-  return { type: 'Warning', reason, message }
 }
