@@ -106,9 +106,10 @@ export class World implements AsyncDisposable {
     return world
   }
 
-  startOperator(): OperatorInProcess {
+  /** @param kubeconfig of whom it is to run as; absent: an administrator */
+  startOperator(kubeconfig?: string): OperatorInProcess {
     this.operator = new OperatorInProcess({
-      kubeconfig: this.cluster.controlPlane.kubeconfigPath,
+      kubeconfig: kubeconfig ?? this.cluster.controlPlane.kubeconfigPath,
       namespace: this.operatorNamespace,
       log: this.logs.log,
     })
