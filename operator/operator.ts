@@ -10,6 +10,8 @@ import type { Logger } from './runtime/log.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
 
 const LEASE_NAME = 'sync-operator'
+/** So long the end of the process waits for Events that are still to be written. */
+const LAST_EVENTS_MS = 1_000
 
 export interface OperatorOptions {
   readonly client: KubeClient
@@ -94,6 +96,7 @@ export class Operator {
     } finally {
       caching.abort()
       await running
+      await this.#events.flush(LAST_EVENTS_MS)
     }
   }
 

@@ -1,6 +1,5 @@
 import { ApiError, type ApiErrorReason } from './api-error.ts'
 import type {
-  ApplyOptions,
   DeleteOptions,
   KubeClient,
   ListOptions,
@@ -130,15 +129,6 @@ export class FakeClient implements KubeClient {
         ...rest,
         metadata: { ...existing.metadata, ...metadata },
       }) as unknown as T
-    })
-  }
-
-  apply<T extends KubeObject>(type: ResourceType, object: T, options: ApplyOptions): Promise<T> {
-    return this.#request('apply', type, keyOf(object.metadata), object, options, () => {
-      const existing = this.peek(type.kind, keyOf(object.metadata))
-      const { uid } = object.metadata
-      if (uid !== undefined && existing?.metadata.uid !== uid) throw apiError('Conflict')
-      return this.#store(type.kind, object) as T
     })
   }
 

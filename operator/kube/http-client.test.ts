@@ -96,11 +96,6 @@ describe('requests', () => {
       'PUT /prefix/api/v1/namespaces/n/configmaps/a/status',
     ],
     [
-      'apply',
-      (one) => one.apply(CONFIG_MAP, object(), { fieldManager: 'm' }),
-      'PATCH /prefix/api/v1/namespaces/n/configmaps/a?fieldManager=m&force=true',
-    ],
-    [
       'a name that is no path',
       (one) => one.get(CONFIG_MAP, { namespace: 'n', name: '../b' }),
       'GET /prefix/api/v1/namespaces/n/configmaps/..%2Fb',

@@ -2,7 +2,6 @@ import type { Dispatcher } from 'undici'
 import { ApiError, classify } from './api-error.ts'
 import type { Connection } from './connection.ts'
 import type {
-  ApplyOptions,
   DeleteOptions,
   KubeClient,
   ListOptions,
@@ -94,19 +93,6 @@ export class HttpKubeClient implements KubeClient {
     const path = pathOf(type, key.namespace, key.name)
     const contentType = 'application/merge-patch+json'
     return this.#call<T>({ verb: 'patch', method: 'PATCH', type, path, body: patch, contentType, options })
-  }
-
-  apply<T extends KubeObject>(type: ResourceType, object: T, options: ApplyOptions): Promise<T> {
-    return this.#call<T>({
-      verb: 'apply',
-      method: 'PATCH',
-      type,
-      path: pathOf(type, object.metadata.namespace, object.metadata.name),
-      query: new URLSearchParams({ fieldManager: options.fieldManager, force: 'true' }),
-      body: object,
-      contentType: 'application/apply-patch+yaml',
-      options,
-    })
   }
 
   async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {

@@ -23,8 +23,6 @@ export interface KubeClient {
     patch: object,
     options?: RequestOptions,
   ): Promise<T>
-  /** Forced server-side apply. Put `metadata.uid` into the object to refuse to touch a namesake. */
-  apply<T extends KubeObject>(type: ResourceType, object: T, options: ApplyOptions): Promise<T>
   /** DELETE with preconditions. Resolves when the server accepted it; the object may live on until its finalizers go. */
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void>
   /**
@@ -66,10 +64,6 @@ export interface ListPage<T> {
   readonly resourceVersion: string
   /** Present when there are more pages. */
   readonly continueToken?: string
-}
-
-export interface ApplyOptions extends RequestOptions {
-  readonly fieldManager: string
 }
 
 export interface DeleteOptions extends RequestOptions {

@@ -129,3 +129,20 @@ describe('an object that has too much to say', () => {
     expect(client.calls).toHaveLength(1)
   })
 })
+
+describe('the end of the process', () => {
+  it('waits for what is still to be written', async () => {
+    recorder.record(subject(), note())
+    recorder.record(subject(), note('another'))
+    await recorder.flush(1_000)
+    expect(events()).toHaveLength(2)
+  })
+
+  it('waits for no answer that does not come', async () => {
+    client.before = () => new Promise(() => undefined)
+    recorder.record(subject(), note())
+    const flushed = recorder.flush(1_000)
+    await clock.advance(1_000)
+    await expect(flushed).resolves.toBeUndefined()
+  })
+})

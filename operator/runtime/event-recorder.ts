@@ -2,7 +2,7 @@ import { isApiError } from '../kube/api-error.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
 import { EVENT } from '../kube/resource-types.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, sleep } from './clock.ts'
 import type { Logger } from './log.ts'
 
 export interface EventNote {
@@ -47,7 +47,7 @@ export class EventRecorder {
   readonly #written = new Map<string, Written>()
   readonly #budgets = new Map<string, { tokens: number; at: number }>()
   readonly #backlog: (() => Promise<void>)[] = []
-  #busy = false
+  #draining: Promise<void> | undefined
 
   constructor(options: EventRecorderOptions) {
     this.#options = options
@@ -56,10 +56,14 @@ export class EventRecorder {
   record(subject: KubeObject, note: EventNote): void {
     if (this.#backlog.length >= BACKLOG || !this.#mayWrite(subject.metadata.uid ?? subject.metadata.name)) return
     this.#backlog.push(() => this.#write(subject, note))
-    if (!this.#busy) {
-      this.#busy = true
-      void this.#drain()
-    }
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = undefined
+    })
+  }
+
+  /** Resolves when all that was recorded is written or lost, or when it took too long. */
+  async flush(patienceMs: number): Promise<void> {
+    if (this.#draining !== undefined) await Promise.race([this.#draining, sleep(this.#options.clock, patienceMs)])
   }
 
   async #drain(): Promise<void> {
@@ -70,7 +74,6 @@ export class EventRecorder {
         this.#options.log.debug({ error: String(error) }, 'an Event could not be written')
       }
     }
-    this.#busy = false
   }
 
   async #write(subject: KubeObject, note: EventNote): Promise<void> {
