@@ -165,6 +165,18 @@ describe('the policy', () => {
   })
 })
 
+describe('a concurrency', () => {
+  it('that one ledger can hold is taken; one more keeps the limit of before, and says so', async () => {
+    client.put(configMap({ concurrency: '2000' }))
+    const watch = await start()
+    expect(watch.limit(3)).toBe(2_000)
+    await write({ concurrency: '2001' })
+    expect(watch.limit(3)).toBe(2_000)
+    expect(notes.at(-1)).toContain('concurrency')
+    expect(valid.at(-1)).toBe(false)
+  })
+})
+
 describe('the limit at start', () => {
   it.each<[string, Record<string, string> | undefined, number | undefined, number]>([
     ['no ConfigMap and a ledger', undefined, 9, 9],

@@ -228,6 +228,23 @@ describe('errors', () => {
     expect(seen).toHaveLength(2)
   })
 
+  it('keep back a request that is no longer valid when its turn comes, and say that it was not sent', async () => {
+    const clock = new FakeClock()
+    const budget = new RequestBudget(clock, 100, 100)
+    const limited = new HttpKubeClient({ connection, userAgent: 'x', budget })
+    answer = (response) => json(response, 429, {}, { 'retry-after': '6' })
+    await expect(limited.get(CONFIG_MAP, KEY)).rejects.toMatchObject({ retryAfterMs: 6_000 })
+    answer = (response) => json(response, 201, object())
+    const isStillValid = () => clock.monotonic() < 5_000
+    const create = limited.create(DATA_VOLUME, object(), { isStillValid })
+    const kept = expect(create).rejects.toMatchObject({ status: 0, message: expect.stringContaining('not sent') })
+    await clock.advance(6_000)
+    await kept
+    expect(seen.map(({ method }) => method)).toEqual(['GET'])
+    await limited.create(DATA_VOLUME, object(), { isStillValid: () => true })
+    expect(seen.map(({ method }) => method)).toEqual(['GET', 'POST'])
+  })
+
   it('are NoAnswer when the connection breaks, within the answer too', async () => {
     answer = (response) => response.destroy()
     await expect(client.get(CONFIG_MAP, KEY)).rejects.toMatchObject({ reason: 'NoAnswer', status: 0 })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../kube/fake-client.fixtures.ts'
 import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
+import { systemClock } from './clock.ts'
 import { Controller, type ControllerOptions } from './controller.ts'
 import { type FakeLog, fakeLog } from './fake-log.fixtures.ts'
 import { WorkQueue } from './work-queue.ts'
@@ -150,6 +151,28 @@ describe('a controller', () => {
     queue.add('a')
     await clock.advance(60_000)
     expect(times).toEqual([0, 100])
+  })
+
+  it('lets a timer fire between thousands of keys that need no I/O', async () => {
+    const keys = 5_000
+    let seen = 0
+    // A millisecond for each key, whatever the machine; only the timers are real.
+    const own = { now: () => seen, monotonic: () => seen, setTimer: systemClock.setTimer }
+    clock = own as unknown as FakeClock
+    queue = new WorkQueue(own)
+    const ended = Promise.withResolvers<void>()
+    let seenByTimer: number | undefined
+    setTimeout(() => {
+      seenByTimer = seen
+    }, 0)
+    for (let at = 0; at < keys; at += 1) queue.add(`key-${at}`)
+    void run(async () => {
+      seen += 1
+      if (seen === keys) ended.resolve()
+      return undefined
+    }, 8)
+    await ended.promise
+    expect(seenByTimer).toBeLessThan(100)
   })
 
   it('stops when the last worker is done, and calls a stop no error', async () => {

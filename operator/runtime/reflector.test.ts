@@ -31,14 +31,14 @@ const secret = (name: string, resourceVersion?: string): KubeObject => ({
   metadata: { name, namespace: 'n', uid: name, ...(resourceVersion !== undefined && { resourceVersion }) },
 })
 
-async function start() {
+async function start(chance = 0) {
   const reflector = new Reflector<KubeObject>({
     client,
     clock,
     store,
     type: SECRET,
     selection: { metadataOnly: true },
-    random: () => 0,
+    random: () => chance,
     log: fakeLog(),
     project: (object) => object,
     onRelist: () => {
@@ -207,6 +207,26 @@ describe('a reflector', () => {
     await start()
     expect(watches).toBeLessThan(20)
   })
+
+  it.each([0, 1])(
+    'does not list in a tight loop where every watch answers that it expired (chance %d)',
+    async (chance) => {
+      client.put(secret('a'))
+      client.before = ({ verb }) => {
+        if (verb === 'watch') throw apiError('Expired')
+      }
+      await start(chance)
+      expect(relists).toBeLessThanOrEqual(2)
+      await clock.advance(10_000)
+      expect(relists).toBeLessThanOrEqual(101)
+      expect(names()).toEqual(['a'])
+      client.before = undefined
+      await clock.advance(10_000)
+      const before = relists
+      await clock.advance(30_000)
+      expect(relists).toBe(before)
+    },
+  )
 
   it('stops when told to, also in a pause', async () => {
     client.before = () => {

@@ -20,7 +20,7 @@ export interface Change<T> {
  */
 export class Store<T extends Stored> {
   readonly #items = new Map<string, T>()
-  readonly #indexes = new Map<string, { keysOf: (item: T) => readonly string[]; entries: Map<string, Set<string>> }>()
+  readonly #indexes = new Map<string, { keysOf: (item: T) => readonly string[]; entries: Entries }>()
   readonly #listeners = new Set<(change: Change<T>) => void>()
   /** Everything up to this version is in here. */
   #version = '0'
@@ -43,7 +43,7 @@ export class Store<T extends Stored> {
 
   /** Adds an index; `keysOf` says under which values an item is found. */
   index(name: string, keysOf: (item: T) => readonly string[]): this {
-    const entries = new Map<string, Set<string>>()
+    const entries: Entries = new Map()
     this.#indexes.set(name, { keysOf, entries })
     for (const [key, item] of this.#items) for (const value of keysOf(item)) addTo(entries, value, key)
     return this
@@ -54,7 +54,7 @@ export class Store<T extends Stored> {
     const index = this.#indexes.get(name)
     if (index === undefined) throw new TypeError(`the store has no index ${name}`)
     const found: T[] = []
-    for (const key of index.entries.get(value) ?? []) {
+    for (const key of keysIn(index.entries, value)) {
       const item = this.#items.get(key)
       if (item !== undefined) found.push(item)
     }
@@ -146,14 +146,27 @@ function versionOf(item: Stored): string {
   return item.metadata.resourceVersion ?? '0'
 }
 
-function addTo(entries: Map<string, Set<string>>, value: string, key: string): void {
+/** Keys by value. Most values have one key, and a Set for each would cost more than the key. */
+type Entries = Map<string, string | Set<string>>
+
+function keysIn(entries: Entries, value: string): Iterable<string> {
   const keys = entries.get(value)
-  if (keys === undefined) entries.set(value, new Set([key]))
+  if (keys === undefined) return []
+  return typeof keys === 'string' ? [keys] : keys
+}
+
+function addTo(entries: Entries, value: string, key: string): void {
+  const keys = entries.get(value)
+  if (keys === undefined || keys === key) entries.set(value, key)
+  else if (typeof keys === 'string') entries.set(value, new Set([keys, key]))
   else keys.add(key)
 }
 
-function removeFrom(entries: Map<string, Set<string>>, value: string, key: string): void {
+function removeFrom(entries: Entries, value: string, key: string): void {
   const keys = entries.get(value)
-  keys?.delete(key)
-  if (keys?.size === 0) entries.delete(value)
+  if (keys === key) entries.delete(value)
+  else if (typeof keys === 'object') {
+    keys.delete(key)
+    if (keys.size === 0) entries.delete(value)
+  }
 }

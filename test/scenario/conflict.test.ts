@@ -1,4 +1,4 @@
-import { childName } from '@open-terrain/constructs'
+import { childName, LABELS, MANAGER } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
@@ -13,7 +13,15 @@ import { World } from '../harness/world.ts'
 
 const SIZE = { resources: { requests: { storage: '16Mi' } } }
 
-const STRANGERS: readonly { readonly type: ResourceType; readonly spec: object }[] = [
+/** Keeps an object that is being deleted, as protection does while a pod uses it. */
+const IN_USE = 'scenario.example.com/in-use'
+
+interface Stranger {
+  readonly type: ResourceType
+  readonly spec: object
+}
+
+const STRANGERS: readonly Stranger[] = [
   // A kind of source that no simulator takes: it stays as it is.
   { type: DATA_VOLUME, spec: { source: { upload: {} }, storage: { ...SIZE, accessModes: ['ReadWriteOnce'] } } },
   {
@@ -45,6 +53,49 @@ describe('a stranger with the name that an image needs', () => {
       await world.client.delete(type, stranger.metadata)
       await world.untilSynced('wanted')
       expect(world.downloads('wanted')).toBe(1)
+      await world.finish()
+    },
+  )
+
+  it('is told and left alone also where the name of the image has dots in it', async () => {
+    await using world = await World.start(cluster())
+    const name = await nameOfChild(world, 'ubuntu-24.04')
+    expect(name).not.toContain('.')
+    const [, { type, spec }] = STRANGERS as [Stranger, Stranger]
+    const stranger = await makeStranger(world, type, name, spec)
+    await world.patchImage('ubuntu-24.04', { spec: { suspend: false } })
+    await world.untilReason('ubuntu-24.04', 'NameConflict')
+    await expectUntouched(world, type, stranger)
+    await world.client.delete(type, stranger.metadata)
+    await world.untilSynced('ubuntu-24.04')
+    expect(world.downloads('ubuntu-24.04')).toBe(1)
+    await world.finish()
+  })
+
+  it.each(['wanted', 'ubuntu-24.04'])(
+    'claim that is left over from an earlier life of image %s and still in use: is waited for, without a slot',
+    async (image) => {
+      await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+      const name = await nameOfChild(world, image)
+      const labels = { [LABELS.managedBy]: MANAGER, [LABELS.imageUid]: '00000000-0000-4000-8000-000000000000' }
+      const metadata = { namespace: world.namespace, name, labels, finalizers: [IN_USE] }
+      const [, { spec }] = STRANGERS as [Stranger, Stranger]
+      const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec } as KubeObject
+      await world.client.create(PERSISTENT_VOLUME_CLAIM, claim)
+      await world.client.delete(PERSISTENT_VOLUME_CLAIM, metadata)
+      await world.patchImage(image, { spec: { suspend: false } })
+
+      const waiting = await world.untilReason(image, 'Stopping')
+      expect(waiting.status).toMatchObject({ phase: 'Queued', message: expect.stringContaining(name) })
+      await world.createImage('other')
+      await world.untilSynced('other')
+      expect(reasonOf(world.getImage(image))).toBe('Stopping')
+      expect(world.holds(image)).toBe(false)
+      expect(world.childrenOf(image)).toEqual([])
+
+      await world.client.mergePatch(PERSISTENT_VOLUME_CLAIM, metadata, { metadata: { finalizers: null } })
+      await world.untilSynced(image)
+      expect(world.downloads(image)).toBe(1)
       await world.finish()
     },
   )
@@ -85,10 +136,10 @@ describe('a stranger with the name that an image needs', () => {
 })
 
 /** A suspended image says which revision it wants, and starts nothing. */
-async function nameOfChild(world: World): Promise<string> {
-  await world.createImage('wanted', { suspend: true })
-  const { status } = await world.untilImage('wanted', 'a revision', ({ status }) => status?.revision !== undefined)
-  return childName('wanted', status?.revision ?? '')
+async function nameOfChild(world: World, image = 'wanted'): Promise<string> {
+  await world.createImage(image, { suspend: true })
+  const { status } = await world.untilImage(image, 'a revision', ({ status }) => status?.revision !== undefined)
+  return childName(image, status?.revision ?? '')
 }
 
 function makeStranger(world: World, type: ResourceType, name: string, spec: object): Promise<KubeObject> {

@@ -1,3 +1,4 @@
+import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { ResourceType } from '../../operator/kube/kube-object.ts'
 import {
@@ -10,6 +11,9 @@ import { useCluster } from '../harness/cluster.ts'
 import { served } from '../harness/history.ts'
 import { conditionOf, type Image } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
+
+/** Keeps an object that is being deleted, as protection does while a pod uses it. */
+const IN_USE = 'scenario.example.com/in-use'
 
 describe('a child that somebody deletes', () => {
   const cluster = useCluster()
@@ -107,6 +111,47 @@ describe('a child that somebody deletes', () => {
     const image = await world.untilSynced('drifting')
     expect(image.status?.artifact?.kind).toBe('PersistentVolumeClaim')
     expect(world.downloads('drifting')).toBe(2)
+    await world.finish()
+  })
+
+  it('the claim that is the artifact, while it is in use: said once, nothing is published, and it comes again', async () => {
+    await using world = await World.start(cluster())
+    await world.createImage('drifting', { snapshotClass: undefined })
+    const image = await world.untilSynced('drifting')
+    const claim = { namespace: world.namespace, name: nameOf(image) }
+    await world.client.mergePatch(PERSISTENT_VOLUME_CLAIM, claim, { metadata: { finalizers: [IN_USE] } })
+    await remove(world, PERSISTENT_VOLUME_CLAIM, claim.name)
+    const lost = await world.untilImage(
+      'drifting',
+      'that nothing serves',
+      (one) => conditionOf(one, 'Ready')?.status === 'False',
+    )
+    expect(lost.status?.artifact).toBeUndefined()
+    await world.untilRenewed(2)
+    const writes = world.operator?.writes.length ?? 0
+    await world.untilRenewed(8)
+    expect(world.operator?.writes.slice(writes), 'writes while the claim is held').toEqual([])
+    expect(world.getImage('drifting')?.status?.artifact).toBeUndefined()
+
+    await world.client.mergePatch(PERSISTENT_VOLUME_CLAIM, claim, { metadata: { finalizers: null } })
+    const again = await world.untilSynced('drifting')
+    expect(conditionOf(again, 'Ready')?.status).toBe('True')
+    await world.finish({ isOrderChecked: false })
+  })
+
+  it('only the label of the claim that is the artifact: it serves on, and nothing is written', async () => {
+    await using world = await World.start(cluster())
+    await world.createImage('drifting', { snapshotClass: undefined })
+    const image = await world.untilSynced('drifting')
+    await world.untilRenewed(2)
+    const writes = world.operator?.writes.length ?? 0
+    const claim = { namespace: world.namespace, name: nameOf(image) }
+    await world.client.mergePatch(PERSISTENT_VOLUME_CLAIM, claim, { metadata: { labels: { [LABELS.imageUid]: null } } })
+    await world.untilRenewed(8)
+    expect(world.operator?.writes.slice(writes), 'writes after the label went').toEqual([])
+    const after = world.getImage('drifting')
+    expect(after?.status).toEqual(image.status)
+    expect(world.downloads('drifting')).toBe(1)
     await world.finish()
   })
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { DATA_SOURCE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { World } from '../harness/world.ts'
+import type { DataSource } from '../harness/kinds.ts'
+import { SNAPSHOTS, World } from '../harness/world.ts'
 
 describe('a snapshot that goes wrong', () => {
   const cluster = useCluster()
@@ -45,6 +47,31 @@ describe('a snapshot that goes wrong', () => {
     await world.finish()
   })
 })
+
+describe('a snapshotClass that is added to an image whose claim is the artifact', () => {
+  const cluster = useCluster()
+
+  it('moves the alias to the snapshot alone, without a download', async () => {
+    await using world = await World.start(cluster())
+    await world.createImage('plain', { snapshotClass: undefined })
+    const before = await world.untilSynced('plain')
+    expect(before.status?.artifact?.kind).toBe('PersistentVolumeClaim')
+    expect(Object.keys(sourceOf(world, 'plain') ?? {})).toEqual(['pvc'])
+
+    await world.patchImage('plain', { spec: { snapshotClass: SNAPSHOTS } })
+    const after = await world.untilSynced('plain')
+    const { name } = after.status?.artifact ?? {}
+    expect(after.status?.artifact?.kind).toBe('VolumeSnapshot')
+    const live = await world.client.get<DataSource>(DATA_SOURCE, { namespace: world.namespace, name: 'plain' })
+    expect(live.spec.source).toEqual({ snapshot: { namespace: world.namespace, name } })
+    expect(world.downloads('plain')).toBe(1)
+    await world.finish()
+  })
+})
+
+function sourceOf(world: World, name: string): DataSource['spec']['source'] | undefined {
+  return world.mirror.dataSources.get(`${world.namespace}/${name}`)?.spec.source
+}
 
 function snapshotOf(world: World) {
   return [...world.mirror.snapshots.values()].find(({ metadata }) => metadata.namespace === world.namespace)

@@ -1,8 +1,10 @@
 import { childName, LABELS, shortHash } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import type { ObjectMeta } from '../../kube/kube-object.ts'
 import {
   aLookup,
   aSnapshot,
+  CDI,
   childMeta,
   HOUR,
   MINUTE,
@@ -92,6 +94,60 @@ describe('a snapshot', () => {
     walk.dropDataVolumes().set({ lookup: aLookup() }).settle()
     expect(walk.stand).toBe('Queued/Queued')
     expect(walk.plan().start).toMatchObject({ attempt: 1, admissible: true })
+  })
+})
+
+describe('a claim that is the artifact', () => {
+  const aGolden = () => published({ spec: { snapshotClass: undefined } })
+  const changeClaim = (walk: Walk, more: Partial<ObjectMeta>) => {
+    const claims = walk.world.claims.map((one) => ({ ...one, metadata: { ...one.metadata, ...more } }))
+    return walk.set({ claims })
+  }
+
+  it('and is being deleted, though still bound and in use, serves nobody: said once, and nothing is published', () => {
+    const walk = changeClaim(aGolden(), { deletionTimestamp: '2026-01-01T01:00:00Z' })
+    const before = walk.log.length
+    walk.settle()
+    expect(walk.log.slice(before)).toEqual(['status Snapshotting/Snapshotting'])
+    expect([walk.condition('Ready'), walk.status.artifact]).toEqual(['False', undefined])
+    for (let turn = 0; turn < 5; turn += 1) walk.after(HOUR)
+    expect(walk.log).toHaveLength(before + 1)
+    expect(walk.plan()).toMatchObject({ apply: [], remove: [] })
+    expect(walk.plan().start).toBeUndefined()
+  })
+
+  it('and is not known for a while is said once, and serves again when it is back', () => {
+    const walk = aGolden()
+    const { claims } = walk.world
+    const before = walk.log.length
+    walk.set({ claims: [] }).settle().after(HOUR)
+    expect(walk.log.slice(before)).toEqual(['status Snapshotting/Snapshotting'])
+    expect(walk.condition('Ready')).toBe('False')
+    walk.set({ claims }).settle()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.condition('Ready')).toBe('True')
+  })
+
+  it('serves on when somebody took our labels off it', () => {
+    const walk = changeClaim(aGolden(), { labels: {} })
+    const before = walk.log.length
+    walk.settle().after(HOUR)
+    expect(walk.log).toHaveLength(before)
+    expect(walk.condition('Ready')).toBe('True')
+  })
+
+  it('and is being deleted before it was published is not published', () => {
+    const walk = new Walk({ spec: { snapshotClass: undefined } })
+    walk.settle().admit().succeed()
+    const going = new Walk({ spec: { snapshotClass: undefined } })
+    going.settle().admit()
+    const claims = walk.world.claims.map((one) => ({
+      ...one,
+      metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T01:00:00Z' },
+    }))
+    going.set({ claims }).report(CDI.succeeded).release()
+    expect(going.stand).toBe('Snapshotting/Snapshotting')
+    expect(going.world.dataSource).toBeUndefined()
   })
 })
 

@@ -2,9 +2,11 @@ import { childName, shortHash } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { fromTime } from './status.ts'
 import {
+  aDataVolume,
   aLookup,
   aPod,
   CDI,
+  childMeta,
   HOUR,
   MINUTE,
   NO_REFERENCES,
@@ -585,6 +587,76 @@ describe('drift', () => {
     walk.importersGone()
     expect(walk.status.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'NotAdmitted' }])
     expect(walk.stand).toBe('Queued/Queued')
+  })
+})
+
+describe('a cancelled download', () => {
+  const failedOnce = () => {
+    const walk = new Walk({ policy: { retryLimit: 2 } })
+    walk.settle().fail().after(HOUR)
+    expect(walk.status.budget?.downloads).toBe(1)
+    return walk
+  }
+
+  it('that had no slot leaves the retries as they were', () => {
+    const walk = failedOnce()
+    for (let turn = 0; turn < 4; turn += 1) {
+      walk.admit().report(CDI.running).set({ slot: undefined }).settle().importersGone()
+      expect(lastAttempt(walk)).toMatchObject({ number: 2, outcome: 'Cancelled', reason: 'NotAdmitted' })
+      expect(walk.stand).toBe('Queued/Queued')
+    }
+    expect(walk.status.budget?.downloads).toBe(1)
+    expect(walk.plan().start).toMatchObject({ attempt: 2, admissible: true })
+  })
+
+  it('of another revision that turns up while the image waits leaves retries and ticket as they were', () => {
+    const walk = failedOnce()
+    const { ticket } = walk.status
+    for (let turn = 0; turn < 4; turn += 1) {
+      const metadata = childMeta('img-01234567', '01234567', { uid: `stray-${turn}` })
+      walk.set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] }).settle()
+      expect(walk.log.at(-1)).toBe('delete DataVolume img-01234567')
+      walk.importersGone()
+      expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
+      expect(walk.stand).toBe('Queued/Queued')
+    }
+    expect(walk.status).toMatchObject({ ticket, budget: { downloads: 1 } })
+    expect(walk.plan().start).toMatchObject({ ticket, admissible: true })
+  })
+
+  it('does not hide that the retries were used up before', () => {
+    const walk = new Walk({ policy: { retryLimit: 1 } })
+    walk.settle().fail().after(HOUR).fail().after(HOUR)
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+    const metadata = childMeta('img-01234567', '01234567', { uid: 'stray' })
+    walk
+      .set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] })
+      .settle()
+      .importersGone()
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+    expect(walk.plan().start).toBeUndefined()
+  })
+})
+
+describe('an importer pod whose DataVolume is gone', () => {
+  it('holds off the next download until it is gone, and costs the image neither its ticket nor a slot', () => {
+    const walk = new Walk()
+    walk.set({ pods: [aPod('left over')] }).settle()
+    expect(walk.stand).toBe('Queued/Stopping')
+    expect(walk.plan().start).toBeUndefined()
+    walk.after(HOUR)
+    expect(walk.plan().start).toBeUndefined()
+    walk.set({ pods: [] }).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(walk.plan().start).toMatchObject({ ticket: '100', admissible: true })
+  })
+
+  it('withdraws a download that was claimed already', () => {
+    const walk = new Walk()
+    walk.settle().claim()
+    expect(walk.plan().start).toBeDefined()
+    walk.set({ pods: [aPod('left over')] })
+    expect(walk.plan().start).toBeUndefined()
   })
 })
 

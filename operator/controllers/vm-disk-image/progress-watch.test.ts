@@ -1,8 +1,10 @@
+import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { judgeDataVolume } from './judge.ts'
 import { ProgressWatch } from './progress-watch.ts'
-import type { DataVolumeView } from './views.ts'
-import { aDataVolume, aPod, childMeta } from './world.fixtures.ts'
+import { type DataVolumeView, importersOf, type PodView } from './views.ts'
+import { aDataVolume, aPod, CDI, childMeta, HOUR, MINUTE } from './world.fixtures.ts'
 
 const build = () => {
   const clock = new FakeClock()
@@ -50,5 +52,52 @@ describe('a download', () => {
     look({}, [aPod('asks')])
     expect(look({}, [aPod('downloads', { hasScratch: true })]).firstPodUid).toBe('downloads')
     expect(look({}, [aPod('third', { hasScratch: true })]).firstPodUid).toBe('downloads')
+  })
+})
+
+describe('the importer pod of the attempt before', () => {
+  const createdAt = '2026-01-01T00:10:00Z'
+  const dataVolume = aDataVolume({
+    ...CDI.running,
+    metadata: childMeta('img-0', '0', { uid: 'dv-2', creationTimestamp: createdAt }),
+  })
+  const podAt = (uid: string, creationTimestamp: string, more: Partial<PodView['metadata']> = {}) => {
+    const pod = aPod(uid)
+    return { ...pod, metadata: { ...pod.metadata, creationTimestamp, ...more } }
+  }
+  const before = '2026-01-01T00:05:00Z'
+  const after = '2026-01-01T00:10:05Z'
+  const verdictsOf = (...looks: readonly (readonly PodView[])[]) => {
+    const watch = new ProgressWatch(new FakeClock())
+    return looks.map((known) => {
+      const pods = importersOf(dataVolume, known)
+      const { firstPodUid, unchangedMs } = watch.look('u', dataVolume, pods)
+      const context = { pods, firstPodUid, unchangedMs, ageMs: 0, stallTimeoutMs: MINUTE, attemptTimeoutMs: HOUR }
+      return judgeDataVolume(dataVolume, context)
+    })
+  }
+  const running = { state: 'running' }
+
+  it.each<[string, PodView]>([
+    ['is on its way out', podAt('old', after, { deletionTimestamp: after })],
+    ['is older than the DataVolume', podAt('old', before)],
+    [
+      'is of another revision',
+      podAt('old', after, { labels: { ...aPod('old').metadata.labels, [LABELS.revision]: '1' } }),
+    ],
+    ['failed, and is on its way out', { ...podAt('old', before, { deletionTimestamp: after }), phase: 'Failed' }],
+  ])('that %s does not fail the new download, seen before, beside or after its own pod', (_name, old) => {
+    const own = podAt('own', after)
+    expect(verdictsOf([old], [old, own], [own, old], [own])).toEqual([running, running, running, running])
+    expect(verdictsOf([own], [own, old])).toEqual([running, running])
+  })
+
+  it('is no excuse for a pod that replaces the own one', () => {
+    const [old, own, next] = [podAt('old', before), podAt('own', after), podAt('next', after)]
+    expect(verdictsOf([old], [old, own], [old, next])).toMatchObject([
+      running,
+      running,
+      { state: 'failed', reason: 'ImporterReplaced', downloads: 2 },
+    ])
   })
 })

@@ -75,6 +75,17 @@ describe('the ledger', () => {
     expect(await aLedger().load()).toEqual({ limit: 3, holders: [] })
   })
 
+  it('that makes no sense is replaced only as it was read: whoever mended it meanwhile is not overwritten', async () => {
+    put({ limit: 'two', holders: '[]' })
+    const ledger = aLedger()
+    await ledger.load()
+    expect(ledger.isGarbled).toBe(true)
+    put({ limit: '2', holders: JSON.stringify([aHolder('a')]) })
+    await expect(ledger.make({ limit: 3, holders: [] })).rejects.toMatchObject({ reason: 'Conflict' })
+    expect(await ledger.load()).toEqual({ limit: 2, holders: [aHolder('a')] })
+    expect(ledger.isGarbled).toBe(false)
+  })
+
   it.each([{ limit: '', holders: '[]' }] as Record<string, string>[])(
     'with a blank limit does not pass for a pause: %j',
     async (data) => {

@@ -1,0 +1,62 @@
+import { LABELS, MANAGER } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+import { AdmissionBench } from './admission.fixtures.ts'
+import { Caches } from './caches.ts'
+import { observeImage } from './observe.ts'
+import { ProgressWatch } from './progress-watch.ts'
+import { aClaim, aDataVolume, anImage, aPolicy, CDI, childMeta, IMAGE_UID } from './world.fixtures.ts'
+
+const NAME = 'img-0'
+
+function build() {
+  const { admission, client, clock, log } = new AdmissionBench()
+  const caches = new Caches({ client, clock, log, random: () => 0, onRelist: () => undefined })
+  const look = () =>
+    observeImage(anImage(), {
+      caches,
+      admission,
+      policy: () => aPolicy(),
+      progress: new ProgressWatch(clock),
+      references: [],
+      sinceStatusWriteMs: () => undefined,
+    })
+  return { caches, look }
+}
+
+const ownedBy = (uid: string): OwnerReference[] => [
+  { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', name: NAME, uid, controller: true },
+]
+const claimOf = (uid: string, more: Partial<ObjectMeta> = {}) =>
+  aClaim(childMeta(NAME, '0', { ownerReferences: ownedBy(uid), ...more }))
+
+describe('a claim of our DataVolume', () => {
+  it.each<[string, Record<string, string>]>([
+    ['with our label', { [LABELS.imageUid]: IMAGE_UID }],
+    ['whose label somebody took off', {}],
+    ['whose label somebody changed', { [LABELS.imageUid]: 'nobody' }],
+  ])('%s is known, once', (_name, labels) => {
+    const { caches, look } = build()
+    const metadata = childMeta(NAME, '0', { uid: 'dv-1' })
+    caches.dataVolumes.put(aDataVolume({ ...CDI.succeeded, metadata }))
+    caches.claims.put(claimOf('dv-1', { labels }))
+    const world = look()
+    expect(world.claims.map((claim) => claim.metadata.name)).toEqual([NAME])
+    expect(world.lookup.leftoverClaim(NAME)).toBe(false)
+    expect(world.lookup.foreignVolume(NAME)).toBeUndefined()
+  })
+})
+
+describe('a claim whose DataVolume is gone', () => {
+  it.each<[string, Record<string, string>, boolean]>([
+    ['ours, of an earlier life of the image', { [LABELS.managedBy]: MANAGER, [LABELS.imageUid]: 'earlier' }, true],
+    ['ours', { [LABELS.managedBy]: MANAGER, [LABELS.imageUid]: IMAGE_UID }, true],
+    ['a stranger’s', { app: 'x' }, false],
+  ])('is %s: waited for, or told as a conflict of names', (_name, labels, isLeftover) => {
+    const { caches, look } = build()
+    caches.claims.put(claimOf('dv-0', { labels, deletionTimestamp: '2026-01-01T00:00:00Z' }))
+    const { lookup } = look()
+    expect(lookup.leftoverClaim(NAME)).toBe(isLeftover)
+    expect(lookup.foreignVolume(NAME)).toBe(isLeftover ? undefined : `PersistentVolumeClaim ${NAME}`)
+  })
+})
