@@ -124,7 +124,6 @@ export class Reflector<T extends Stored> {
     } while (continueToken !== undefined)
     store.replaceAll(items, resourceVersion)
     this.#missing = 0
-    this.#failures = 0
     this.#isPoked = false
     this.#listedAt = this.#options.clock.monotonic()
     this.#setInstalled(true)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { DATA_SOURCE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import type { DataSource } from '../harness/kinds.ts'
+import type { DataSource, Image } from '../harness/kinds.ts'
 import { SNAPSHOTS, World } from '../harness/world.ts'
 
 describe('a snapshot that goes wrong', () => {
@@ -59,9 +59,10 @@ describe('a snapshotClass that is added to an image whose claim is the artifact'
     expect(Object.keys(sourceOf(world, 'plain') ?? {})).toEqual(['pvc'])
 
     await world.patchImage('plain', { spec: { snapshotClass: SNAPSHOTS } })
-    const after = await world.untilSynced('plain')
-    const { name } = after.status?.artifact ?? {}
-    expect(after.status?.artifact?.kind).toBe('VolumeSnapshot')
+    const isSnapshot = ({ status }: Image) => status?.artifact?.kind === 'VolumeSnapshot'
+    await world.untilImage('plain', 'a snapshot for an artifact', isSnapshot)
+    const { status } = await world.untilSynced('plain')
+    const name = status?.artifact?.name
     const live = await world.client.get<DataSource>(DATA_SOURCE, { namespace: world.namespace, name: 'plain' })
     expect(live.spec.source).toEqual({ snapshot: { namespace: world.namespace, name } })
     expect(world.downloads('plain')).toBe(1)

@@ -24,15 +24,6 @@ const isLedgerMade = ({ verb, kind }: Call) => verb === 'create' && kind === 'Co
 const count = (is: (call: Call) => boolean) => bench.client.calls.filter(is).length
 const ledgerObject = () => bench.client.peek<KubeObject>('ConfigMap', `${NAMESPACE}/${LEDGER_NAME}`)
 
-/** Names of the holders after each write of the ledger, as the API server took it. */
-function recordHoldings(): string[][] {
-  const holdings: string[][] = []
-  bench.client.after = (call) => {
-    if (isLedgerWrite(call)) holdings.push(bench.holding)
-  }
-  return holdings
-}
-
 describe('many slots', () => {
   it('are claimed in parts of a hundred, in the order of the tickets, until all are taken', async () => {
     const slots = 2_000
@@ -84,13 +75,14 @@ describe('a create that is answered with an error', () => {
       const waits = times.slice(1).map((time, at) => time - (times[at] ?? 0))
       expect(waits).toEqual(waits.toSorted((a, b) => a - b))
       expect(new Set(waits).size).toBe(3)
-      expect(bench.holding).toEqual([])
       const refusal = bench.admission.refusalOf(start.uid)
       expect(refusal).toMatchObject({ reason: 'CreateFailed', message: expect.stringContaining(`answered ${status}`) })
       expect(refusal?.until).toBeGreaterThan(bench.clock.now())
-
       bench.client.before = undefined
       bench.admission.want(start.uid, undefined)
+      // A server in trouble, or a proxy before it, may carry out what it called an error: then the slot waits for a look.
+      expect(bench.holding).toEqual(status >= 500 ? ['a'] : [])
+      if (status >= 500) await bench.clock.advance(17 * SECOND)
       bench.want('b', '20')
       await settled()
       expect(bench.holding).toEqual(['b'])
@@ -183,41 +175,49 @@ describe('a create without an answer', () => {
 })
 
 describe('a slot whose image changes its mind', () => {
-  it('is not freed by a look that began before the image wanted it again', async () => {
-    bench.limit = 1
-    const holdings = recordHoldings()
-    await bench.start()
-    bench.client.before = (call) => {
-      if (isCreate(call)) throw apiError('NoAnswer')
-    }
-    const start = bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
-    bench.admission.want(start.uid, undefined)
-    const looking = Promise.withResolvers<void>()
-    let isLooking = false
-    bench.client.before = ({ verb, kind }) => {
-      if (verb !== 'list' || kind !== 'Pod') return undefined
-      isLooking = true
-      return looking.promise
-    }
-    await bench.clock.advance(16 * SECOND)
-    expect(isLooking).toBe(true)
+  it.each(['comes', 'is lost'])(
+    'is not freed by a look that began before the image wanted it again, when the answer to its create %s',
+    async (answer) => {
+      bench.limit = 1
+      await bench.start()
+      bench.client.before = (call) => {
+        if (isCreate(call)) throw apiError('NoAnswer')
+      }
+      const start = bench.want('a', '10')
+      bench.want('b', '20')
+      await settled()
+      bench.admission.want(start.uid, undefined)
+      const looking = Promise.withResolvers<void>()
+      let isLooking = false
+      bench.client.before = ({ verb, kind }) => {
+        if (verb !== 'list' || kind !== 'Pod') return undefined
+        isLooking = true
+        return looking.promise
+      }
+      await bench.clock.advance(16 * SECOND)
+      expect(isLooking).toBe(true)
 
-    const creating = Promise.withResolvers<void>()
-    bench.client.before = (call) => (isCreate(call) ? creating.promise : undefined)
-    bench.admission.want(start.uid, start)
-    await settled()
-    looking.resolve()
-    await bench.clock.advance(3 * SECOND)
-    expect(bench.created).toEqual(['a', 'a'])
-    expect(bench.holding).toEqual(['a'])
-    creating.resolve()
-    await bench.clock.advance(30 * SECOND)
-    expect(bench.holding).toEqual(['a'])
-    expect(bench.client.all('DataVolume')).toHaveLength(1)
-    expect(holdings.every((names) => names.includes('a'))).toBe(true)
-  })
+      const creating = Promise.withResolvers<void>()
+      const holdings: string[][] = []
+      let lost = answer === 'is lost' ? 1 : 0
+      bench.client.before = (call) => (isCreate(call) ? creating.promise : undefined)
+      bench.client.after = (call) => {
+        if (isLedgerWrite(call)) holdings.push(bench.holding)
+        if (isCreate(call) && lost-- > 0) throw apiError('NoAnswer')
+      }
+      bench.admission.want(start.uid, start)
+      await settled()
+      looking.resolve()
+      await bench.clock.advance(3 * SECOND)
+      expect(bench.created).toEqual(['a', 'a'])
+      expect(bench.holding).toEqual(['a'])
+      creating.resolve()
+      await bench.clock.advance(30 * SECOND)
+      expect(bench.holding).toEqual(['a'])
+      expect(bench.client.all('DataVolume')).toHaveLength(1)
+      expect(holdings.every((names) => names.includes('a'))).toBe(true)
+    },
+  )
 
   it('is kept while its DataVolume is being created, though the image does not want it for a moment', async () => {
     bench.limit = 1

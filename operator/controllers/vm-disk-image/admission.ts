@@ -335,6 +335,7 @@ export class Admission {
     switch (outcome.kind) {
       case 'created':
         dataVolumes.observeWrite(outcome.dataVolume)
+        // Its name is taken now: whatever still arrives meets AlreadyExists.
         this.#notes.settledAt.delete(claim)
         this.#starts.delete(start.uid)
         this.#refusals.forget(start.uid)
@@ -345,11 +346,12 @@ export class Admission {
         log.warn({ key: start.key, error: outcome.error }, 'the DataVolume was refused')
         return this.#refuse(start, outcome.refusal, outcome.isFinal)
       case 'failed': {
-        const count = this.#notes.failed(claim, clock.monotonic(), outcome.retryAfterMs, random)
-        log.warn({ key: start.key, error: outcome.error, tries: count }, 'the DataVolume could not be created')
+        const now = clock.monotonic()
+        const answered = this.#notes.failed(claim, now, outcome, random)
+        if (outcome.mayHappen) this.#notes.doubt(claim, now + SETTLE_MS)
+        log.warn({ key: start.key, error: outcome.error, answered }, 'the DataVolume could not be created')
         const message = `the DataVolume could not be created: ${outcome.error}`
-        if (outcome.isAnswered && count >= ANSWERED_FAILURES)
-          this.#refuse(start, refusal(start, 'CreateFailed', message), false)
+        if (answered >= ANSWERED_FAILURES) this.#refuse(start, refusal(start, 'CreateFailed', message), false)
       }
     }
   }
@@ -358,7 +360,7 @@ export class Admission {
   async #handleNamesake(start: Start): Promise<void> {
     const { client, dataVolumes, clock, random } = this.#options
     const holder = this.slotOf(start.uid)
-    this.#notes.failed(claimOf(start), clock.monotonic(), 0, random)
+    this.#notes.failed(claimOf(start), clock.monotonic(), { isAnswered: false, retryAfterMs: 0 }, random)
     if (holder === undefined) return
     const found = await lookForDataVolume(client, holder).catch(() => undefined)
     if (found === 'foreign') {
@@ -370,11 +372,11 @@ export class Admission {
     }
   }
 
-  /** It will not be made, for certain: the slot is free. */
+  /** It is not asked for again. The slot is free, unless an earlier request may still be carried out: then a look tells, later. */
   #refuse(start: Start, refused: Omit<Refusal, 'until'>, isFinal: boolean): void {
     this.#refusals.add(start.uid, refused, isFinal)
-    this.#notes.settledAt.delete(claimOf(start))
-    this.#notes.over.add(claimOf(start))
+    const claim = claimOf(start)
+    if (this.#notes.settle(claim, this.#options.clock.monotonic())) this.#notes.over.add(claim)
     this.#starts.delete(start.uid)
     this.wake()
   }

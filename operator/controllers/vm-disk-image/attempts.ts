@@ -9,8 +9,8 @@ const JITTER = 0.1
 const RECORDED_MESSAGE_LIMIT = 1_000
 
 /** Number of the next attempt: counted from 1 within a budget. */
-export function nextAttempt({ budget, attempts }: VMDiskImageStatus): number {
-  const last = attempts?.at(-1)
+export function nextAttempt({ budget, attempts, revision }: VMDiskImageStatus): number {
+  const last = attempts?.findLast((attempt) => attempt.revision === revision)
   if (budget === undefined || budget.downloads === 0 || last === undefined) return 1
   return last.outcome === 'Failed' ? last.number + 1 : last.number
 }

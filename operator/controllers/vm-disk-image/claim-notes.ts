@@ -11,14 +11,36 @@ export class ClaimNotes {
   readonly verifying = new Set<string>()
   /** When no request about it can be on its way any more, by the monotonic clock. */
   readonly settledAt = new Map<string, number>()
-  readonly #retries = new Map<string, { count: number; at: number }>()
+  readonly #retries = new Map<string, { answered: number; count: number; at: number }>()
+  /** Until when a create that nobody answered for certain may still arrive. */
+  readonly #doubtfulUntil = new Map<string, number>()
 
-  /** The create failed: the next one is due later each time. Returns how often it has failed. */
-  failed(claim: string, now: number, retryAfterMs: number, random: () => number): number {
-    const count = (this.#retries.get(claim)?.count ?? 0) + 1
-    const at = now + Math.max(retryAfterMs, backoffMs(count - 1, RETRY_BASE_MS, RETRY_MAX_MS, random))
-    this.#retries.set(claim, { count, at })
-    return count
+  /** The create failed: the next one is due later each time. Returns how many answers have said so. */
+  failed(
+    claim: string,
+    now: number,
+    failure: { isAnswered: boolean; retryAfterMs: number },
+    random: () => number,
+  ): number {
+    const before = this.#retries.get(claim)
+    const count = (before?.count ?? 0) + 1
+    const answered = (before?.answered ?? 0) + (failure.isAnswered ? 1 : 0)
+    const at = now + Math.max(failure.retryAfterMs, backoffMs(count - 1, RETRY_BASE_MS, RETRY_MAX_MS, random))
+    this.#retries.set(claim, { count, answered, at })
+    return answered
+  }
+
+  /** A create may arrive until then, whatever later ones were told. */
+  doubt(claim: string, until: number): void {
+    this.#doubtfulUntil.set(claim, until)
+  }
+
+  /** The last request about the claim is answered. Returns whether none can arrive any more. */
+  settle(claim: string, now: number): boolean {
+    const until = this.#doubtfulUntil.get(claim) ?? now
+    if (until > now) this.settledAt.set(claim, until)
+    else this.settledAt.delete(claim)
+    return until <= now
   }
 
   isDue(claim: string, now: number): boolean {
@@ -33,6 +55,7 @@ export class ClaimNotes {
     this.over.delete(claim)
     this.settledAt.delete(claim)
     this.#retries.delete(claim)
+    this.#doubtfulUntil.delete(claim)
   }
 
   /** The next moment at which something about a claim becomes possible. */

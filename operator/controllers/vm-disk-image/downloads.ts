@@ -37,8 +37,14 @@ export type CreateOutcome =
     }
   /** One of that name exists; a look at it tells more. */
   | { readonly kind: 'namesake' }
-  /** Not now. `isAnswered`: the server said so; otherwise nobody knows whether it was made. */
-  | { readonly kind: 'failed'; readonly isAnswered: boolean; readonly retryAfterMs: number; readonly error: string }
+  /** Not now. `isAnswered`: somebody said so. `mayHappen`: it may be carried out all the same, for a while. */
+  | {
+      readonly kind: 'failed'
+      readonly isAnswered: boolean
+      readonly mayHappen: boolean
+      readonly retryAfterMs: number
+      readonly error: string
+    }
 
 /** Asks for the DataVolume of a claim; POST alone, so that nothing that exists is changed. */
 export async function createDataVolume(
@@ -68,7 +74,10 @@ function outcomeOf(start: Start, error: ApiError): CreateOutcome {
   if (error.status === 403) return refused(text.includes('exceeded quota') ? 'QuotaExceeded' : 'CreateFailed', false)
   if (error.status === 422)
     return text.includes('already exists') ? refused('NameConflict', false) : refused('RejectedByCDI', true)
-  return { kind: 'failed', isAnswered: error.status !== 0, retryAfterMs: error.retryAfterMs ?? 0, error: text }
+  // An error of the server, or of a proxy before it, says nothing about what etcd does in the end.
+  const mayHappen = error.reason === 'NoAnswer' || error.status >= 500
+  const { retryAfterMs = 0 } = error
+  return { kind: 'failed', isAnswered: error.status !== 0, mayHappen, retryAfterMs, error: text }
 }
 
 export function refusal(

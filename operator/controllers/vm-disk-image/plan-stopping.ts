@@ -4,7 +4,7 @@ import type { EventNote } from '../../runtime/event-recorder.ts'
 import { type AttemptSubject, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
 import { type Draft, type ImagePlan, plan, removalOf } from './image-plan.ts'
 import { type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
-import { fromTime, isRecorded, type Standing, withStanding } from './status.ts'
+import { fromTime, isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
 import { type DataVolumeView, importersOf } from './views.ts'
 import type { World } from './world.ts'
 
@@ -35,6 +35,9 @@ const STOPPING_LOOK_MS = 60_000
 function standingStill(status: VMDiskImageStatus, world: World): Standing {
   const { phase = 'Queued', message = '' } = world.image.status
   if (phase === 'Succeeded' && status.artifact !== undefined) return { phase, reason: 'Synced', message }
+  // What failed for good is not revived by the removal of something else.
+  if (phase === 'Failed')
+    return { phase, reason: (reasonOf(world.image.status) ?? 'RetryLimitExceeded') as Reason, message, stalled: true }
   return { phase: 'Queued', reason: 'Stopping', message: 'a download of this image is being stopped' }
 }
 

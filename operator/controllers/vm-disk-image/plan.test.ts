@@ -624,6 +624,20 @@ describe('a cancelled download', () => {
     expect(walk.plan().start).toMatchObject({ ticket, admissible: true })
   })
 
+  it('does not hide a failure before it that no retry can mend', () => {
+    const walk = new Walk()
+    walk.settle().fail(CDI.notFound)
+    expect(walk.stand).toBe('Failed/NotFound')
+    const metadata = childMeta('img-01234567', '01234567', { uid: 'stray' })
+    walk
+      .set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] })
+      .settle()
+      .importersGone()
+    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
+    expect(walk.stand).toBe('Failed/NotFound')
+    expect(walk.plan().start).toBeUndefined()
+  })
+
   it('does not hide that the retries were used up before', () => {
     const walk = new Walk({ policy: { retryLimit: 1 } })
     walk.settle().fail().after(HOUR).fail().after(HOUR)
@@ -635,6 +649,22 @@ describe('a cancelled download', () => {
       .importersGone()
     expect(walk.stand).toBe('Failed/RetryLimitExceeded')
     expect(walk.plan().start).toBeUndefined()
+  })
+})
+
+describe('a claim of ours whose DataVolume is gone', () => {
+  it('is waited for without a slot, however long it is in use, and then the image goes on with its ticket', () => {
+    const walk = new Walk({ lookup: aLookup({}, { leftoverClaim: () => true }) })
+    walk.settle()
+    expect(walk.stand).toBe('Queued/Stopping')
+    expect(walk.status.message).toContain(`PersistentVolumeClaim ${nameOf(walk)}`)
+    expect(walk.condition('Stalled')).toBe('False')
+    const before = walk.log.length
+    walk.after(HOUR).after(HOUR)
+    expect(walk.log).toHaveLength(before)
+    expect(walk.plan().start).toBeUndefined()
+    walk.set({ lookup: aLookup() }).settle()
+    expect(walk.plan().start).toMatchObject({ ticket: '100', admissible: true })
   })
 })
 
