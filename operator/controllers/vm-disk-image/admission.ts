@@ -194,7 +194,7 @@ export class Admission {
    */
   async #rebuild(): Promise<LedgerState> {
     const { ledger, images, limit, log, clock, client, me } = this.#options
-    const state: LedgerState = { limit: limit(undefined), holders: await findHolders(client, me) }
+    const state: LedgerState = { limit: limit(ledger.state?.limit), holders: await findHolders(client, me) }
     const isTouched = [...images.values()].some(
       ({ status }) => status.ticket !== undefined || status.attempts !== undefined,
     )

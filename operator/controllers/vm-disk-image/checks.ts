@@ -1,5 +1,6 @@
 import type { Reason } from '@open-terrain/constructs'
 import type { Target } from './target.ts'
+import { isAlive } from './views.ts'
 import type { World } from './world.ts'
 
 /** Why an image cannot start now. It takes no slot, blocks nobody, and starts when this has changed. */
@@ -136,7 +137,7 @@ function snapshotClassIsMissing({ snapshotClass }: Target, { lookup }: World): B
 /** Leftovers of an earlier download: CDI could not start beside the claim, and beside the pod there would be two downloads. */
 function isBeingCleared({ volumeName }: Target, { lookup, pods, dataVolumes }: World): Blocked | undefined {
   if (dataVolumes.some(({ metadata }) => metadata.name === volumeName)) return undefined
-  const pod = pods[0]
+  const pod = pods.find(isAlive)
   const left = lookup.leftoverClaim(volumeName)
     ? `PersistentVolumeClaim ${volumeName}`
     : pod && `importer pod ${pod.metadata.name}`

@@ -6,7 +6,15 @@ import { DATA_VOLUME, POD } from '../../kube/resource-types.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { controllerOf, type DataVolumeView, isControlledBy, viewDataVolume } from './views.ts'
+import {
+  controllerOf,
+  type DataVolumeView,
+  isAlive,
+  isControlledBy,
+  type PodView,
+  viewDataVolume,
+  viewPod,
+} from './views.ts'
 import type { Holder, Refusal } from './world.ts'
 
 /** Name of the index over DataVolumes that finds ours which may download. */
@@ -127,8 +135,8 @@ export async function lookForDataVolume(
 
 /** Whether an importer of the image may still run: people delete DataVolumes in the background, their pods live on for a while. */
 export async function hasImporter(client: KubeClient, { namespace, uid }: Holder): Promise<boolean> {
-  const pods = await client.list(POD, { namespace, labelSelector: `${LABELS.imageUid}=${uid}`, metadataOnly: true })
-  return pods.items.length > 0
+  const pods = await client.list(POD, { namespace, labelSelector: `${LABELS.imageUid}=${uid}` })
+  return pods.items.map(viewPod).some(isAlive)
 }
 
 /** All downloads of ours, by a live list, as the holders that a ledger should have. */
@@ -143,7 +151,20 @@ export async function findHolders(client: KubeClient, claimant: string): Promise
     }
     continueToken = page.continueToken
   } while (continueToken !== undefined)
+  // A DataVolume that was deleted in the background leaves its importer behind for a while.
+  const pods = await client.list(POD, { labelSelector: LABELS.imageUid })
+  for (const pod of pods.items.map(viewPod).filter(isAlive)) {
+    const holder = holderOfPod(pod, claimant)
+    if (holder !== undefined && !holders.has(holder.uid)) holders.set(holder.uid, holder)
+  }
   return [...holders.values()]
+}
+
+function holderOfPod({ metadata }: PodView, claimant: string): Holder | undefined {
+  const { namespace = '', labels = {} } = metadata
+  const { [LABELS.imageUid]: uid, [LABELS.imageName]: name, [LABELS.revision]: revision } = labels
+  if (uid === undefined || name === undefined || revision === undefined) return undefined
+  return { uid, namespace, name, revision, attempt: 1, claimant }
 }
 
 async function pageOfDataVolumes(client: KubeClient, continueToken: string | undefined) {

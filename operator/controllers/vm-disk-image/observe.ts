@@ -1,11 +1,4 @@
-import {
-  isUrlAllowed,
-  LABELS,
-  MANAGER,
-  type ParsedSpec,
-  type Policy,
-  parseVMDiskImageSpec,
-} from '@open-terrain/constructs'
+import { isUrlAllowed, LABELS, type ParsedSpec, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Admission } from './admission.ts'
 import { BY_IMAGE, type Caches, siblingKey } from './caches.ts'
@@ -111,7 +104,8 @@ function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Looku
     const dataVolume = caches.dataVolumes.get(sibling(name))
     const isOfLiving = dataVolume !== undefined && isControlledBy(claim, dataVolume.metadata.uid)
     if (isOfLiving) return isControlledBy(dataVolume, uid) ? 'in use' : 'foreign'
-    return claim.metadata.labels?.[LABELS.managedBy] === MANAGER ? 'leftover' : 'foreign'
+    // Not by the label that says who manages it: CDI writes its own name there.
+    return claim.metadata.labels?.[LABELS.imageUid] === undefined ? 'foreign' : 'leftover'
   }
   return {
     secret: (name) => caches.secrets.get(sibling(name)) !== undefined,

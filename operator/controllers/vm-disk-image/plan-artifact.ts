@@ -104,7 +104,7 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
 /** A snapshot that does not get ready is taken anew; what was downloaded stays. Errors are transient, the time decides. */
 function waitForSnapshot(draft: Draft, snapshot: SnapshotView): ImagePlan {
   const { world, now, status } = draft
-  const since = fromTime(status.snapshotStartedAt) ?? now
+  const since = fromTime(snapshot.metadata.creationTimestamp) ?? fromTime(status.snapshotStartedAt) ?? now
   const leftMs = since + world.policy.snapshotTimeoutMs - now
   const trouble = snapshot.error === undefined ? '' : `; its controller reports: ${redactUrls(snapshot.error)}`
   if (leftMs > 0) {

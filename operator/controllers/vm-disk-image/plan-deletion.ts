@@ -3,7 +3,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { type ImagePlan, plan, removalOf } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { fromTime, mergeConditions, withoutUndefined, withStanding } from './status.ts'
-import { isControlledBy } from './views.ts'
+import { isAlive, isControlledBy } from './views.ts'
 import type { World } from './world.ts'
 
 const LOOK_MS = 60_000
@@ -26,7 +26,8 @@ export function planDeletion(world: World, now: number): ImagePlan {
   const alias =
     world.dataSource !== undefined && isControlledBy(world.dataSource, image.metadata.uid) ? [world.dataSource] : []
   const children: KubeObject[] = [...alias, ...world.snapshots, ...world.dataVolumes]
-  if (children.length === 0 && world.slot === undefined) return plan(image.status, { finalizer: 'release' })
+  const isDone = children.length === 0 && world.slot === undefined && !world.pods.some(isAlive)
+  if (isDone) return plan(image.status, { finalizer: 'release' })
   return plan(leavingStatus(world, children, now), {
     remove: children.flatMap((one) => removalOf(one)),
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },

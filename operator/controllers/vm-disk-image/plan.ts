@@ -206,7 +206,7 @@ function planDownload(draft: Draft, spec: VMDiskImageSpec): ImagePlan {
   const blocked = whatBlocks(target, world) ?? refused(world, target, now)
   if (blocked !== undefined) {
     const stalled = blocked.reason === 'NameConflict'
-    const until = world.refusal?.until
+    const until = blocked.message === world.refusal?.message ? world.refusal.until : undefined
     const wake =
       until === undefined
         ? undefined

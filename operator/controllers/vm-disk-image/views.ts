@@ -152,6 +152,11 @@ export function viewMeta(object: KubeObject): MetaView {
   return { apiVersion: object.apiVersion, kind: object.kind, metadata: trim(object.metadata, [], []) }
 }
 
+/** Whether a pod may still do something; one that has ended may be kept for its log. */
+export function isAlive({ phase }: PodView): boolean {
+  return phase !== 'Succeeded' && phase !== 'Failed'
+}
+
 /** The living importer pods of this download; those of an earlier one may still be around. */
 export function importersOf({ metadata }: DataVolumeView, pods: readonly PodView[]): PodView[] {
   const { labels = {}, creationTimestamp = '' } = metadata
