@@ -13,7 +13,7 @@ import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import { type Draft, finalizerOf, type ImagePlan, plan, type Removal, removalOf } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { fromTime, type Standing, toTime, withStanding } from './status.ts'
+import { fromTime, type Standing, toTime, withoutUndefined, withStanding } from './status.ts'
 import { type ClaimView, type DataVolumeView, isControlledBy, type SnapshotView } from './views.ts'
 import type { World } from './world.ts'
 
@@ -172,7 +172,7 @@ function publish(draft: Draft, found: Omit<Artifact, 'revision' | 'publishedAt'>
   const alias = aliasOf(draft, found)
   if (alias !== undefined)
     return { ...atWork(draft, 'publishing the artifact', { apply: [alias] }), status: statusOnTheWay(draft) }
-  const artifact: Artifact = dropUndefined({ ...found, revision: target.revision, publishedAt: toTime(now) })
+  const artifact: Artifact = withoutUndefined({ ...found, revision: target.revision, publishedAt: toTime(now) })
   const published: Draft = {
     ...draft,
     status: { ...status, artifact, ticket: status.ticket, snapshotStartedAt: undefined },
@@ -329,8 +329,4 @@ function untilRetirement({ status, now }: Draft): number {
 function identityOf({ image }: World): { name: string; namespace: string; uid: string } {
   const { name, namespace = '', uid = '' } = image.metadata
   return { name, namespace, uid }
-}
-
-function dropUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
 }

@@ -130,7 +130,7 @@ export function isWorthWriting(
   return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
 }
 
-/** Milliseconds until progress may be written again, when there is any to write. */
+/** The number in CDI's progress, `42.00%`; 0 where there is none yet (`N/A`). */
 export function percent(progress: string | undefined): number {
   const value = Number.parseFloat(progress ?? '')
   return Number.isNaN(value) ? 0 : value
