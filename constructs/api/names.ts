@@ -2,6 +2,9 @@ import { sha256Hex } from './sha256.ts'
 
 const LABEL_MAX = 63
 const HASH_LENGTH = 8
+const REMEMBERED = 2_000
+/** Hashes of late: the operator asks for the same few whenever it looks at an image. */
+const remembered = new Map<string, string>()
 
 /**
  * 8 lower-case hexadecimal digits over an ordered list of parts. Every part goes in with its length and an absent one
@@ -9,7 +12,12 @@ const HASH_LENGTH = 8
  */
 export function shortHash(parts: readonly (string | undefined)[]): string {
   const encoded = parts.map((part) => (part === undefined ? '-' : `${part.length}:${part}`)).join(',')
-  return sha256Hex(encoded).slice(0, HASH_LENGTH)
+  const known = remembered.get(encoded)
+  if (known !== undefined) return known
+  const hash = sha256Hex(encoded).slice(0, HASH_LENGTH)
+  if (remembered.size >= REMEMBERED) remembered.clear()
+  remembered.set(encoded, hash)
+  return hash
 }
 
 /**

@@ -115,6 +115,12 @@ describe('parsePolicy', () => {
     expect(problems).toEqual([{ key, value: expect.any(String), message: expect.stringMatching(/^must |^Too /) }])
   })
 
+  it('keeps the last good value where there is no text, and says where it belongs', () => {
+    const { policy, problems } = parsePolicy({ concurrency: null }, LAST_GOOD)
+    expect(policy.concurrency).toBe(9)
+    expect(problems).toEqual([{ key: 'concurrency', value: '', message: expect.stringContaining('binaryData') }])
+  })
+
   it.each([undefined, {}])('has the defaults for a ConfigMap without keys: %j', (data) => {
     expect(parsePolicy(data, LAST_GOOD)).toEqual({ policy: POLICY_DEFAULTS, problems: [] })
   })

@@ -243,11 +243,11 @@ export interface ParsedPolicy {
 /**
  * Reads the ConfigMap's data, each key for itself: a bad value keeps the last good one, a key that is not there has its default,
  * an unknown key is a problem and nothing else. Blanks around a value are ignored.
- * @param data of an existing ConfigMap; undefined is one without any key. A ConfigMap that is gone is not for this
+ * @param data of an existing ConfigMap; undefined is one without any key, null a value that is no text. A ConfigMap that is gone is not for this
  *   function: the policy stays what it was.
  * @param lastGood the policy in force
  */
-export function parsePolicy(data: Readonly<Record<string, string>> | undefined, lastGood: Policy): ParsedPolicy {
+export function parsePolicy(data: Readonly<Record<string, string | null>> | undefined, lastGood: Policy): ParsedPolicy {
   const given = new Map(Object.entries(data ?? {}))
   const policy: Record<string, unknown> = { ...POLICY_DEFAULTS }
   const problems: PolicyProblem[] = []
@@ -255,10 +255,11 @@ export function parsePolicy(data: Readonly<Record<string, string>> | undefined, 
     const value = given.get(name)
     given.delete(name)
     if (value === undefined) continue
-    const result = schema.safeParse(typeof value === 'string' ? value.trim() : value)
+    const result = schema.safeParse(value?.trim())
     policy[field] = result.success ? result.data : lastGood[field]
     if (result.success) continue
-    problems.push({ key: name, value: shownValue(value), message: result.error.issues[0]?.message ?? 'is not valid' })
+    const problem = value === null ? NO_TEXT : (result.error.issues[0]?.message ?? 'is not valid')
+    problems.push({ key: name, value: shownValue(value), message: problem })
   }
   for (const [name, value] of given)
     problems.push({ key: shownValue(name), value: shownValue(value), message: 'is not a key of the policy' })
@@ -278,10 +279,11 @@ export function policyDefaultText(name: PolicyKeyName): string | undefined {
   return field.endsWith('Ms') ? formatDuration(value as number) : String(value)
 }
 
+const NO_TEXT = 'must be a text: write it under data, not under binaryData'
 const SHOWN_MAX = 64
 
-function shownValue(value: unknown): string {
-  const text = withoutSecrets(String(value))
+function shownValue(value: string | null): string {
+  const text = withoutSecrets(value ?? '')
   return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX - 1)}…`
 }
 

@@ -7,10 +7,11 @@ const LENGTH_MAX = 64
 const INT64_MAX = 2n ** 63n - 1n
 
 /**
- * Pattern of a quantity for the API server. Wider checks (range) are rules of the field.
+ * Pattern of a quantity for the API server. Wider checks (range) are rules of the field, and have to look at the pattern first:
+ * the API server writes an exponent out in full before it compares, so that `1e99999999` keeps it busy for minutes.
  * Source: the format described at `Quantity` in k8s.io/apimachinery/pkg/api/resource.
  */
-export const QUANTITY_PATTERN = '^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$'
+export const QUANTITY_PATTERN = '^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?$'
 
 /**
  * A Kubernetes quantity (`24Gi`, `1.5G`, `2e3`, `500m`) in whole units (bytes for sizes), rounded away from zero as

@@ -104,6 +104,12 @@ export const REASON_HELP = {
     meaning: 'An object that is not ours already has the name that the image needs; it is left alone.',
     remedy: 'Delete or rename that object, or give the image another name.',
   },
+  /** Our own, and nobody deletes it. */
+  LeftoverClaim: {
+    meaning:
+      'The claim of an earlier download lost its DataVolume and is not being deleted, so nothing can be downloaded under its name.',
+    remedy: 'Delete the claim that the message names, once nobody needs its data. The image goes on by itself then.',
+  },
   /** concurrency is 0. */
   Paused: {
     meaning: 'The policy admits no download: concurrency is 0.',
@@ -168,8 +174,14 @@ export const REASON_HELP = {
   },
   /** A download without a slot. */
   NotAdmitted: {
-    meaning: 'A download ran that holds no slot, such as one that CDI began again by itself; it is stopped.',
-    remedy: 'Nothing, unless it recurs: then see who deletes claims of images.',
+    meaning: 'A download ran that holds no slot; it is stopped.',
+    remedy: 'Nothing, unless it recurs: then see who else creates DataVolumes for images, or edits the slot ledger.',
+  },
+  /** CDI began again by itself. */
+  ClaimDeleted: {
+    meaning: 'Somebody deleted the claim of a finished download, so CDI began to download again; that is stopped.',
+    remedy:
+      'Leave the claims of an image alone; see who deletes them. What is missing then is downloaded when its turn comes.',
   },
   /** Took too long. */
   AttemptTimeout: {
@@ -211,6 +223,22 @@ export const REASON_HELP = {
   SpecChanged: {
     meaning: 'The attempt was stopped because the spec, or the refresh annotation, asks for something else now.',
     remedy: NOTHING,
+  },
+  /** As an Event: an attempt was stopped without having failed. */
+  SyncCancelled: {
+    meaning: 'The attempt was stopped because the image was suspended, or wants something else now.',
+    remedy: NOTHING,
+  },
+  /** As an Event: the API server refused a write. */
+  Refused: {
+    meaning: 'The API server refuses something that the image needs; the message is its answer.',
+    remedy:
+      'Read the message: a right of the operator, a quota or an admission rule stands in the way. It is tried again by itself.',
+  },
+  /** A fault of ours. */
+  InternalError: {
+    meaning: 'The operator met an error of its own while it worked on this image; other images are not affected.',
+    remedy: 'Report it with the message and the log of the operator. It is tried again by itself.',
   },
   /** Not by us. */
   DataVolumeDeleted: {

@@ -31,6 +31,7 @@ const SCHEMES_OF: Readonly<Record<Exclude<SourceType, 'blank'>, string>> = {
 }
 
 const CHECKSUM_PATTERN = '^(md5:[0-9a-f]{32}|sha1:[0-9a-f]{40}|sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$'
+const NAME_MAX = 253
 /** CDI refuses less than 1 MiB; more than 1 PiB is a slip of the suffix. */
 const DISK_SIZE_MIN = 2n ** 20n
 const DISK_SIZE_MAX = 2n ** 50n
@@ -79,13 +80,26 @@ const diskSize = cel(
   {
     // Above 1048575 means at least 1Mi once a fraction of a byte is rounded up, as a claim's size is.
     rule:
-      'type(self) == int ? self >= 1048576 && self <= 1125899906842624 : ' +
+      `type(self) == int ? self >= 1048576 && self <= 1125899906842624 : ${celMatches('self', QUANTITY_PATTERN)} && ` +
       "isQuantity(self) && quantity(self).compareTo(quantity('1048575')) > 0 && quantity(self).compareTo(quantity('1Pi')) <= 0",
     message: 'diskSize must be between 1Mi and 1Pi',
     holds: (size: string | number) => {
       const bytes = parseQuantity(String(size))
       return bytes !== undefined && bytes >= DISK_SIZE_MIN && bytes <= DISK_SIZE_MAX
     },
+  },
+)
+
+const imageName = cel(
+  // JavaScript counts most emoji twice, the API server counts every character once: the rule counts alike.
+  z
+    .string()
+    .min(1)
+    .max(2 * NAME_MAX),
+  {
+    rule: `self.size() <= ${NAME_MAX}`,
+    message: `name must have at most ${NAME_MAX} characters`,
+    holds: (text: string) => [...text].length <= NAME_MAX,
   },
 )
 
@@ -107,10 +121,7 @@ const specFields = z.object({
         'Default: the policy key defaultSecretRef.',
     )
     .optional(),
-  name: z
-    .string()
-    .min(1)
-    .max(253)
+  name: imageName
     .describe('What the image is called elsewhere, such as the name of the machine it is for. Informational.')
     .optional(),
   url: url
@@ -264,7 +275,7 @@ export type ParsedSpec =
 
 /** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
 export function parseVMDiskImageSpec(raw: unknown): ParsedSpec {
-  const result = spec.safeParse(raw)
+  const result = spec.safeParse(withoutNulls(raw))
   if (result.success) return { ok: true, spec: result.data }
   const problems = new Map<string, SpecProblem>()
   for (const issue of result.error.issues) {
@@ -273,6 +284,12 @@ export function parseVMDiskImageSpec(raw: unknown): ParsedSpec {
     if (!problems.has(path)) problems.set(path, { path, message: issue.message })
   }
   return { ok: false, problems: [...problems.values()] }
+}
+
+/** The API server drops a field without a value (`secretRef:` in YAML) before it looks at anything else. */
+function withoutNulls(raw: unknown): unknown {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw
+  return Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null))
 }
 
 /**

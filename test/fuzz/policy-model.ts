@@ -1,0 +1,26 @@
+import { POLICY_DEFAULTS, POLICY_SCHEMA, type Policy, type PolicyKeyName } from '@open-terrain/constructs'
+import type { PolicyValue, PolicyWrite } from './policy-writes.ts'
+
+/** The policy as it has to be: per key the last usable value since the key was last left out. */
+export class PolicyModel {
+  policy: Policy = POLICY_DEFAULTS
+  /** Keys of the ConfigMap as it is whose value is not used. */
+  badKeys: readonly string[] = []
+  /** Whether a usable `concurrency` was ever there: before that the ledger's limit holds. */
+  isConcurrencyKnown = false
+
+  take({ values, binary }: PolicyWrite): void {
+    if (values === undefined) return
+    const next: Record<string, unknown> = { ...POLICY_DEFAULTS }
+    const badKeys = new Set<string>()
+    const unusable: PolicyValue = { text: '' }
+    for (const [key, { reading }] of [...Object.entries(values), ...binary.map((key) => [key, unusable] as const)]) {
+      const field = Object.hasOwn(POLICY_SCHEMA, key) ? POLICY_SCHEMA[key as PolicyKeyName].field : undefined
+      if (field === undefined || reading === undefined) badKeys.add(key)
+      if (field !== undefined) next[field] = reading === undefined ? this.policy[field] : reading.value
+      if (key === 'concurrency' && reading !== undefined) this.isConcurrencyKnown = true
+    }
+    this.policy = next as unknown as Policy
+    this.badKeys = [...badKeys]
+  }
+}

@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import type { Connection } from '../../operator/kube/connection.ts'
+import { differenceOf, isFloatSpelling } from './spec-differences.ts'
+import { judgeBySchema, judgeByServer } from './spec-judges.ts'
+import { MANIFEST_CLASSES, type Manifest, type ManifestClass, manifest } from './spec-manifests.ts'
+
+/** So many are made from one seed; also so many that a replay has to make again at most. */
+const CHUNK = 1_000
+const PARALLEL = 24
+/** To the API server; each is kept. */
+export const SPEC_CONNECTIONS = PARALLEL
+/** More than that are one and the same, and shrinking takes its time. */
+const FINDINGS_MAX = 5
+
+export interface SpecCampaign {
+  readonly connection: Connection
+  readonly seed: number
+  /** How many manifests. */
+  readonly count: number
+  readonly onProgress?: (judged: number) => void
+}
+
+export interface SpecFinding {
+  /** Arguments that make just this manifest again. */
+  readonly replay: string
+  readonly difference: string
+  /** The smallest manifest that shows it. */
+  readonly body: string
+}
+
+export interface SpecTally {
+  judged: number
+  /** Allowed differences, see `isFloatSpelling`. */
+  floatSpellings: number
+  readonly byClass: Record<ManifestClass, { accepted: number; refused: number }>
+  /** Refusals by the message of a rule or check, where it was the only one. */
+  readonly soleReasons: Map<string, number>
+  readonly findings: SpecFinding[]
+}
+
+/** Has both judges judge many manifests, and shrinks what they differ about. */
+export async function compareVerdicts({ connection, seed, count, onProgress }: SpecCampaign): Promise<SpecTally> {
+  const tally = emptyTally()
+  for (let from = 0; from < count && tally.findings.length < FINDINGS_MAX; from += CHUNK) {
+    const chunkSeed = seed + from / CHUNK
+    const manifests = fc.sample(manifest, { seed: chunkSeed, numRuns: Math.min(CHUNK, count - from) })
+    const different = await judgeAll(connection, manifests, tally)
+    for (const at of different.slice(0, FINDINGS_MAX - tally.findings.length)) {
+      tally.findings.push(
+        (await replaySpec(connection, chunkSeed, String(at))) ?? unsteady(chunkSeed, at, manifests[at]),
+      )
+    }
+    onProgress?.(tally.judged)
+  }
+  return tally
+}
+
+/** Makes one manifest again, and shrinks it. Undefined where the two judges agree about it. */
+export async function replaySpec(connection: Connection, seed: number, path: string): Promise<SpecFinding | undefined> {
+  const property = fc.asyncProperty(manifest, async (one) => {
+    const difference = await judge(connection, one)
+    if (difference !== undefined) throw new Error(difference)
+  })
+  const run = await fc.check(property, { seed, path, numRuns: 1 })
+  const [found] = run.counterexample ?? []
+  if (found === undefined) return undefined
+  return {
+    replay: `--seed ${seed} --path ${run.counterexamplePath}`,
+    difference: String(run.errorInstance),
+    body: found.body,
+  }
+}
+
+/** A judge that changes its mind is a finding too. */
+function unsteady(seed: number, at: number, one: Manifest | undefined): SpecFinding {
+  const difference = 'the two judges differed about it once, and not when they were asked again'
+  return { replay: `--seed ${seed} --path ${at}`, difference, body: one?.body ?? '' }
+}
+
+function emptyTally(): SpecTally {
+  const byClass = Object.fromEntries(MANIFEST_CLASSES.map((made) => [made, { accepted: 0, refused: 0 }]))
+  return {
+    judged: 0,
+    floatSpellings: 0,
+    byClass: byClass as SpecTally['byClass'],
+    soleReasons: new Map(),
+    findings: [],
+  }
+}
+
+/** Places in the list of those that are judged differently. */
+async function judgeAll(connection: Connection, manifests: readonly Manifest[], tally: SpecTally): Promise<number[]> {
+  const different: number[] = []
+  const rest = manifests.entries()
+  const worker = async () => {
+    for (const [at, one] of rest) if ((await judge(connection, one, tally)) !== undefined) different.push(at)
+  }
+  await Promise.all(Array.from({ length: PARALLEL }, worker))
+  return different.toSorted((a, b) => a - b)
+}
+
+async function judge(connection: Connection, one: Manifest, tally?: SpecTally): Promise<string | undefined> {
+  const server = await judgeByServer(connection, one)
+  if (tally !== undefined) {
+    tally.judged += 1
+    if (isFloatSpelling(one, server)) tally.floatSpellings += 1
+    tally.byClass[one.made][server.isAccepted ? 'accepted' : 'refused'] += 1
+    const [problem, ...others] = server.isAccepted ? [] : server.problems
+    if (problem !== undefined && others.length === 0) count(tally.soleReasons, reasonOf(problem.message))
+  }
+  return differenceOf(one, server, judgeBySchema(one))
+}
+
+/** Without what is different in each message: the value that is refused, the names of unknown fields. */
+function reasonOf(message: string): string {
+  return message
+    .replace(/^Invalid value: (("[\s\S]*"|[-+.0-9e]+): )?/, '')
+    .replace(/(strict decoding error: unknown field) .*/s, '$1')
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}

@@ -1,0 +1,83 @@
+import { BlockList, isIP } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
+import { parseVMDiskImageSpec } from '@open-terrain/constructs'
+import type { Verdict } from './spec-judges.ts'
+import type { Manifest } from './spec-manifests.ts'
+
+/**
+ * In what way the two verdicts differ, or undefined where they are equal. Equal means:
+ *
+ * - both accept, or both refuse;
+ * - where both refuse and both name fields, they name at least one in common;
+ * - where both accept, the operator reads of what is stored just what it reads of what was written: nothing was dropped,
+ *   filled in or changed that it would use. Halves of surrogate pairs aside, which the API server stores as U+FFFD;
+ * - no accepted URL leads to a loopback, link-local or metadata address or carries a user, as the URL standard reads it.
+ *
+ * One difference is allowed, {@link isFloatSpelling}.
+ */
+export function differenceOf(manifest: Manifest, server: Verdict, schema: Verdict): string | undefined {
+  if (isFloatSpelling(manifest, server)) return undefined
+  if (server.isAccepted !== schema.isAccepted) {
+    return `the API server ${said(server)}; the schema ${said(schema)}`
+  }
+  if (server.isAccepted && schema.isAccepted) {
+    return changeWhileStored(manifest, server.spec) ?? dangerOf(schema.spec as { readonly url?: string })
+  }
+  return isSameField(server, schema) ? undefined : `the API server ${said(server)}; the schema ${said(schema)}`
+}
+
+/**
+ * A whole number that is written with a point or an exponent (`1048576.0`, `1e7`): to the API server it is no integer and so no
+ * int-or-string, while JavaScript cannot tell it from one. Nothing is stored, JavaScript writes no such number itself, and the
+ * server converts the value before any rule of ours sees it: neither side can be mended.
+ */
+export function isFloatSpelling({ body }: Manifest, server: Verdict): boolean {
+  const isRefused =
+    !server.isAccepted && server.problems.some(({ message }) => message.includes('expected XIntOrString'))
+  return isRefused && /"diskSize":-?[0-9]+([.]|[0-9.]*[eE])/.test(body)
+}
+
+function said(verdict: Verdict): string {
+  if (verdict.isAccepted) return 'accepts it'
+  return `refuses ${verdict.problems.map(({ path, message }) => `${path || 'it'} (${message.slice(0, 200)})`).join(', ')}`
+}
+
+function isSameField(server: Verdict, schema: Verdict): boolean {
+  const [one, other] = [pathsOf(server), pathsOf(schema)]
+  const isNamed = one.length > 0 && other.length > 0
+  return !isNamed || one.some((path) => other.includes(path))
+}
+
+function pathsOf(verdict: Verdict): string[] {
+  return verdict.isAccepted ? [] : verdict.problems.map(({ path }) => path).filter((path) => path !== '')
+}
+
+function changeWhileStored({ body }: Manifest, stored: unknown): string | undefined {
+  const sent = JSON.parse(body, (_key, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  ) as { spec: unknown }
+  const [before, after] = [parseVMDiskImageSpec(sent.spec), parseVMDiskImageSpec(stored)]
+  return isDeepStrictEqual(before, after) ? undefined : `stored as ${JSON.stringify(stored)}`
+}
+
+const LOCAL = new BlockList()
+LOCAL.addSubnet('127.0.0.0', 8)
+LOCAL.addSubnet('0.0.0.0', 8)
+LOCAL.addSubnet('169.254.0.0', 16)
+LOCAL.addSubnet('::', 127, 'ipv6')
+LOCAL.addSubnet('fe80::', 10, 'ipv6')
+LOCAL.addAddress('100.100.100.200')
+LOCAL.addAddress('168.63.129.16')
+LOCAL.addAddress('fd00:ec2::254', 'ipv6')
+
+/** A second opinion on addresses, by a parser and a table that are not ours. Only what is fetched by HTTP has a standard. */
+function dangerOf({ url }: { readonly url?: string }): string | undefined {
+  if (url === undefined || !/^https?:/.test(url)) return undefined
+  const parsed = URL.parse(url)
+  if (parsed === null) return undefined
+  if (parsed.username !== '' || parsed.password !== '') return 'the accepted URL carries a user'
+  const host = parsed.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  const version = isIP(host)
+  const isLocal = version === 0 ? /(^|\.)localhost$/.test(host) : LOCAL.check(host, version === 4 ? 'ipv4' : 'ipv6')
+  return isLocal ? `the accepted URL leads to ${host}` : undefined
+}

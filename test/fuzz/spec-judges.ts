@@ -1,0 +1,74 @@
+import { parseVMDiskImageSpec, VMDiskImage } from '@open-terrain/constructs'
+import { App, Chart } from 'cdk8s'
+import type { Connection } from '../../operator/kube/connection.ts'
+import type { Manifest } from './spec-manifests.ts'
+
+const PATH = '/apis/pelotech.ot/v1alpha1/namespaces/default/vmdiskimages'
+/** Too busy, or a server in trouble, has not judged anything. */
+const NO_VERDICT = [429, 500, 502, 503, 504]
+const TRIES = 20
+
+export interface Problem {
+  /** Such as `spec.url`; empty where the whole manifest is refused. */
+  readonly path: string
+  readonly message: string
+}
+
+export type Verdict =
+  /** The spec as it would be stored, or as the operator reads it. */
+  | { readonly isAccepted: true; readonly spec: unknown }
+  | { readonly isAccepted: false; readonly problems: readonly Problem[] }
+
+interface Answer {
+  readonly message?: string
+  readonly spec?: unknown
+  readonly details?: { readonly causes?: readonly { readonly field?: string; readonly message?: string }[] }
+}
+
+/** The verdict of the API server: a create that is checked in full and not carried out. */
+export async function judgeByServer(connection: Connection, { body, isStrict }: Manifest): Promise<Verdict> {
+  const path = `${PATH}?dryRun=All&fieldValidation=${isStrict ? 'Strict' : 'Ignore'}`
+  const { dispatcher, headers } = await connection.credentials()
+  let last = ''
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const { statusCode, body: stream } = await dispatcher.request({
+      origin: connection.server.origin,
+      path,
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body,
+    })
+    const text = await stream.text()
+    last = `${statusCode}: ${text.slice(0, 300)}`
+    if (NO_VERDICT.includes(statusCode)) continue
+    const answer = JSON.parse(text) as Answer
+    if (statusCode === 201) return { isAccepted: true, spec: answer.spec }
+    if (statusCode !== 422 && statusCode !== 400) throw new Error(`the API server answers ${last}`)
+    return { isAccepted: false, problems: problemsIn(answer) }
+  }
+  throw new Error(`the API server gave no verdict in ${TRIES} tries, but ${last}\nto ${body}`)
+}
+
+function problemsIn({ message = '', details }: Answer): Problem[] {
+  const causes = details?.causes ?? []
+  if (causes.length === 0) return [{ path: '', message }]
+  return causes.map(({ field = '', message: cause = '' }) => ({ path: field, message: cause }))
+}
+
+/**
+ * Our own verdict, by the functions that are used in earnest: the operator's on a spec that it watches, then that of the
+ * construct on what authors write, which judges the name too and refuses unknown fields as `kubectl apply` does.
+ */
+export function judgeBySchema({ body, isStrict }: Manifest): Verdict {
+  const { metadata, spec } = JSON.parse(body) as { metadata: { name: string }; spec?: unknown }
+  const read = parseVMDiskImageSpec(spec)
+  if (!read.ok) return { isAccepted: false, problems: read.problems }
+  try {
+    // Without strictness the API server drops unknown fields, so that nobody gets to see them.
+    const written = isStrict ? (spec as typeof read.spec) : read.spec
+    new VMDiskImage(new Chart(new App(), 'authored'), 'image', { ...written, metadata })
+    return { isAccepted: true, spec: read.spec }
+  } catch (error) {
+    return { isAccepted: false, problems: [{ path: '', message: String(error) }] }
+  }
+}

@@ -1,0 +1,34 @@
+import { resourceSchema, type StructuralSchema, vmDiskImage } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { Connection } from '../../operator/kube/connection.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { findingText } from './report.ts'
+import { compareVerdicts, SPEC_CONNECTIONS } from './spec-campaign.ts'
+
+/** Another one each day finds more over time; a failure names it, and shows again. */
+const SEED = Math.floor(Date.now() / 86_400_000)
+const COUNT = 4_000
+
+describe('any manifest of a VMDiskImage', () => {
+  const cluster = useCluster()
+
+  it('is judged by the API server as by the schema', async () => {
+    const connection = Connection.fromEnvironment(SPEC_CONNECTIONS, cluster().controlPlane.kubeconfigPath)
+    try {
+      const { findings, judged, soleReasons } = await compareVerdicts({ connection, seed: SEED, count: COUNT })
+      expect(findings.map(findingText)).toEqual([])
+      expect(judged).toBe(COUNT)
+      // A rule that never was the only one to refuse could be missing, and nobody would know.
+      const unused = messagesOfRules().filter((message) => !soleReasons.has(message))
+      expect(unused).toEqual([])
+    } finally {
+      await connection.close()
+    }
+  })
+})
+
+function messagesOfRules(): string[] {
+  const { spec } = resourceSchema(vmDiskImage).properties ?? {}
+  const nodes: StructuralSchema[] = spec === undefined ? [] : [spec, ...Object.values(spec.properties ?? {})]
+  return nodes.flatMap((node) => (node['x-kubernetes-validations'] ?? []).map(({ message }) => message))
+}
