@@ -27,6 +27,7 @@ async function main(): Promise<void> {
   }
 
   const metrics = new RuntimeMetrics()
+  metrics.observeProcess()
   const connection = Connection.fromEnvironment(CONNECTIONS, config.kubeconfig)
   const watchConnection = Connection.fromEnvironment(null, config.kubeconfig)
   const leaseConnection = Connection.fromEnvironment(2, config.kubeconfig)

@@ -47,6 +47,7 @@ export class Operator {
     this.metrics = options.metrics ?? new RuntimeMetrics()
     this.#imageMetrics = new ImageMetrics(this.metrics.registry, clock)
     this.#caches = new Caches({ client, clock, random, log, onRelist: (kind) => this.metrics.relisted(kind) })
+    for (const { type, store } of this.#caches.reflectors) this.metrics.observeCache(type.kind, () => store.size)
     this.#policy = new PolicyWatch({
       client,
       clock,

@@ -137,6 +137,26 @@ describe('the policy', () => {
     expect(notes).toHaveLength(2)
   })
 
+  it('with a key that there is not says that it has no effect, and claims no value for it', async () => {
+    client.put(configMap({ concurency: '9' }))
+    await start()
+    expect(notes).toEqual([
+      'InvalidPolicy concurency: is not a key of the policy, so it has no effect: correct its name, or take it out',
+    ])
+    expect(valid).toEqual([false])
+  })
+
+  it('that says something in binary keeps the value of before', async () => {
+    client.put(configMap({ concurrency: '7' }))
+    const watch = await start()
+    const object = client.put({ ...configMap(undefined), binaryData: { concurrency: 'AAH/' } } as KubeObject)
+    client.watches.at(-1)?.send({ type: 'MODIFIED', object })
+    await settled()
+    expect(watch.current.concurrency).toBe(7)
+    expect(notes).toEqual([expect.stringMatching(/^InvalidPolicy concurrency: .*binaryData/)])
+    expect(valid.at(-1)).toBe(false)
+  })
+
   it('without any data is the defaults', async () => {
     client.put(configMap(undefined))
     expect((await start()).current).toMatchObject({ concurrency: 4, retryLimit: 2 })

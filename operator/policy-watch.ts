@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { POLICY_DEFAULTS, type Policy, type PolicyProblem, parsePolicy } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, POLICY_KEYS, type Policy, type PolicyProblem, parsePolicy } from '@open-terrain/constructs'
 import type { KubeClient } from './kube/kube-client.ts'
 import type { KubeObject } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
@@ -12,7 +12,8 @@ import { type Change, Store } from './runtime/store.ts'
 const POLICY_NAME = 'sync-operator-policy'
 
 interface PolicyObject extends KubeObject {
-  readonly data: Readonly<Record<string, string>>
+  /** Null is a value that is no text. */
+  readonly data: Readonly<Record<string, string | null>>
 }
 
 export interface PolicyChange {
@@ -57,7 +58,7 @@ export class PolicyWatch {
       type: CONFIG_MAP,
       selection: { namespace, fieldSelector: `metadata.name=${POLICY_NAME}` },
       store: this.#store,
-      project: (object) => ({ ...object, data: (object as Partial<PolicyObject>).data ?? {} }),
+      project,
     })
     this.#store.onChange((change) => this.#onChange(change))
   }
@@ -116,13 +117,24 @@ export class PolicyWatch {
   }
 }
 
+/** A key under `binaryData` is a value that cannot be used, not one that is absent and has its default. */
+function project({ data, binaryData, ...object }: KubeObject & ConfigMapData): PolicyObject {
+  const unusable = Object.fromEntries(Object.keys(binaryData ?? {}).map((key) => [key, null]))
+  return { ...object, data: { ...unusable, ...data } }
+}
+
+interface ConfigMapData {
+  readonly data?: Readonly<Record<string, string>>
+  readonly binaryData?: Readonly<Record<string, string>>
+}
+
 const SHOWN = 60
 
 function noteOf({ key, value, message }: PolicyProblem): EventNote {
   const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
-  return {
-    type: 'Warning',
-    reason: 'InvalidPolicy',
-    message: `${key}: ${JSON.stringify(shown)} is not used: ${message}; the last good value stays in force`,
-  }
+  const isKnown = (POLICY_KEYS as readonly string[]).includes(key)
+  const what = isKnown
+    ? `${JSON.stringify(shown)} is not used: ${message}; the last good value stays in force`
+    : `${message}, so it has no effect: correct its name, or take it out`
+  return { type: 'Warning', reason: 'InvalidPolicy', message: `${key}: ${what}` }
 }

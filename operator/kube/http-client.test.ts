@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -45,17 +45,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   folder = mkdtempSync(join(tmpdir(), 'http-client-'))
   const { port } = server.address() as AddressInfo
-  const kubeconfig = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'c',
-    clusters: [
-      { name: 'c', cluster: { server: `http://127.0.0.1:${port}/prefix/`, 'insecure-skip-tls-verify': true } },
-    ],
-    users: [{ name: 'u', user: { token: 'the-token' } }],
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-  }
-  writeFileSync(join(folder, 'config'), JSON.stringify(kubeconfig))
+  writeFileSync(join(folder, 'config'), kubeconfigFor(`http://127.0.0.1:${port}/prefix/`))
 })
 afterAll(async () => {
   server.closeAllConnections()
@@ -366,3 +356,61 @@ describe('a watch', () => {
     expect(seen[0]?.headers.accept).toBe('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1')
   })
 })
+
+describe('a server that hangs', () => {
+  /** Accepts connections, and never says a word. Over https that means: no connection is ever established. */
+  const hang = async (scheme: 'http' | 'https') => {
+    const sockets: Socket[] = []
+    const accepted = Promise.withResolvers<void>()
+    const silent = createTcpServer((socket) => {
+      sockets.push(socket.on('error', () => undefined))
+      accepted.resolve()
+    })
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const config = join(folder, scheme)
+    writeFileSync(config, kubeconfigFor(`${scheme}://127.0.0.1:${(silent.address() as AddressInfo).port}`))
+    const pool = Connection.fromEnvironment(1, config)
+    const close = async () => {
+      await pool.close()
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => silent.close(resolve))
+    }
+    return { hanging: new HttpKubeClient({ connection: pool, userAgent: 'tester' }), accepted: accepted.promise, close }
+  }
+
+  it.each([
+    ['never answers', 'http'],
+    ['never gets as far as a connection', 'https'],
+  ] as const)('and %s lets go of requests and watches as soon as they are stopped', async (_name, scheme) => {
+    const { hanging, accepted, close } = await hang(scheme)
+    const stop = new AbortController()
+    const { signal } = stop
+    const why = new Error('stopping')
+    const events = hanging.watch(CONFIG_MAP, { resourceVersion: '1', signal })[Symbol.asyncIterator]()
+    // One has the only connection, the others wait for it.
+    const requests = Promise.allSettled([
+      hanging.get(CONFIG_MAP, KEY, { signal }),
+      hanging.list(CONFIG_MAP, { signal }),
+      hanging.create(CONFIG_MAP, object(), { signal }),
+    ])
+    const watching = events.next()
+    await accepted
+    stop.abort(why)
+    for (const result of await requests) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { reason: 'NoAnswer', cause: why } })
+    }
+    expect(await watching).toMatchObject({ done: true })
+    await close()
+  })
+})
+
+function kubeconfigFor(server: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    clusters: [{ name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'u', user: { token: 'the-token' } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+  })
+}

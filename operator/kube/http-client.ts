@@ -179,12 +179,11 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #send(call: Call, connection: Connection, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const { headers, dispatcher } = await connection.credentials()
-    signal.throwIfAborted()
+    const { headers, dispatcher } = await orAborted(connection.credentials(), signal)
     if (call.options?.isStillValid?.() === false) throw notSent(call)
     const base = connection.server.pathname.replace(/\/$/, '')
     const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`
-    return await dispatcher.request({
+    const answer = dispatcher.request({
       origin: connection.server.origin,
       path: `${base}${call.path}${query}`,
       method: call.method,
@@ -197,6 +196,23 @@ export class HttpKubeClient implements KubeClient {
       body: call.body === undefined ? null : JSON.stringify(call.body),
       signal,
     })
+    return await orAborted(answer, signal)
+  }
+}
+
+/**
+ * What comes of `work`, unless `signal` aborts before. The dispatcher looks at its signal only once it is connected, which a
+ * server that hangs can delay by seconds; it does not send a request whose signal has aborted by then.
+ */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const onAbort = () => aborted.reject(signal.reason)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([aborted.promise, work])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
   }
 }
 

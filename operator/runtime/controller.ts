@@ -3,7 +3,7 @@ import { backoffMs } from './backoff.ts'
 import { type Clock, sleep } from './clock.ts'
 import type { Logger } from './log.ts'
 import type { ControllerMetrics } from './metrics.ts'
-import { redactUrls } from './redact.ts'
+import { redactUrls, traceOf } from './redact.ts'
 import type { WorkQueue } from './work-queue.ts'
 
 /** When to look again without being told by an event. */
@@ -104,10 +104,8 @@ export class Controller {
     onError?.(key, error)
     const retryInMs = this.#retryDelay(key, error)
     const level = isApiError(error, 'Conflict') ? 'debug' : isApiError(error) ? 'warn' : 'error'
-    // Where it happened matters for what should not happen at all.
-    const text =
-      error instanceof Error ? (isApiError(error) ? error.message : (error.stack ?? error.message)) : String(error)
-    log[level]({ controller: name, key, error: redactUrls(text), retryInMs: Math.round(retryInMs) }, 'reconcile failed')
+    const text = isApiError(error) ? redactUrls(error.message) : traceOf(error)
+    log[level]({ controller: name, key, error: text, retryInMs: Math.round(retryInMs) }, 'reconcile failed')
     queue.addAfter(key, retryInMs)
   }
 

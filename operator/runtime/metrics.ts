@@ -43,9 +43,12 @@ export class RuntimeMetrics {
   readonly #requestTime = this.#histogram('rest_client_request_duration_seconds', 'Duration of requests', ['verb'])
   readonly #leading = this.#gauge('leader_election_master_status', '1 while this replica leads', ['name'])
   readonly #relists = this.#counter('ot_informer_relists_total', 'Complete lists of a kind', ['kind'])
+  readonly #cached = this.#gauge('ot_informer_objects', 'Objects of a kind in the cache', ['kind'])
   readonly #depths = new Map<string, () => number>()
+  readonly #cacheSizes = new Map<string, () => number>()
 
-  constructor() {
+  /** Adds what Node tells of this process: once in a process, since its collectors never stop. */
+  observeProcess(): void {
     collectDefaultMetrics({ register: this.registry })
   }
 
@@ -73,6 +76,10 @@ export class RuntimeMetrics {
     this.#leading.set({ name }, leads ? 1 : 0)
   }
 
+  observeCache(kind: string, size: () => number): void {
+    this.#cacheSizes.set(kind, size)
+  }
+
   relisted(kind: string): void {
     this.#relists.inc({ kind })
   }
@@ -80,6 +87,7 @@ export class RuntimeMetrics {
   /** The exposition text. */
   async render(): Promise<string> {
     for (const [name, depth] of this.#depths) this.#workqueueDepth.set({ name }, depth())
+    for (const [kind, size] of this.#cacheSizes) this.#cached.set({ kind }, size())
     return await this.registry.metrics()
   }
 

@@ -32,11 +32,14 @@ function contains(actual: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([key, value]) => value === undefined || contains(actual[key], value))
 }
 
-function isSame(a: unknown, b: unknown): boolean {
+/** Whether both are the same as JSON, whatever the order of their members. */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, at) => isSame(item, b[at]))
-  if (!isRecord(a) || !isRecord(b)) return a === b
-  const keys = new Set([...Object.keys(a), ...Object.keys(b)])
-  return [...keys].every((key) => isSame(a[key], b[key]))
+  if (!isRecord(a) || !isRecord(b)) return false
+  for (const key in a) if (!isSame(a[key], b[key])) return false
+  for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false
+  return true
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

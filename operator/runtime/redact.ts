@@ -9,3 +9,8 @@ export function redactUrls(text: string): string {
   })
   return clean.length > MESSAGE_LIMIT ? `${clean.slice(0, MESSAGE_LIMIT - 1)}…` : clean
 }
+
+/** What the log says about an error that should not happen at all: where it was thrown, too. */
+export function traceOf(error: unknown): string {
+  return redactUrls(error instanceof Error ? (error.stack ?? error.message) : String(error))
+}

@@ -19,6 +19,8 @@ beforeEach(() => {
   store = new Store()
   stop = new AbortController()
   relists = 0
+  log = fakeLog()
+  project = (object) => object
 })
 afterEach(async () => {
   stop.abort()
@@ -31,6 +33,10 @@ const secret = (name: string, resourceVersion?: string): KubeObject => ({
   metadata: { name, namespace: 'n', uid: name, ...(resourceVersion !== undefined && { resourceVersion }) },
 })
 
+let log = fakeLog()
+/** What to make of an object; may throw. */
+let project = (object: KubeObject) => object
+
 async function start(chance = 0) {
   const reflector = new Reflector<KubeObject>({
     client,
@@ -39,8 +45,8 @@ async function start(chance = 0) {
     type: SECRET,
     selection: { metadataOnly: true },
     random: () => chance,
-    log: fakeLog(),
-    project: (object) => object,
+    log,
+    project: (object) => project(object),
     onRelist: () => {
       relists += 1
     },
@@ -300,4 +306,52 @@ describe('a kind that is not installed', () => {
     await clock.advance(10_000)
     expect([store.size, reflector.installed]).toEqual([1, true])
   })
+})
+
+describe('an object that cannot be read', () => {
+  const bugs = () => log.lines.filter(({ level }) => level === 'error')
+  beforeEach(() => {
+    project = (object) => {
+      if (object.metadata.labels?.['odd'] !== undefined) throw new Error('odd')
+      return object
+    }
+  })
+  const odd = (name: string, resourceVersion: string): KubeObject => {
+    const object = secret(name, resourceVersion)
+    return { ...object, metadata: { ...object.metadata, labels: { odd: 'yes' } } }
+  }
+
+  it('does not hide the others of its list', async () => {
+    client.put(odd('a', '1'))
+    client.put(secret('b'))
+    const { isSynced } = await start()
+    expect(isSynced()).toBe(true)
+    expect(names()).toEqual(['b'])
+    expect(bugs()).toHaveLength(1)
+  })
+
+  it('does not end its watch, and is known as it was', async () => {
+    await start()
+    watch().send({ type: 'ADDED', object: secret('a', '201') })
+    watch().send({ type: 'MODIFIED', object: odd('a', '202') })
+    watch().send({ type: 'ADDED', object: secret('b', '203') })
+    await settled()
+    expect([names(), store.get('n/a')?.metadata.resourceVersion]).toEqual([['a', 'b'], '201'])
+    watch().send({ type: 'DELETED', object: odd('a', '204') })
+    await settled()
+    expect(names()).toEqual(['b'])
+    expect([client.watches.length, relists, bugs().length]).toEqual([1, 1, 2])
+  })
+})
+
+it('goes on where a listener throws, and says so', async () => {
+  store.onChange(() => {
+    throw new Error('bug')
+  })
+  await start()
+  watch().send({ type: 'ADDED', object: secret('a', '201') })
+  await settled()
+  expect(names()).toEqual(['a'])
+  expect(client.watches).toHaveLength(1)
+  expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
 })

@@ -1,9 +1,10 @@
 import { isApiError } from '../kube/api-error.ts'
 import type { KubeClient, Selection, WatchEvent } from '../kube/kube-client.ts'
-import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { backoffMs } from './backoff.ts'
 import { type Clock, sleep } from './clock.ts'
 import type { Logger } from './log.ts'
+import { traceOf } from './redact.ts'
 import type { Store, Stored } from './store.ts'
 
 const PAGE_SIZE = 500
@@ -61,6 +62,7 @@ export class Reflector<T extends Stored> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
+    options.store.onBug = (error) => this.#logBug('a change could not be passed on', error)
   }
 
   get type(): ResourceType {
@@ -87,6 +89,11 @@ export class Reflector<T extends Stored> {
     return () => this.#installedListeners.delete(listener)
   }
 
+  /** Takes in the API server's answer to a write of ours, as a watch would. */
+  observeWrite(object: KubeObject): void {
+    this.#options.store.observeWrite(this.#options.project(object))
+  }
+
   /** Do not wait any longer before the next try. */
   poke(): void {
     this.#isPoked = true
@@ -107,7 +114,7 @@ export class Reflector<T extends Stored> {
   }
 
   async #list(signal: AbortSignal): Promise<Position> {
-    const { client, type, selection, store, project } = this.#options
+    const { client, type, selection, store } = this.#options
     const items: T[] = []
     let resourceVersion: string
     let continueToken: string | undefined
@@ -118,7 +125,10 @@ export class Reflector<T extends Stored> {
         signal,
         ...(continueToken !== undefined && { continueToken }),
       })
-      for (const item of page.items) items.push(project(item))
+      for (const object of page.items) {
+        const item = this.#project(object)
+        if (item !== undefined) items.push(item)
+      }
       resourceVersion = page.resourceVersion
       continueToken = page.continueToken
     } while (continueToken !== undefined)
@@ -164,15 +174,32 @@ export class Reflector<T extends Stored> {
   }
 
   #take(event: WatchEvent<KubeObject>): string {
-    const { store, project } = this.#options
+    const { store } = this.#options
     if (event.type === 'BOOKMARK') {
       store.advance(event.resourceVersion)
       return event.resourceVersion
     }
-    const item = project(event.object)
-    if (event.type === 'DELETED') store.remove(item)
-    else store.put(item)
+    const item = this.#project(event.object)
+    if (item !== undefined && event.type === 'DELETED') store.remove(item)
+    else if (item !== undefined) store.put(item)
     return event.object.metadata.resourceVersion ?? '0'
+  }
+
+  /** One object that cannot be read is no reason to lose sight of the others: what was known of it stays. */
+  #project(object: KubeObject): T | undefined {
+    const { project, store } = this.#options
+    try {
+      return project(object)
+    } catch (error) {
+      const key = keyOf(object.metadata)
+      this.#logBug(`${key} cannot be read`, error)
+      return store.get(key)
+    }
+  }
+
+  #logBug(what: string, error: unknown): void {
+    const { log, type } = this.#options
+    log.error({ kind: type.kind, error: traceOf(error) }, `a bug in the operator: ${what}`)
   }
 
   async #recover(error: unknown, position: Position, signal: AbortSignal): Promise<Position> {

@@ -138,4 +138,20 @@ describe('the store', () => {
     store.put(item('a', '2'))
     expect(changes).toEqual(['n/a ->1', 'second', 'n/a 1>2'])
   })
+
+  it('tells all others of a change where one listener or index throws, and says so', () => {
+    const bugs: unknown[] = []
+    const bug = (): never => {
+      throw new Error('bug')
+    }
+    const broken = new Store<Item>().index('broken', bug).index('color', ({ color }) => [color ?? ''])
+    broken.onBug = (error) => bugs.push(error)
+    const heard: string[] = []
+    broken.onChange(bug)
+    broken.onChange(({ key }) => heard.push(key))
+    broken.replaceAll([item('a', '1', { color: 'red' }), item('b', '2', { color: 'red' })], '2')
+    expect(heard).toEqual(['n/a', 'n/b'])
+    expect(broken.find('color', 'red')).toHaveLength(2)
+    expect(bugs).toHaveLength(4)
+  })
 })

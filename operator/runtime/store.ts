@@ -24,6 +24,10 @@ export class Store<T extends Stored> {
   readonly #listeners = new Set<(change: Change<T>) => void>()
   /** Everything up to this version is in here. */
   #version = '0'
+  /** Told of an index or a listener that threw: a bug, which must not keep the others from what they have to know. */
+  onBug: (error: unknown) => void = (error) => {
+    throw error
+  }
 
   get size(): number {
     return this.#items.size
@@ -135,10 +139,20 @@ export class Store<T extends Stored> {
     if (after === undefined) this.#items.delete(key)
     else this.#items.set(key, after)
     for (const { keysOf, entries } of this.#indexes.values()) {
-      if (before !== undefined) for (const value of keysOf(before)) removeFrom(entries, value, key)
-      if (after !== undefined) for (const value of keysOf(after)) addTo(entries, value, key)
+      const valuesOf = (item: T) => this.#guarded(() => keysOf(item)) ?? []
+      if (before !== undefined) for (const value of valuesOf(before)) removeFrom(entries, value, key)
+      if (after !== undefined) for (const value of valuesOf(after)) addTo(entries, value, key)
     }
-    for (const listener of this.#listeners) listener({ key, before, after })
+    for (const listener of this.#listeners) this.#guarded(() => listener({ key, before, after }))
+  }
+
+  #guarded<R>(work: () => R): R | undefined {
+    try {
+      return work()
+    } catch (error) {
+      this.onBug(error)
+      return undefined
+    }
   }
 }
 

@@ -98,7 +98,7 @@ export class World {
     return created
   }
 
-  /** A merge patch of exactly this object; a namesake that came after it is left alone (Conflict). */
+  /** A merge patch of exactly this object; a namesake that came after it is left alone (422: a uid is immutable). */
   async patch<T extends KubeObject>(type: ResourceType, store: Store<T>, object: T, patch: object): Promise<T> {
     const guarded = { ...patch, metadata: { ...(patch as Partial<KubeObject>).metadata, uid: uidOf(object) } }
     const patched = slim(await this.client.mergePatch<T>(type, keyFor(object), guarded, { signal: this.signal }))

@@ -150,6 +150,42 @@ describe('a create without an answer', () => {
     expect(bench.holding).toEqual(['b'])
   })
 
+  it('keeps its slot although a later one was answered, when that DataVolume is gone before the first can arrive', async () => {
+    bench.limit = 1
+    await bench.start()
+    let lost = 1
+    bench.client.before = (call) => {
+      if (!isCreate(call) || lost === 0) return
+      lost -= 1
+      throw apiError('NoAnswer')
+    }
+    const start = bench.want('a', '10')
+    while (bench.created.length < 2) await bench.clock.advance(50)
+    expect(bench.client.all('DataVolume')).toHaveLength(1)
+    bench.admission.want(start.uid, undefined)
+    await bench.drop('a')
+    bench.want('b', '20')
+    await bench.clock.advance(14_999 - bench.clock.monotonic())
+    expect(bench.holding).toEqual(['a'])
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('of the leader before keeps its slot in the same way', async () => {
+    bench.limit = 1
+    bench.writeLedger(1, [aHolder('a')])
+    const start = bench.want('a', '10')
+    await bench.start()
+    expect(bench.created).toEqual(['a'])
+    bench.admission.want(start.uid, undefined)
+    await bench.drop('a')
+    bench.want('b', '20')
+    await bench.clock.advance(14_999 - bench.clock.monotonic())
+    expect(bench.holding).toEqual(['a'])
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
   it.each([
     ['a refusal', 1, 403],
     ['one error too many', 3, 503],
@@ -325,6 +361,24 @@ describe('what the watch tells of the ledger', () => {
     expect(bench.holding).toEqual(names.slice(20))
     expect(count(isLedgerRead) - reads).toBe(0)
     expect(count(isLedgerWrite) - writes).toBe(20)
+  })
+
+  it('of a write by somebody else, seen before the answer to the own write just before it, is not missed', async () => {
+    await bench.start()
+    let isFirst = true
+    bench.client.after = (call) => {
+      if (!isLedgerWrite(call) || !isFirst) return
+      isFirst = false
+      bench.admission.checkLedger(ledgerObject())
+      bench.writeLedger(2, [...bench.ledger.holders, aHolder('x', { claimant: 'other' })])
+      bench.admission.checkLedger(ledgerObject())
+    }
+    bench.want('a', '10')
+    await settled()
+    expect(bench.ledger.holders).toMatchObject([
+      { name: 'a', claimant: 'me' },
+      { name: 'x', claimant: 'me' },
+    ])
   })
 
   it('of a write by somebody else is read before anything else is decided', async () => {

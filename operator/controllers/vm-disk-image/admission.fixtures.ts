@@ -36,9 +36,12 @@ export class AdmissionBench {
   readonly client = new FakeClient()
   readonly clock = new FakeClock()
   readonly log = fakeLog()
+  readonly registry = new Registry()
   readonly images = new Store<ImageView>()
   readonly dataVolumes = new Store<DataVolumeView>().index(IMPORTING_INDEX, importingIndex)
   readonly changed: string[] = []
+  /** Uids of the images whose living importers the watch of pods has told of. */
+  readonly importing = new Set<string>()
   readonly admission: Admission
   readonly #stop = new AbortController()
   limit: number | undefined = 2
@@ -55,7 +58,8 @@ export class AdmissionBench {
       images,
       dataVolumes,
       random: () => 0.5,
-      metrics: new ImageMetrics(new Registry(), clock),
+      metrics: new ImageMetrics(this.registry, clock),
+      hasImporter: (uid) => this.importing.has(uid),
       ledger: new SlotLedger({ client, clock, namespace: NAMESPACE }),
       me: 'me',
       limit: (ledgerLimit) => this.limit ?? ledgerLimit ?? 4,

@@ -191,6 +191,33 @@ describe('a ledger that somebody else wrote', () => {
   })
 })
 
+describe('a download that the ledger, as last read, has no slot for', () => {
+  it('is no stray when another leader has claimed it meanwhile, and the watch of the ledger is late', async () => {
+    await bench.start()
+    bench.writeLedger(2, [aHolder('x', { claimant: 'other' })])
+    const dataVolume = viewDataVolume(inherited('x'))
+    expect(bench.admission.isStray(dataVolume)).toBe(false)
+    bench.admission.wake()
+    await settled()
+    expect(bench.admission.isStray(dataVolume)).toBe(false)
+    expect(bench.admission.slotOf('uid-x')).toMatchObject({ name: 'x' })
+  })
+
+  it('is a stray once a new look at the ledger has no slot for it either, and its image is told', async () => {
+    await bench.start()
+    const dataVolume = viewDataVolume(inherited('x'))
+    expect(bench.admission.isStray(dataVolume)).toBe(false)
+    const reads = bench.client.said('get').length
+    for (let turn = 0; turn < 3; turn += 1) {
+      bench.admission.wake()
+      await settled()
+    }
+    expect(bench.admission.isStray(dataVolume)).toBe(true)
+    expect(bench.changed).toContain('team/x')
+    expect(bench.client.said('get')).toHaveLength(reads + 1)
+  })
+})
+
 describe('a claim', () => {
   it('is looked at again before the create when the process was frozen for more than 5 s', async () => {
     await bench.start()
@@ -367,6 +394,23 @@ describe('a slot', () => {
     expect(bench.holding).toEqual(['b'])
   })
 
+  it('is not looked at while the cache knows a living importer, and looked at once when that is gone', async () => {
+    await bench.start()
+    const { uid } = bench.want('a', '10')
+    await settled()
+    bench.importing.add(uid)
+    const looks = () => bench.client.said('get', 'list').length
+    const before = looks()
+    await bench.drop('a')
+    bench.admission.want(uid, undefined)
+    await bench.clock.advance(10 * 60 * SECOND)
+    expect([looks(), bench.holding]).toEqual([before, ['a']])
+    bench.importing.delete(uid)
+    bench.admission.wake()
+    await settled()
+    expect([looks(), bench.holding]).toEqual([before + 2, []])
+  })
+
   it('is freed when a live look finds neither DataVolume nor pod', async () => {
     bench.limit = 1
     await bench.start()
@@ -461,8 +505,17 @@ describe('a take-over', () => {
     bench.writeLedger(2, [aHolder('x', { attempt: 2 })])
     inherited('x', { phase: 'Succeeded', progress: '100.0%' })
     await bench.start()
-    await bench.clock.advance(10 * SECOND)
+    await bench.clock.advance(14_999)
     expect(bench.holding).toEqual(['x'])
+  })
+
+  it('frees a claim that stands beside the finished download of another attempt, once no request is on its way', async () => {
+    // As when a lost ledger was rebuilt from an importer pod, which does not tell its attempt.
+    bench.writeLedger(2, [aHolder('x', { attempt: 2 })])
+    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
+    await bench.start()
+    await bench.clock.advance(16 * SECOND)
+    expect(bench.holding).toEqual([])
   })
 
   it('creates the DataVolume of a claim that has none', async () => {

@@ -19,7 +19,8 @@ import type { Logger } from '../../runtime/log.ts'
 import { Reflector } from '../../runtime/reflector.ts'
 import { Store, type Stored } from '../../runtime/store.ts'
 import { IMPORTING_INDEX, importingIndex } from './downloads.ts'
-import { cloneSourceKey } from './references.ts'
+import { cloneSourceKey, unfinishedCloneOf } from './references.ts'
+import { snapshotNameFor } from './target.ts'
 import {
   type ClaimView,
   controllerOf,
@@ -30,6 +31,7 @@ import {
   type MetaView,
   type PodView,
   type SnapshotView,
+  targetOfDataSource,
   viewClaim,
   viewDataSource,
   viewDataVolume,
@@ -56,6 +58,8 @@ export const BY_CONFIG_MAP = 'configMap'
 export const BY_CHILD = 'child'
 /** Index over DataVolumes: what an unfinished clone reads from. */
 export const BY_CLONE_SOURCE = 'clone source'
+/** Index over DataSources: what they point to, as clones would name it. */
+export const BY_TARGET = 'target'
 /** Index over children: the uid of the image that they were made for. */
 export const BY_IMAGE = 'image'
 
@@ -73,7 +77,7 @@ export class Caches {
     .index(BY_CLONE_SOURCE, unfinishedCloneOf)
   readonly claims = new Store<ClaimView>().index(BY_IMAGE, byLabel)
   readonly snapshots = new Store<SnapshotView>().index(BY_IMAGE, byOwner)
-  readonly dataSources = new Store<DataSourceView>()
+  readonly dataSources = new Store<DataSourceView>().index(BY_TARGET, targetOf)
   readonly pods = new Store<PodView>().index(BY_IMAGE, byLabel)
   readonly secrets = new Store<MetaView>()
   readonly configMaps = new Store<MetaView>()
@@ -120,7 +124,21 @@ export class Caches {
   }
 
   isInstalled(type: ResourceType): boolean {
-    return this.reflectors.find((reflector) => reflector.type === type)?.installed === true
+    return this.#of(type)?.installed === true
+  }
+
+  /** What is kept of an object, by kind and `namespace/name`. */
+  readonly get = (type: ResourceType, key: string): KubeObject | undefined => {
+    return this.#of(type)?.store.get(key) as KubeObject | undefined
+  }
+
+  /** Takes in the API server's answer to a write of ours. */
+  readonly observeWrite = (type: ResourceType, object: KubeObject): void => {
+    this.#of(type)?.observeWrite(object)
+  }
+
+  #of(type: ResourceType): Reflector<Stored> | undefined {
+    return this.reflectors.find((reflector) => reflector.type === type)
   }
 
   #reflect<T extends Stored>(
@@ -150,22 +168,38 @@ export interface CachesOptions {
   readonly onRelist: (kind: string) => void
 }
 
-function unfinishedCloneOf({ phase, cloneOf }: DataVolumeView): readonly string[] {
-  return cloneOf === undefined || phase === 'Succeeded' ? [] : [cloneSourceKey(cloneOf)]
+function targetOf(dataSource: DataSourceView): readonly string[] {
+  const target = targetOfDataSource(dataSource)
+  return target === undefined ? [] : [cloneSourceKey(target)]
 }
 
 function named(image: ImageView, field: 'secretRef' | 'certConfigMap'): readonly string[] {
-  const spec = image.spec as { readonly [name in typeof field]?: unknown } | null
-  const name = spec?.[field] ?? image.status.defaults?.[field]
-  return typeof name === 'string' ? [siblingKey(image, name)] : []
+  const name = specified(image, field)
+  return name === undefined ? [] : [siblingKey(image, name)]
+}
+
+/** The spec is unchecked. */
+function specified(
+  { spec, status }: ImageView,
+  field: 'secretRef' | 'certConfigMap' | 'snapshotClass',
+): string | undefined {
+  const fields = spec as { readonly [name in typeof field]?: unknown } | null
+  const name = fields?.[field] ?? status.defaults?.[field]
+  return typeof name === 'string' ? name : undefined
 }
 
 /** Names that its children have or will have: what takes or frees such a name concerns it. */
 function childrenOf(image: ImageView): readonly string[] {
-  const { revision, artifact } = image.status
-  const names = [revision && childName(image.metadata.name, revision), artifact?.name].filter(
-    (name) => name !== undefined,
-  )
+  const { metadata, status } = image
+  const { revision, artifact } = status
+  const wanted =
+    revision === undefined
+      ? []
+      : [
+          childName(metadata.name, revision),
+          snapshotNameFor(metadata.name, revision, specified(image, 'snapshotClass'), status),
+        ]
+  const names = artifact === undefined ? wanted : [...wanted, artifact.name]
   return [...new Set(names)].map((name) => siblingKey(image, name))
 }
 

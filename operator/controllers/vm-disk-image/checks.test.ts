@@ -48,6 +48,19 @@ describe('what blocks', () => {
     expect(blocked(overrides)).toMatchObject({ reason, message: expect.stringContaining(text) })
   })
 
+  it.each<[string, string, WorldOverrides]>([
+    ['secretRef', 'defaultSecretRef', { lookup: aLookup({ secrets: ['d'] }) }],
+    ['certConfigMap', 'defaultCertConfigMap', { lookup: aLookup({ configMaps: ['d'] }) }],
+    ['storageClass', 'defaultStorageClass', { lookup: aLookup({ storageClasses: ['d'] }) }],
+    ['snapshotClass', 'defaultSnapshotClass', { lookup: aLookup({ snapshotClasses: ['d'] }) }],
+  ])('a name that is missing, and says whether spec.%s or the policy key %s gave it', (field, key, overrides) => {
+    const bySpec = blocked({ ...overrides, spec: { [field]: 'd' } })
+    const byPolicy = blocked({ ...overrides, spec: { [field]: undefined }, policy: { [key]: 'd' } })
+    expect(byPolicy?.reason).toBe(bySpec?.reason)
+    expect(bySpec?.message).toContain(`(spec.${field})`)
+    expect(byPolicy?.message).toContain(`(the policy key ${key})`)
+  })
+
   it.each<[string, WorldOverrides]>([
     ['a complete spec', {}],
     ['an empty disk', { ...url(undefined, 'blank'), lookup: aLookup({ secrets: ['creds'] }) }],

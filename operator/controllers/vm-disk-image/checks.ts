@@ -1,5 +1,5 @@
 import type { Reason } from '@open-terrain/constructs'
-import type { Target } from './target.ts'
+import { type DefaultedField, originOf, type Target } from './target.ts'
 import { isAlive } from './views.ts'
 import type { World } from './world.ts'
 
@@ -39,7 +39,10 @@ export function whatBlocks(target: Target, world: World): Blocked | undefined {
 
 function namespaceIsTerminating(_target: Target, { namespaceTerminating, image }: World): Blocked | undefined {
   if (!namespaceTerminating) return undefined
-  return { reason: 'NamespaceTerminating', message: `namespace ${image.metadata.namespace} is being deleted` }
+  return {
+    reason: 'NamespaceTerminating',
+    message: `namespace ${image.metadata.namespace} is being deleted, so nothing can be created in it: create the image in another one`,
+  }
 }
 
 function sourceTypeIsMissing({ sourceType }: Target): Blocked | undefined {
@@ -53,7 +56,7 @@ function diskSizeIsMissing({ diskSize }: Target): Blocked | undefined {
 }
 
 /** The CRD judges a spec alone; with a source type from the policy, the pair may still not fit. */
-function sourceDoesNotFit({ sourceType, url }: Target): Blocked | undefined {
+function sourceDoesNotFit({ sourceType, url }: Target, world: World): Blocked | undefined {
   const scheme = url?.slice(0, url.indexOf(':'))
   const accepted: readonly (string | undefined)[] = {
     s3: ['https', 'http'],
@@ -65,7 +68,7 @@ function sourceDoesNotFit({ sourceType, url }: Target): Blocked | undefined {
   if (sourceType === undefined || accepted.includes(scheme)) return undefined
   return {
     reason: 'UrlNotAllowed',
-    message: `spec.url does not fit sourceType ${sourceType} (the policy's default?): set spec.sourceType`,
+    message: `spec.url does not fit sourceType ${sourceType} (${originOf('sourceType', world)}): set spec.sourceType`,
   }
 }
 
@@ -83,25 +86,24 @@ function cdiIsMissing(_target: Target, { surroundings }: World): Blocked | undef
   return { reason: 'CDIMissing', message: 'the cluster has no DataVolumes: install CDI (Containerized Data Importer)' }
 }
 
-function secretIsMissing({ secretRef }: Target, { lookup, image }: World): Blocked | undefined {
-  if (secretRef === undefined || lookup.secret(secretRef)) return undefined
-  const where = `namespace ${image.metadata.namespace}`
-  return {
-    reason: 'SecretMissing',
-    message: `waiting for Secret ${secretRef} in ${where} (spec.secretRef): create it, or correct the name`,
-  }
+function secretIsMissing({ secretRef }: Target, world: World): Blocked | undefined {
+  if (secretRef === undefined || world.lookup.secret(secretRef)) return undefined
+  const what = `Secret ${secretRef} in namespace ${world.image.metadata.namespace}`
+  return { reason: 'SecretMissing', message: waitingFor(what, 'secretRef', world) }
 }
 
-function certConfigMapIsMissing({ certConfigMap }: Target, { lookup, image }: World): Blocked | undefined {
-  if (certConfigMap === undefined || lookup.configMap(certConfigMap)) return undefined
-  const where = `namespace ${image.metadata.namespace}`
-  return {
-    reason: 'CertConfigMapMissing',
-    message: `waiting for ConfigMap ${certConfigMap} in ${where} (spec.certConfigMap): create it, or correct the name`,
-  }
+function certConfigMapIsMissing({ certConfigMap }: Target, world: World): Blocked | undefined {
+  if (certConfigMap === undefined || world.lookup.configMap(certConfigMap)) return undefined
+  const what = `ConfigMap ${certConfigMap} in namespace ${world.image.metadata.namespace}`
+  return { reason: 'CertConfigMapMissing', message: waitingFor(what, 'certConfigMap', world) }
 }
 
-function storageClassIsMissing({ storageClass }: Target, { lookup }: World): Blocked | undefined {
+function waitingFor(what: string, field: DefaultedField, world: World): string {
+  return `waiting for ${what} (${originOf(field, world)}): create it, or correct the name`
+}
+
+function storageClassIsMissing({ storageClass }: Target, world: World): Blocked | undefined {
+  const { lookup } = world
   if (storageClass === undefined) {
     if (lookup.hasDefaultStorageClass) return undefined
     return {
@@ -111,10 +113,7 @@ function storageClassIsMissing({ storageClass }: Target, { lookup }: World): Blo
     }
   }
   if (lookup.storageClass(storageClass)) return undefined
-  return {
-    reason: 'StorageClassMissing',
-    message: `waiting for StorageClass ${storageClass} (spec.storageClass): create it, or correct the name`,
-  }
+  return { reason: 'StorageClassMissing', message: waitingFor(`StorageClass ${storageClass}`, 'storageClass', world) }
 }
 
 function snapshotterIsMissing({ snapshotClass }: Target, { surroundings }: World): Blocked | undefined {
@@ -126,23 +125,29 @@ function snapshotterIsMissing({ snapshotClass }: Target, { surroundings }: World
   }
 }
 
-function snapshotClassIsMissing({ snapshotClass }: Target, { lookup }: World): Blocked | undefined {
-  if (snapshotClass === undefined || lookup.snapshotClass(snapshotClass)) return undefined
-  return {
-    reason: 'SnapshotClassMissing',
-    message: `waiting for VolumeSnapshotClass ${snapshotClass} (spec.snapshotClass): create it, or correct the name`,
-  }
+function snapshotClassIsMissing({ snapshotClass }: Target, world: World): Blocked | undefined {
+  if (snapshotClass === undefined || world.lookup.snapshotClass(snapshotClass)) return undefined
+  const what = `VolumeSnapshotClass ${snapshotClass}`
+  return { reason: 'SnapshotClassMissing', message: waitingFor(what, 'snapshotClass', world) }
 }
 
 /** Leftovers of an earlier download: CDI could not start beside the claim, and beside the pod there would be two downloads. */
 function isBeingCleared({ volumeName }: Target, { lookup, pods, dataVolumes }: World): Blocked | undefined {
   if (dataVolumes.some(({ metadata }) => metadata.name === volumeName)) return undefined
   const pod = pods.find(isAlive)
-  const left = lookup.leftoverClaim(volumeName)
-    ? `PersistentVolumeClaim ${volumeName}`
-    : pod && `importer pod ${pod.metadata.name}`
+  const claim = lookup.leftoverClaim(volumeName)
+  if (claim === 'orphaned') {
+    return {
+      reason: 'LeftoverClaim',
+      message: `PersistentVolumeClaim ${volumeName} of an earlier download lost its DataVolume, and nobody is deleting it: delete it to go on`,
+    }
+  }
+  const left = claim === 'going' ? `PersistentVolumeClaim ${volumeName}` : pod && `importer pod ${pod.metadata.name}`
   if (left === undefined) return undefined
-  return { reason: 'Stopping', message: `waiting until ${left} of an earlier download is gone` }
+  return {
+    reason: 'Stopping',
+    message: `waiting until ${left} of an earlier download is gone; if this lasts, see what uses it and which finalizers it has`,
+  }
 }
 
 function nameIsTaken({ volumeName, snapshotName, snapshotClass }: Target, { lookup }: World): Blocked | undefined {

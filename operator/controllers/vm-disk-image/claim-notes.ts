@@ -35,6 +35,12 @@ export class ClaimNotes {
     this.#doubtfulUntil.set(claim, until)
   }
 
+  /** Somebody else has made it: until then requests of theirs may arrive, whatever ours are told. */
+  inherit(claim: string, until: number): void {
+    this.settledAt.set(claim, until)
+    this.doubt(claim, until)
+  }
+
   /** The last request about the claim is answered. Returns whether none can arrive any more. */
   settle(claim: string, now: number): boolean {
     const until = this.#doubtfulUntil.get(claim) ?? now

@@ -1,4 +1,4 @@
-import { LABELS, MANAGER } from '@open-terrain/constructs'
+import { FINALIZER, LABELS, MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { FakeClock, settled } from '../../kube/fake-clock.fixtures.ts'
@@ -10,19 +10,22 @@ import { Caches } from './caches.ts'
 import { ImageController } from './controller.ts'
 import { ImageMetrics } from './image-metrics.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
-import { anImage, aPolicy, SECOND } from './world.fixtures.ts'
+import { anImage, aPolicy, NO_REFERENCES, SECOND, Walk } from './world.fixtures.ts'
 
 const OPERATOR = 'sync-operator'
 const LEDGER = `${OPERATOR}/${LEDGER_NAME}`
 
 /** One term of the controller, with a fake API server and a fake clock; watches tell what a test lets them tell. */
 class Term {
+  readonly runtimeMetrics = new RuntimeMetrics()
   readonly client = new FakeClient()
   readonly clock = new FakeClock()
   readonly log = fakeLog()
   readonly #stop = new AbortController()
   readonly caches: Caches
   limit = 1
+  /** Who uses images, as live lists tell; the caches know nobody. */
+  users: string[] = []
 
   constructor() {
     const { client, clock, log } = this
@@ -37,10 +40,21 @@ class Term {
     this.client.put(image as KubeObject)
   }
 
+  /** An image with a status that no schema of ours would take. */
+  oddImage(name: string, status: object): void {
+    this.client.put({ ...anImage({ name, uid: `uid-${name}` }), status } as unknown as KubeObject)
+  }
+
+  /** An image that somebody deleted, and that only our finalizer keeps. */
+  leavingImage(name: string): void {
+    const metadata = { name, uid: `uid-${name}`, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [FINALIZER] }
+    this.client.put(anImage(metadata) as KubeObject)
+  }
+
   async start(): Promise<void> {
     const { client, clock, log, caches } = this
     const { signal } = this.#stop
-    const runtimeMetrics = new RuntimeMetrics()
+    const { runtimeMetrics } = this
     void caches.run(signal)
     await settled()
     const controller = new ImageController({
@@ -57,7 +71,12 @@ class Term {
       policy: () => aPolicy(),
       limit: () => this.limit,
       onPolicyChange: () => () => undefined,
-      references: [],
+      references: [
+        {
+          cached: () => NO_REFERENCES,
+          live: async () => ({ count: this.users.length, names: this.users, users: this.users }),
+        },
+      ],
     })
     void controller.run(signal)
     await this.clock.advance(SECOND)
@@ -110,6 +129,18 @@ const isStatusOf =
   ({ verb, kind, key }: { verb: string; kind: string; key: string }) =>
     verb === 'status' && kind === 'VMDiskImage' && key === `team/${name}`
 
+describe('a download', () => {
+  it('whose create is carried out without an answer is counted once', async () => {
+    term.image('only')
+    term.client.after = ({ verb, kind }) => {
+      if (verb === 'create' && kind === 'DataVolume') throw apiError('NoAnswer')
+    }
+    await term.start()
+    expect(term.client.all('DataVolume')).toHaveLength(1)
+    expect(await term.runtimeMetrics.render()).toContain('\not_sync_started_total 1\n')
+  })
+})
+
 describe('the first of two images', () => {
   const begin = async () => {
     term.image('first')
@@ -149,5 +180,92 @@ describe('a ledger that is deleted', () => {
     expect(term.client.said('delete')).toEqual([])
     const [dataVolume] = term.client.all('DataVolume')
     expect(dataVolume?.metadata.labels?.[LABELS.managedBy]).toBe(MANAGER)
+  })
+})
+
+describe('an image that is let go', () => {
+  it('is let go once, though its watch is late and another one asks for a look at it', async () => {
+    term.leavingImage('gone')
+    await term.start()
+    expect(term.client.said('patch')).toEqual(['patch VMDiskImage team/gone'])
+    const metadata = {
+      name: 'gone',
+      namespace: 'team',
+      labels: { [LABELS.imageUid]: 'uid-gone' },
+      resourceVersion: '999',
+    }
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata }
+    for (const watch of term.client.watches.filter(({ kind }) => kind === claim.kind)) {
+      watch.send({ type: 'ADDED', object: claim })
+    }
+    await term.clock.advance(SECOND)
+    expect(term.client.said('patch')).toHaveLength(1)
+  })
+})
+
+describe('an image that cannot be planned', () => {
+  it('is told to people and to the log, and holds up nobody', async () => {
+    term.oddImage('odd', { phase: 'Queued', ticket: '1', attempts: 'none' })
+    term.image('next')
+    await term.start()
+    await term.clock.advance(60 * SECOND)
+    expect(term.created).toEqual(['next'])
+    const { status } = term.client.peek<KubeObject & { status: VMDiskImageStatus }>('VMDiskImage', 'team/odd') ?? {}
+    expect(status?.conditions).toMatchObject([{ type: 'Stalled', status: 'True', reason: 'InternalError' }])
+    expect(status?.message).toContain('report it')
+    expect(term.log.lines.filter(({ level }) => level === 'error').length).toBeGreaterThan(0)
+    const writes = term.client.said('status').filter((line) => line.endsWith('team/odd')).length
+    await term.clock.advance(600 * SECOND)
+    expect(term.client.said('status').filter((line) => line.endsWith('team/odd'))).toHaveLength(writes)
+  })
+
+  it('holds up nobody either where not even that can be written', async () => {
+    term.oddImage('odd', { phase: 'Queued', ticket: '1', attempts: 'none', conditions: 'none' })
+    term.image('next')
+    await term.start()
+    await term.clock.advance(60 * SECOND)
+    expect(term.created).toEqual(['next'])
+  })
+})
+
+/** An image with its snapshot, as the API server has them. */
+function published({ world: { image, snapshots } }: Walk): void {
+  term.client.put(image)
+  for (const { apiVersion, kind, metadata } of snapshots) {
+    const source = { persistentVolumeClaimName: metadata.name }
+    term.client.put({ apiVersion, kind, metadata, spec: { volumeSnapshotClassName: 'snap', source } } as KubeObject)
+  }
+}
+
+describe('an image that somebody deletes', () => {
+  it('keeps what a user has that the caches do not know yet', async () => {
+    term.users = ['VirtualMachine/a/vm']
+    published(new Walk().publish().markDeleted())
+    await term.start()
+    await term.clock.advance(60 * SECOND)
+    expect(term.client.said('delete')).toEqual([])
+    term.users = []
+    await term.clock.advance(2 * SECOND)
+    expect(term.client.said('delete')).toEqual([expect.stringContaining('delete VolumeSnapshot team/img-')])
+  })
+})
+
+describe('an image that nobody refers to', () => {
+  it('is not deleted while a clone of it, which the cache does not know yet, is unfinished', async () => {
+    const spec = { reclaimPolicy: 'Delete', unreferencedTTL: '30s' }
+    published(new Walk({ spec }).publish())
+    await term.start()
+    term.client.put({
+      apiVersion: 'cdi.kubevirt.io/v1beta1',
+      kind: 'DataVolume',
+      metadata: { name: 'clone', namespace: 'other' },
+      spec: { sourceRef: { kind: 'DataSource', name: 'img', namespace: 'team' } },
+      status: { phase: 'CloneInProgress' },
+    } as KubeObject)
+    await term.clock.advance(600 * SECOND)
+    expect(term.client.said('delete')).toEqual([])
+    term.client.drop('DataVolume', 'other/clone')
+    await term.clock.advance(60 * SECOND)
+    expect(term.client.said('delete')).toEqual(['delete VMDiskImage team/img'])
   })
 })

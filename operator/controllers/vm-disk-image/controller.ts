@@ -1,35 +1,38 @@
+import { isDeepStrictEqual } from 'node:util'
 import { FINALIZER, type Policy } from '@open-terrain/constructs'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { compareResourceVersions, type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
-import { applyChanges, type Changes } from '../../runtime/apply.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Controller, type Wake } from '../../runtime/controller.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RuntimeMetrics } from '../../runtime/metrics.ts'
-import { redactUrls } from '../../runtime/redact.ts'
+import { PlanWriter } from '../../runtime/plan-writer.ts'
+import { redactUrls, traceOf } from '../../runtime/redact.ts'
 import type { Change } from '../../runtime/store.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { Admission } from './admission.ts'
-import { BY_CLONE_SOURCE, type Caches, IMAGE } from './caches.ts'
-import type { ImageMetrics } from './image-metrics.ts'
-import type { ImagePlan, Removal } from './image-plan.ts'
+import { BY_IMAGE, type Caches, IMAGE } from './caches.ts'
+import { Clones } from './clones.ts'
+import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
+import type { ImagePlan, ImageRemoval } from './image-plan.ts'
 import { observeImage, type Sources } from './observe.ts'
 import { planImage } from './plan.ts'
 import { refreshPositions } from './positions.ts'
 import { ProgressWatch } from './progress-watch.ts'
-import { cloneSourceKey, isBeingCloned, type ReferenceSource, sumReferences } from './references.ts'
+import { type ReferenceSource, sumReferences } from './references.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
-import { isWorthWriting } from './status.ts'
+import { isWorthWriting, withBug } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
-import { type ImageView, viewDataSource, viewDataVolume, viewImage, viewSnapshot } from './views.ts'
-import type { World } from './world.ts'
+import { controllerOf, type ImageView, isAlive } from './views.ts'
+import type { References, World } from './world.ts'
 
 const WORKERS = 8
-/** A DELETE that was accepted shows in the cache soon after; so long it is not repeated. */
-const DELETED_SEEN_MS = 30_000
+/** Watches bring it soon. */
+const USERS_NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should know by then who uses the image' }
+const BUG = 'a bug in the operator: the image cannot be planned'
 /** Planning thousands of images at the start must not keep a Lease from being renewed. */
 const PRIMED_AT_ONCE = 200
 
@@ -51,6 +54,11 @@ export interface ImageControllerOptions {
   readonly references: readonly ReferenceSource[]
 }
 
+interface Planned {
+  readonly world: World
+  readonly plan: ImagePlan
+}
+
 /**
  * VMDiskImages, for as long as this process leads: one instance serves one term. Watch events become keys; a key becomes
  * observe, plan, apply.
@@ -60,17 +68,18 @@ export class ImageController {
   readonly #queue: WorkQueue
   readonly #admission: Admission
   readonly #progress: ProgressWatch
-  readonly #statusWrittenAt = new Map<string, number>()
-  readonly #deletedAt = new Map<string, number>()
+  readonly #writer: PlanWriter<ImageView, ImageRemoval>
   /** Images whose queue position is to be written now, though nothing else changed. */
   readonly #positionDue = new Set<string>()
   readonly #sources: Sources
+  readonly #clones: Clones
 
   constructor(options: ImageControllerOptions) {
     const { client, caches, clock, random, log, metrics, namespace, identity } = options
     this.#options = options
     this.#queue = new WorkQueue(clock)
     this.#progress = new ProgressWatch(clock)
+    this.#clones = new Clones(client, caches)
     this.#admission = new Admission({
       client,
       clock,
@@ -81,8 +90,19 @@ export class ImageController {
       me: identity,
       images: caches.images,
       dataVolumes: caches.dataVolumes,
+      hasImporter: (uid) => caches.pods.find(BY_IMAGE, uid).some(isAlive),
       limit: options.limit,
       onChange: (key) => this.#queue.add(key, 'urgent'),
+    })
+    this.#writer = new PlanWriter({
+      client,
+      caches,
+      clock,
+      events: options.events,
+      type: IMAGE,
+      finalizer: FINALIZER,
+      children: CHILDREN,
+      isHeldBack: (removal, image, signal) => this.#isHeldBack(removal, image, signal),
     })
     this.#sources = {
       caches,
@@ -90,10 +110,7 @@ export class ImageController {
       admission: this.#admission,
       progress: this.#progress,
       references: options.references,
-      sinceStatusWriteMs: (uid) => {
-        const at = this.#statusWrittenAt.get(uid)
-        return at === undefined ? undefined : clock.monotonic() - at
-      },
+      sinceStatusWriteMs: (uid) => this.#writer.sinceStatusWriteMs(uid),
     }
   }
 
@@ -112,6 +129,7 @@ export class ImageController {
       metrics: runtimeMetrics.forController('vmdiskimage'),
     })
     const stopListening = this.#listen()
+    this.#options.metrics.readFrom(() => this.#facts())
     try {
       await this.#admission.takeOver(signal)
       await this.#prime(signal)
@@ -122,15 +140,21 @@ export class ImageController {
           admission: this.#admission,
           images: this.#options.caches.images,
           clock,
+          log,
           signal,
           onDue: (key, uid) => this.#refreshPosition(key, uid),
         }),
       ])
     } finally {
       stopListening()
-      for (const image of this.#options.caches.images.values())
-        this.#options.metrics.moved(image.status.phase, undefined)
+      this.#options.metrics.readFrom(undefined)
     }
+  }
+
+  #facts(): ImageFacts {
+    const { state, queue } = this.#admission
+    const phases = [...this.#options.caches.images.values()].map(({ status }) => status.phase)
+    return { slotsInUse: state?.holders.length ?? 0, limit: state?.limit ?? 0, queued: queue.size, phases }
   }
 
   #listen(): () => void {
@@ -147,24 +171,29 @@ export class ImageController {
       this.#admission.wake()
       if (!isLimitAlone) for (const key of caches.images.keys()) this.#queue.add(key)
     })
+    const stopCounting = caches.dataVolumes.onChange(({ before, after }) => {
+      if (before === undefined && after !== undefined && controllerOf(after)?.kind === IMAGE.kind)
+        this.#options.metrics.started()
+    })
     return () => {
       stopTriggers()
       stopPolicy()
+      stopCounting()
     }
   }
 
   #onImage({ key, before, after }: Change<ImageView>): void {
-    this.#options.metrics.moved(before?.status.phase, after?.status.phase)
     if (after === undefined) this.#forget(before)
     // What is new waits behind what is under way: a thousand arrivals must not delay a teardown.
     this.#queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
+    if (before !== undefined) this.#options.metrics.attempted(before.status.attempts, after?.status.attempts)
   }
 
   #forget(image: ImageView | undefined): void {
     const uid = image?.metadata.uid ?? ''
     this.#admission.forget(uid)
     this.#progress.forget(uid)
-    this.#statusWrittenAt.delete(uid)
+    this.#writer.forget(uid)
     this.#positionDue.delete(uid)
   }
 
@@ -173,122 +202,80 @@ export class ImageController {
    * start. In ticket order, so that the images at the head are also enqueued first.
    */
   async #prime(signal: AbortSignal): Promise<void> {
-    const { caches, clock, metrics } = this.#options
+    const { caches, clock } = this.#options
     const images = [...caches.images.values()].toSorted((a, b) => compareResourceVersions(ticketOf(a), ticketOf(b)))
     for (const [at, image] of images.entries()) {
       if (signal.aborted) return
-      metrics.moved(undefined, image.status.phase)
-      const plan = planImage(observeImage(image, this.#sources), clock.now())
-      this.#admission.want(image.metadata.uid ?? '', plan.start)
+      this.#primeOne(image)
       this.#queue.add(keyOf(image.metadata), image.status.phase === 'Syncing' ? 'urgent' : 'normal')
       if (at % PRIMED_AT_ONCE === PRIMED_AT_ONCE - 1) await new Promise<void>((resolve) => clock.setTimer(resolve, 0))
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
-    const { caches, clock } = this.#options
-    const image = caches.images.get(key)
-    if (image === undefined) return undefined
-    const uid = image.metadata.uid ?? ''
+  /** One image that cannot be planned must not keep the others waiting; its own reconcile says what is wrong. */
+  #primeOne(image: ImageView): void {
+    try {
+      this.#plan(image)
+    } catch (error) {
+      this.#options.log.error({ key: keyOf(image.metadata), error: traceOf(error) }, BUG)
+    }
+  }
+
+  #plan(image: ImageView): Planned {
     const world = observeImage(image, this.#sources)
-    const plan = planImage(world, clock.now())
-    this.#admission.want(uid, plan.start)
-    await this.#apply(world, plan, signal)
+    const plan = planImage(world, this.#options.clock.now())
+    this.#admission.want(image.metadata.uid ?? '', plan.start)
+    return { world, plan }
+  }
+
+  /** Tells people, where that much can be written, of an image that cannot be planned. */
+  async #tellBug(image: ImageView, error: unknown, signal: AbortSignal): Promise<void> {
+    const { client, caches, clock, log } = this.#options
+    try {
+      const status = withBug(image, error, clock.now())
+      if (isDeepStrictEqual(status, image.status)) return
+      caches.observeWrite(IMAGE, await client.replaceStatus(IMAGE, { ...image, status }, { signal }))
+    } catch (other) {
+      log.warn({ key: keyOf(image.metadata), error: redactUrls(String(other)) }, `${BUG}, nor its status written`)
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
+    const image = this.#options.caches.images.get(key)
+    if (image === undefined) return undefined
+    let planned: Planned
+    try {
+      planned = this.#plan(image)
+    } catch (error) {
+      await this.#tellBug(image, error, signal)
+      throw error
+    }
+    const { world, plan } = planned
+    if (plan.unlessUsed && (await this.#countLive(image, signal)).users.length > 0) return USERS_NOT_SEEN
+    const isPositionDue = this.#positionDue.delete(image.metadata.uid ?? '')
+    const isStatusDue = isWorthWriting(image.status, plan.status, world, isPositionDue)
+    await this.#writer.write(image, plan, isStatusDue, signal)
     if (plan.reclaim) await this.#reclaim(image, signal)
     return plan.wake
   }
 
-  async #apply(world: World, plan: ImagePlan, signal: AbortSignal): Promise<void> {
-    const { client, clock, events } = this.#options
-    const { image } = world
-    const uid = image.metadata.uid ?? ''
-    const isWriting = isWorthWriting(image.status, plan.status, world, this.#positionDue.delete(uid))
-    const changes: Changes = {
-      ...(isWriting && { status: plan.status }),
-      ...finalizerChange(image, plan),
-      children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
-      removals: await this.#removals(image, plan.remove),
-    }
-    try {
-      await applyChanges(image, changes, {
-        client,
-        type: IMAGE,
-        signal,
-        onWritten: (type, object) => this.#onWritten(type, object),
-      })
-    } catch (error) {
-      if (!this.#isGone(image, error)) throw error
-    }
-    for (const removal of changes.removals) this.#deletedAt.set(removal.uid, clock.monotonic())
-    if (isWriting) this.#noteStatus(image, plan)
-    if (isWriting || changes.removals.length > 0) for (const note of plan.events) events.record(image, note)
-  }
-
-  #isGone(image: ImageView, error: unknown): boolean {
-    const current = this.#options.caches.images.get(keyOf(image.metadata))
-    return isApiError(error, 'NotFound') && current?.metadata.uid !== image.metadata.uid
-  }
-
-  #noteStatus({ metadata, status }: ImageView, plan: ImagePlan): void {
-    this.#statusWrittenAt.set(metadata.uid ?? '', this.#options.clock.monotonic())
-    const known = status.attempts?.at(-1)
-    const ended = plan.status.attempts?.at(-1)
-    if (ended !== undefined && ended.dataVolumeUID !== known?.dataVolumeUID) this.#options.metrics.ended(ended)
-  }
-
-  #existing({ kind, metadata }: KubeObject): { type: ResourceType; existing?: KubeObject } {
-    const { caches } = this.#options
-    const type = TYPES[kind as Removal['kind']]
-    const store = kind === 'DataSource' ? caches.dataSources : caches.snapshots
-    const existing = store.get(keyOf(metadata))
-    return existing === undefined ? { type } : { type, existing }
-  }
-
-  #wasJustDeleted(uid: string): boolean {
-    const now = this.#options.clock.monotonic()
-    const deletedAt = this.#deletedAt.get(uid)
-    // In the order in which they were added: the first one that is young ends it.
-    for (const [other, at] of this.#deletedAt) {
-      if (now - at < DELETED_SEEN_MS) break
-      this.#deletedAt.delete(other)
-    }
-    return deletedAt !== undefined && now - deletedAt < DELETED_SEEN_MS
-  }
-
-  async #removals(image: ImageView, removals: readonly Removal[]): Promise<Changes['removals']> {
-    const namespace = image.metadata.namespace ?? ''
-    const due: Changes['removals'][number][] = []
-    for (const { kind, name, uid, unlessCloned } of removals) {
-      if (this.#wasJustDeleted(uid)) continue
-      if (unlessCloned !== 'never' && (await this.#isCloned({ kind, namespace, name }, unlessCloned))) continue
-      // In the foreground, so that a DataVolume is gone only when its importer is.
-      const propagationPolicy = kind === 'DataVolume' ? 'Foreground' : 'Background'
-      due.push({ type: TYPES[kind], key: { namespace, name }, uid, propagationPolicy })
-    }
-    return due
-  }
-
-  /** The cache answers first, since a yes is enough; only what cannot be undone asks for a live no. */
-  async #isCloned(child: { kind: string; namespace: string; name: string }, look: 'cached' | 'live'): Promise<boolean> {
-    const { caches, client } = this.#options
-    if (caches.dataVolumes.find(BY_CLONE_SOURCE, cloneSourceKey(child)).length > 0) return true
-    return look === 'live' && (await isBeingCloned(client, child))
-  }
-
-  #onWritten(type: ResourceType, object: KubeObject): void {
-    const { caches } = this.#options
-    if (type === IMAGE) caches.images.observeWrite(viewImage(object))
-    else if (type === VOLUME_SNAPSHOT) caches.snapshots.observeWrite(viewSnapshot(object))
-    else if (type === DATA_SOURCE) caches.dataSources.observeWrite(viewDataSource(object))
-    else if (type === DATA_VOLUME) caches.dataVolumes.observeWrite(viewDataVolume(object))
+  async #isHeldBack(
+    { kind, name, unlessCloned }: ImageRemoval,
+    image: ImageView,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { namespace = '' } = image.metadata
+    return (
+      unlessCloned !== 'never' && (await this.#clones.reads({ kind, namespace, name }, image, unlessCloned, signal))
+    )
   }
 
   /** Deletes an image that nobody needs, if a live count says the same and nothing about it has changed. */
   async #reclaim(image: ImageView, signal: AbortSignal): Promise<void> {
-    const { client, references, events, log } = this.#options
+    const { client, events, log } = this.#options
     const { name, namespace = '', uid, resourceVersion } = image.metadata
-    const counts = await Promise.all(references.map((source) => source.live({ namespace, name })))
-    if (sumReferences(counts).count > 0) return
+    const { count } = await this.#countLive(image, signal)
+    if (count > 0 || (await this.#clones.readAny(image, signal))) return
     const preconditions = {
       ...(uid !== undefined && { uid }),
       ...(resourceVersion !== undefined && { resourceVersion }),
@@ -300,6 +287,11 @@ export class ImageController {
       reason: 'Unreferenced',
       message: 'nothing has referred to the image for its unreferencedTTL: it is deleted',
     })
+  }
+
+  async #countLive({ metadata: { name, namespace = '' } }: ImageView, signal: AbortSignal): Promise<References> {
+    const counts = this.#options.references.map((source) => source.live({ namespace, name }, { signal }))
+    return sumReferences(await Promise.all(counts))
   }
 
   #onError(key: string, error: unknown): void {
@@ -318,19 +310,12 @@ export class ImageController {
   }
 }
 
-const TYPES: Readonly<Record<Removal['kind'], ResourceType>> = {
-  DataVolume: DATA_VOLUME,
-  VolumeSnapshot: VOLUME_SNAPSHOT,
-  DataSource: DATA_SOURCE,
-}
-
-function finalizerChange(
-  { metadata }: ImageView,
-  { finalizer }: ImagePlan,
-): Pick<Changes, 'addFinalizer' | 'releaseFinalizer'> {
-  if (finalizer === 'add') return { addFinalizer: FINALIZER }
-  return finalizer === 'release' && metadata.finalizers?.includes(FINALIZER) ? { releaseFinalizer: FINALIZER } : {}
-}
+const CHILDREN = {
+  // Gone only when its importer is.
+  DataVolume: { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
+  VolumeSnapshot: { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
+  DataSource: { type: DATA_SOURCE, propagationPolicy: 'Background' },
+} as const
 
 function ticketOf({ status, metadata }: ImageView): string {
   return status.ticket ?? metadata.resourceVersion ?? '0'

@@ -15,7 +15,7 @@ import {
   viewDataVolume,
   viewPod,
 } from './views.ts'
-import type { Holder, Refusal } from './world.ts'
+import type { Holder, Refusal, Refused } from './world.ts'
 
 /** Name of the index over DataVolumes that finds ours which may download. */
 export const IMPORTING_INDEX = 'importing'
@@ -39,7 +39,7 @@ export type CreateOutcome =
   | { readonly kind: 'created'; readonly dataVolume: DataVolumeView }
   | {
       readonly kind: 'refused'
-      readonly refusal: Omit<Refusal, 'until'>
+      readonly refusal: Refused
       readonly isFinal: boolean
       readonly error: string
     }
@@ -88,11 +88,7 @@ function outcomeOf(start: Start, error: ApiError): CreateOutcome {
   return { kind: 'failed', isAnswered: error.status !== 0, mayHappen, retryAfterMs, error: text }
 }
 
-export function refusal(
-  { revision, target }: Start,
-  reason: Refusal['reason'],
-  message: string,
-): Omit<Refusal, 'until'> {
+export function refusal({ revision, target }: Start, reason: Refusal['reason'], message: string): Refused {
   return { revision, budgetKey: target.budgetKey, reason, message }
 }
 
@@ -122,10 +118,12 @@ function renderFor({ namespace, name, uid, revision, attempt, target }: Start): 
 export async function lookForDataVolume(
   client: KubeClient,
   holder: Holder,
+  options: RequestOptions,
 ): Promise<DataVolumeView | 'foreign' | undefined> {
   const { namespace, name, uid, revision } = holder
   try {
-    const found = viewDataVolume(await client.get(DATA_VOLUME, { namespace, name: childName(name, revision) }))
+    const key = { namespace, name: childName(name, revision) }
+    const found = viewDataVolume(await client.get(DATA_VOLUME, key, options))
     return isControlledBy(found, uid) ? found : 'foreign'
   } catch (error) {
     if (isApiError(error, 'NotFound')) return undefined
@@ -134,17 +132,21 @@ export async function lookForDataVolume(
 }
 
 /** Whether an importer of the image may still run: people delete DataVolumes in the background, their pods live on for a while. */
-export async function hasImporter(client: KubeClient, { namespace, uid }: Holder): Promise<boolean> {
-  const pods = await client.list(POD, { namespace, labelSelector: `${LABELS.imageUid}=${uid}` })
+export async function hasImporter(
+  client: KubeClient,
+  { namespace, uid }: Holder,
+  options: RequestOptions,
+): Promise<boolean> {
+  const pods = await client.list(POD, { ...options, namespace, labelSelector: `${LABELS.imageUid}=${uid}` })
   return pods.items.map(viewPod).some(isAlive)
 }
 
 /** All downloads of ours, by a live list, as the holders that a ledger should have. */
-export async function findHolders(client: KubeClient, claimant: string): Promise<Holder[]> {
+export async function findHolders(client: KubeClient, claimant: string, options: RequestOptions): Promise<Holder[]> {
   const holders = new Map<string, Holder>()
   let continueToken: string | undefined
   do {
-    const page = await pageOfDataVolumes(client, continueToken)
+    const page = await pageOfDataVolumes(client, continueToken, options)
     for (const dataVolume of page.items.map(viewDataVolume)) {
       const holder = isOurDownload(dataVolume) && !isFinished(dataVolume) ? holderOf(dataVolume, claimant) : undefined
       if (holder !== undefined) holders.set(holder.uid, holder)
@@ -152,7 +154,7 @@ export async function findHolders(client: KubeClient, claimant: string): Promise
     continueToken = page.continueToken
   } while (continueToken !== undefined)
   // A DataVolume that was deleted in the background leaves its importer behind for a while.
-  const pods = await client.list(POD, { labelSelector: LABELS.imageUid })
+  const pods = await client.list(POD, { ...options, labelSelector: LABELS.imageUid })
   for (const pod of pods.items.map(viewPod).filter(isAlive)) {
     const holder = holderOfPod(pod, claimant)
     if (holder !== undefined && !holders.has(holder.uid)) holders.set(holder.uid, holder)
@@ -167,8 +169,8 @@ function holderOfPod({ metadata }: PodView, claimant: string): Holder | undefine
   return { uid, namespace, name, revision, attempt: 1, claimant }
 }
 
-async function pageOfDataVolumes(client: KubeClient, continueToken: string | undefined) {
-  const selection = { labelSelector: `${LABELS.managedBy}=${MANAGER}`, limit: 500 }
+async function pageOfDataVolumes(client: KubeClient, continueToken: string | undefined, options: RequestOptions) {
+  const selection = { ...options, labelSelector: `${LABELS.managedBy}=${MANAGER}`, limit: 500 }
   try {
     return await client.list(DATA_VOLUME, { ...selection, ...(continueToken !== undefined && { continueToken }) })
   } catch (error) {

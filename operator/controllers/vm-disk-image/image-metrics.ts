@@ -1,32 +1,58 @@
+import { type Attempt, PHASES } from '@open-terrain/constructs'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 const WAITS = [1, 5, 15, 60, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400]
 
-/** What people who run fleets of images want to see and be alerted on. */
+/** What there is now, in the eyes of the replica that leads. */
+export interface ImageFacts {
+  readonly slotsInUse: number
+  readonly limit: number
+  /** Images that wait for a slot. */
+  readonly queued: number
+  readonly phases: Iterable<string | undefined>
+}
+
+/**
+ * What people who run fleets of images want to see and be alerted on. Gauges are read when they are asked for, and counters
+ * count what the cluster is seen to say: a lost answer to a write of ours changes neither.
+ */
 export class ImageMetrics {
-  readonly #active: Gauge
-  readonly #limit: Gauge
-  readonly #queued: Gauge
-  readonly #phases: Gauge
   readonly #policyValid: Gauge
   readonly #wait: Histogram
   readonly #started: Counter
   readonly #attempts: Counter
   readonly #duration: Histogram
-  readonly #phaseCounts = new Map<string, number>()
   readonly #clock: { now(): number }
+  #facts: (() => ImageFacts) | undefined
 
   constructor(registry: Registry, clock: { now(): number }) {
     const registers = [registry]
     this.#clock = clock
-    this.#active = new Gauge({ name: 'ot_sync_active', help: 'Slots in use: images that are downloading', registers })
-    this.#limit = new Gauge({
-      name: 'ot_sync_concurrency_limit',
-      help: 'Slots that there are (policy key concurrency)',
+    const observed = (name: string, help: string, read: (facts: ImageFacts) => number) => {
+      const facts = () => this.#facts?.()
+      return new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          const now = facts()
+          this.set(now === undefined ? 0 : read(now))
+        },
+      })
+    }
+    observed('ot_sync_active', 'Slots in use: images that are downloading', ({ slotsInUse }) => slotsInUse)
+    observed('ot_sync_concurrency_limit', 'Slots that there are (policy key concurrency)', ({ limit }) => limit)
+    observed('ot_sync_queue_length', 'Images that wait for a slot', ({ queued }) => queued)
+    const phases = () => this.#facts?.().phases ?? []
+    new Gauge({
+      name: 'ot_vmdi_phase',
+      help: 'VMDiskImages by phase',
+      labelNames: ['phase'],
       registers,
+      collect() {
+        for (const [phase, count] of countsOf(phases())) this.set({ phase }, count)
+      },
     })
-    this.#queued = new Gauge({ name: 'ot_sync_queue_length', help: 'Images that wait for a slot', registers })
-    this.#phases = new Gauge({ name: 'ot_vmdi_phase', help: 'VMDiskImages by phase', labelNames: ['phase'], registers })
     this.#policyValid = new Gauge({
       name: 'ot_config_valid',
       help: '0 while a key of the policy has a value that is not used',
@@ -54,46 +80,50 @@ export class ImageMetrics {
     this.#policyValid.set(1)
   }
 
-  observeSlots(active: number, limit: number, queued: number): void {
-    this.#active.set(active)
-    this.#limit.set(limit)
-    this.#queued.set(queued)
+  /** Where the gauges are read; undefined where this replica does not lead, and they are 0. */
+  readFrom(facts: (() => ImageFacts) | undefined): void {
+    this.#facts = facts
   }
 
   /** @param queuedAt RFC 3339 */
   admitted(queuedAt: string | undefined): void {
-    const since = Date.parse(queuedAt ?? '')
-    if (!Number.isNaN(since)) this.#wait.observe(Math.max(0, (this.#clock.now() - since) / 1_000))
+    const seconds = secondsBetween(queuedAt, this.#clock.now())
+    if (seconds !== undefined) this.#wait.observe(seconds)
   }
 
   started(): void {
     this.#started.inc()
   }
 
-  ended(attempt: {
-    readonly outcome: string
-    readonly reason: string
-    readonly durationSeconds?: number | undefined
-  }): void {
-    this.#attempts.inc({ result: attempt.outcome, reason: attempt.reason })
-    if (attempt.outcome === 'Succeeded' && attempt.durationSeconds !== undefined)
-      this.#duration.observe(attempt.durationSeconds)
-  }
-
-  /** An image moved between phases; undefined is outside (before it existed, after it is gone). */
-  moved(from: string | undefined, to: string | undefined): void {
-    if (from === to) return
-    if (from !== undefined) this.#count(from, -1)
-    if (to !== undefined) this.#count(to, 1)
+  /** What an image says of its attempts, before and after a change. */
+  attempted(before: readonly Attempt[] = [], after: readonly Attempt[] = []): void {
+    const known = new Set(before.map(identityOf))
+    for (const attempt of after) if (!known.has(identityOf(attempt))) this.#ended(attempt)
   }
 
   policyValid(isValid: boolean): void {
     this.#policyValid.set(isValid ? 1 : 0)
   }
 
-  #count(phase: string, by: number): void {
-    const count = (this.#phaseCounts.get(phase) ?? 0) + by
-    this.#phaseCounts.set(phase, count)
-    this.#phases.set({ phase }, count)
+  #ended({ outcome, reason, startedAt, endedAt = '' }: Attempt): void {
+    this.#attempts.inc({ result: outcome, reason })
+    const seconds = secondsBetween(startedAt, Date.parse(endedAt))
+    if (outcome === 'Succeeded' && seconds !== undefined) this.#duration.observe(seconds)
   }
+}
+
+/** A DataVolume can end twice: one whose claim is deleted downloads again. */
+function identityOf({ dataVolumeUID, endedAt }: Attempt): string {
+  return `${dataVolumeUID} ${endedAt}`
+}
+
+function countsOf(phases: Iterable<string | undefined>): Map<string, number> {
+  const counts = new Map<string, number>(Object.keys(PHASES).map((phase) => [phase, 0]))
+  for (const phase of phases) if (phase !== undefined) counts.set(phase, (counts.get(phase) ?? 0) + 1)
+  return counts
+}
+
+function secondsBetween(start: string | undefined, end: number): number | undefined {
+  const seconds = (end - Date.parse(start ?? '')) / 1_000
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }

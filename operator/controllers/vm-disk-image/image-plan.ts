@@ -1,33 +1,22 @@
 import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { Wake } from '../../runtime/controller.ts'
-import type { EventNote } from '../../runtime/event-recorder.ts'
+import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
 import type { Target } from './target.ts'
 import type { World } from './world.ts'
 
-/**
- * What is to be done about one image, as printable data. It is carried out in this order: status, finalizer, children,
- * removals; the release of the finalizer last.
- */
-export interface ImagePlan {
+/** What is to be done about one image, as printable data. */
+export interface ImagePlan extends ObjectPlan<ImageRemoval> {
   readonly status: VMDiskImageStatus
-  readonly finalizer: 'add' | 'keep' | 'release'
-  /** Children as they should be. */
-  readonly apply: readonly KubeObject[]
-  readonly remove: readonly Removal[]
   /** A download that should run; it waits for a slot, or has one. */
   readonly start?: Start
   /** Nobody has needed the image for long enough: delete it, if a live count agrees. */
   readonly reclaim?: boolean
-  readonly events: readonly EventNote[]
-  readonly wake?: Wake
+  /** Removes what others may be using: not to be carried out if a live count finds a user. */
+  readonly unlessUsed?: boolean
 }
 
-/** A child to delete, if it is still the one that was seen. */
-export interface Removal {
+export interface ImageRemoval extends Removal {
   readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'DataSource'
-  readonly name: string
-  readonly uid: string
   /** Whether, and by what look, to wait until no unfinished clone reads from it. */
   readonly unlessCloned: 'never' | 'cached' | 'live'
 }
@@ -61,10 +50,10 @@ export function finalizerOf({ image }: World): 'add' | 'keep' {
 }
 
 /** The removal of a child, unless it is going already. */
-export function removalOf(object: KubeObject): Removal[] {
+export function removalOf(object: KubeObject): ImageRemoval[] {
   const { name, uid, deletionTimestamp } = object.metadata
   if (uid === undefined || deletionTimestamp !== undefined) return []
-  return [{ kind: object.kind as Removal['kind'], name, uid, unlessCloned: 'never' }]
+  return [{ kind: object.kind as ImageRemoval['kind'], name, uid, unlessCloned: 'never' }]
 }
 
 export function plan(status: VMDiskImageStatus, rest: Partial<Omit<ImagePlan, 'status'>>): ImagePlan {

@@ -9,7 +9,7 @@ const said = (status: string, reason = '', message = ''): ConditionView => ({ st
 const judge = (dataVolume: Partial<DataVolumeView>, context: Partial<JudgeContext> = {}) =>
   judgeDataVolume(aDataVolume(dataVolume), {
     pods: [],
-    firstPodUid: undefined,
+    isImporterReplaced: false,
     ageMs: 0,
     unchangedMs: 0,
     stallTimeoutMs: 15 * MINUTE,
@@ -60,14 +60,9 @@ describe('a download goes on', () => {
     expect(isFinished(aDataVolume(dataVolume))).toBe(false)
   })
 
-  it('when the pod that converts through scratch space replaces the first one', () => {
-    const pods = [aPod('second', { hasScratch: true })]
-    expect(judge(CDI.running, { pods, firstPodUid: 'first' })).toEqual({ state: 'running' })
-  })
-
   it('when the pod that asked for scratch space was replaced and the new one has none yet', () => {
     const running = said('False', 'Scratch space required', 'scratch space required and none found')
-    expect(judge({ running }, { pods: [aPod('second')], firstPodUid: 'first' })).toEqual({ state: 'running' })
+    expect(judge({ running }, { pods: [aPod('second')], isImporterReplaced: true })).toEqual({ state: 'running' })
   })
 })
 
@@ -189,12 +184,8 @@ describe('a download has failed', () => {
   })
 
   it('when another pod took over, which is a second download', () => {
-    const verdict = judge(CDI.running, { pods: [aPod('second')], firstPodUid: 'first' })
+    const verdict = judge(CDI.running, { pods: [aPod('second')], isImporterReplaced: true })
     expect(verdict).toMatchObject({ state: 'failed', reason: 'ImporterReplaced', permanent: false, downloads: 2 })
-  })
-
-  it.each(['first', undefined])('but not by the pod that it began with (%s)', (firstPodUid) => {
-    expect(judge(CDI.running, { pods: [aPod('first')], firstPodUid })).toEqual({ state: 'running' })
   })
 })
 

@@ -27,8 +27,8 @@ export interface Failure {
 
 export interface JudgeContext {
   readonly pods: readonly PodView[]
-  /** Of the first importer pod that we saw for this DataVolume. */
-  readonly firstPodUid: string | undefined
+  /** Another importer pod has taken over from the one that began. */
+  readonly isImporterReplaced: boolean
   /** Milliseconds since the attempt began, and since anything about it changed. */
   readonly ageMs: number
   readonly unchangedMs: number
@@ -93,7 +93,7 @@ function failedImporter(dataVolume: DataVolumeView): Failure | undefined {
       case 'CreateContainerConfigError':
         return { ...failure(dataVolume, 'SecretMissing', running.message, false), downloads: restartCount }
       case 'ErrExceededQuota':
-        return { ...failure(dataVolume, 'QuotaExceeded', running.message, false), downloads: restartCount }
+        return { ...failure(dataVolume, 'QuotaExceeded', noRoom(running.message), false), downloads: restartCount }
       default:
         break
     }
@@ -101,12 +101,11 @@ function failedImporter(dataVolume: DataVolumeView): Failure | undefined {
   return restartCount > 0 ? importerFailure(dataVolume, running.message || importError(dataVolume)) : undefined
 }
 
-function failedPod(dataVolume: DataVolumeView, { pods, firstPodUid }: JudgeContext): Failure | undefined {
+function failedPod(dataVolume: DataVolumeView, { pods, isImporterReplaced }: JudgeContext): Failure | undefined {
   if (pods.some((pod) => pod.phase === 'Failed')) {
     return failure(dataVolume, 'Evicted', 'the importer pod was evicted or killed', false)
   }
-  const replaced = pods.some((pod) => firstPodUid !== undefined && pod.metadata.uid !== firstPodUid && !pod.hasScratch)
-  if (replaced && dataVolume.running.reason !== 'Scratch space required') {
+  if (isImporterReplaced && dataVolume.running.reason !== 'Scratch space required') {
     const told = failure(
       dataVolume,
       'ImporterReplaced',
@@ -124,7 +123,8 @@ function cannotStart({ bound, ready, phase }: DataVolumeView, { ageMs }: JudgeCo
   const said = [bound, ready].find(({ reason }) => reason === 'ErrClaimNotValid' || reason === 'ErrExceededQuota')
   if (said === undefined) return undefined
   const reason: Reason = said.reason === 'ErrExceededQuota' ? 'QuotaExceeded' : 'ClaimInvalid'
-  return { state: 'failed', reason, message: redactUrls(said.message), permanent: false, downloads: 0 }
+  const remedy = reason === 'ClaimInvalid' ? '; give the StorageProfile of the storage class its claimPropertySets' : ''
+  return { state: 'failed', reason, message: redactUrls(said.message) + remedy, permanent: false, downloads: 0 }
 }
 
 function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
@@ -139,6 +139,11 @@ function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext): Failure
     return failure(dataVolume, 'Stalled', `no progress for ${minutes(stallTimeoutMs)}${where}`, false)
   }
   return undefined
+}
+
+/** All that CDI says itself is that its logs know more. */
+function noRoom(message: string): string {
+  return `a ResourceQuota of the namespace leaves no room for the importer pod (${message})`
 }
 
 function minutes(ms: number): string {

@@ -1,19 +1,19 @@
-import { LABELS, MANAGER } from '@open-terrain/constructs'
+import { LABELS, MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { AdmissionBench } from './admission.fixtures.ts'
 import { Caches } from './caches.ts'
 import { observeImage } from './observe.ts'
 import { ProgressWatch } from './progress-watch.ts'
-import { aClaim, aDataVolume, anImage, aPolicy, CDI, childMeta, IMAGE_UID } from './world.fixtures.ts'
+import { aClaim, aDataVolume, anImage, aPod, aPolicy, CDI, childMeta, IMAGE_UID } from './world.fixtures.ts'
 
 const NAME = 'img-0'
 
 function build() {
   const { admission, client, clock, log } = new AdmissionBench()
   const caches = new Caches({ client, clock, log, random: () => 0, onRelist: () => undefined })
-  const look = () =>
-    observeImage(anImage(), {
+  const look = (status: VMDiskImageStatus = {}) =>
+    observeImage(anImage({}, { status }), {
       caches,
       admission,
       policy: () => aPolicy(),
@@ -42,8 +42,20 @@ describe('a claim of our DataVolume', () => {
     caches.claims.put(claimOf('dv-1', { labels }))
     const world = look()
     expect(world.claims.map((claim) => claim.metadata.name)).toEqual([NAME])
-    expect(world.lookup.leftoverClaim(NAME)).toBe(false)
+    expect(world.lookup.leftoverClaim(NAME)).toBe('none')
     expect(world.lookup.foreignVolume(NAME)).toBeUndefined()
+  })
+})
+
+describe('a claim of ours that outlived its DataVolume', () => {
+  it.each<[string, Partial<ObjectMeta>, string]>([
+    ['is going, marked as deleted', { deletionTimestamp: '2026-01-01T00:00:00Z', ownerReferences: [] }, 'going'],
+    ['is going, since its owner is gone', {}, 'going'],
+    ['is orphaned, without an owner', { ownerReferences: [] }, 'orphaned'],
+  ])('%s', (_name, more, expected) => {
+    const { caches, look } = build()
+    caches.claims.put(claimOf('dv-0', more))
+    expect(look().lookup.leftoverClaim(NAME)).toBe(expected)
   })
 })
 
@@ -56,7 +68,21 @@ describe('a claim whose DataVolume is gone', () => {
     const { caches, look } = build()
     caches.claims.put(claimOf('dv-0', { labels, deletionTimestamp: '2026-01-01T00:00:00Z' }))
     const { lookup } = look()
-    expect(lookup.leftoverClaim(NAME)).toBe(isLeftover)
+    expect(lookup.leftoverClaim(NAME)).toBe(isLeftover ? 'going' : 'none')
     expect(lookup.foreignVolume(NAME)).toBe(isLeftover ? undefined : `PersistentVolumeClaim ${NAME}`)
+  })
+})
+
+describe('the importer pod that the status names', () => {
+  it.each([
+    ['counts for the DataVolume that it belongs to', 'dv-1', true],
+    ['does not count for another one', 'dv-0', false],
+  ])('%s', (_name, dataVolumeUID, isImporterReplaced) => {
+    const { caches, look } = build()
+    caches.dataVolumes.put(aDataVolume({ ...CDI.running, metadata: childMeta(NAME, '0', { uid: 'dv-1' }) }))
+    const pod = aPod('second')
+    caches.pods.put({ ...pod, metadata: { ...pod.metadata, resourceVersion: '300' } })
+    const { observation } = look({ dataVolumeUID, importerPodUID: 'first' })
+    expect(observation.isImporterReplaced).toBe(isImporterReplaced)
   })
 })

@@ -7,6 +7,7 @@ import type { ProgressWatch } from './progress-watch.ts'
 import { type ReferenceSource, sumReferences } from './references.ts'
 import {
   type ClaimView,
+  controllerOf,
   type DataVolumeView,
   type ImageView,
   importersOf,
@@ -34,6 +35,7 @@ export function observeImage(image: ImageView, sources: Sources): World {
   const dataVolumes = ours(caches.dataVolumes.find(BY_IMAGE, uid))
   const pods = caches.pods.find(BY_IMAGE, uid)
   const { holders = [], limit = policy.concurrency } = admission.state ?? {}
+  const slot = holders.find((holder) => holder.uid === uid)
   // Only who still waits with a ticket keeps it; the others would take a new one.
   const kept = image.status.phase === 'Queued' ? image.status.ticket : undefined
   const ticket = kept ?? image.metadata.resourceVersion ?? '0'
@@ -48,7 +50,8 @@ export function observeImage(image: ImageView, sources: Sources): World {
       hasDataSources: caches.isInstalled(DATA_SOURCE),
     },
     lookup: lookupFor(image, sources, policy),
-    slot: holders.find((holder) => holder.uid === uid),
+    slot,
+    isSlotKnown: slot !== undefined || dataVolumes.every((one) => isFinished(one) || admission.isStray(one)),
     slots: { inUse: holders.length, limit },
     queuePosition: admission.queue.position(uid, ticket),
     refusal: admission.refusalOf(uid),
@@ -57,20 +60,22 @@ export function observeImage(image: ImageView, sources: Sources): World {
     claims: claimsOf(image, dataVolumes, sources),
     pods,
     dataSource: caches.dataSources.get(siblingKey(image, name)),
-    observation: look(uid, dataVolumes, pods, sources),
+    observation: look(image, dataVolumes, pods, sources),
     sinceStatusWriteMs: sources.sinceStatusWriteMs(uid),
     references: sumReferences(sources.references.map((source) => source.cached({ namespace, name }))),
   }
 }
 
 function look(
-  uid: string,
+  { metadata: { uid = '' }, status }: ImageView,
   dataVolumes: readonly DataVolumeView[],
   pods: readonly PodView[],
   { progress }: Sources,
 ): World['observation'] {
   const running = dataVolumes.find((one) => !isFinished(one))
-  return progress.look(uid, running, running === undefined ? [] : importersOf(running, pods))
+  if (running === undefined) return progress.look(uid, undefined, [])
+  const knownPodUid = status.dataVolumeUID === running.metadata.uid ? status.importerPodUID : undefined
+  return progress.look(uid, running, importersOf(running, pods), knownPodUid)
 }
 
 /** Claims by our label, and those of our DataVolumes in case somebody took the label off. */
@@ -118,7 +123,13 @@ function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Looku
       if (dataVolume !== undefined && !isControlledBy(dataVolume, uid)) return `DataVolume ${name}`
       return claimState(name) === 'foreign' ? `PersistentVolumeClaim ${name}` : undefined
     },
-    leftoverClaim: (name) => claimState(name) === 'leftover',
+    leftoverClaim: (name) => {
+      if (claimState(name) !== 'leftover') return 'none'
+      const claim = caches.claims.get(sibling(name))
+      // With an owner that is gone it is collected; `--cascade=orphan` takes the owner off.
+      const isGoing = claim?.metadata.deletionTimestamp !== undefined || (claim && controllerOf(claim)) !== undefined
+      return isGoing ? 'going' : 'orphaned'
+    },
     foreignSnapshot: (name) => {
       const snapshot = caches.snapshots.get(sibling(name))
       return snapshot !== undefined && !isControlledBy(snapshot, uid)

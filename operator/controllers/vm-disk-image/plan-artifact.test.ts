@@ -183,7 +183,7 @@ describe('another snapshotClass', () => {
 
   it('waits for the next download where the source volume was not kept', () => {
     const walk = published({ policy: { keepSourceVolume: false } })
-    walk.importersGone().edit({ snapshotClass: 'other' }).settle()
+    walk.after(MINUTE).importersGone().edit({ snapshotClass: 'other' }).settle()
     expect(walk.stand).toBe('Succeeded/SourceVolumeLost')
     expect(walk.condition('Ready')).toBe('True')
     expect(walk.plan().start).toBeUndefined()
@@ -195,15 +195,22 @@ describe('keepSourceVolume', () => {
     const walk = new Walk({ policy: { keepSourceVolume: false } })
     walk.settle().admit().succeed()
     expect(deletions(walk)).toEqual([])
-    walk.snapshotReady()
+    walk.snapshotReady().after(MINUTE)
     expect(deletions(walk)).toEqual([`delete DataVolume ${nameOf(walk)}`])
     expect(walk.log.indexOf('apply DataSource img')).toBeLessThan(walk.log.indexOf(deletions(walk)[0] ?? ''))
     walk.importersGone()
     expect(walk.stand).toBe('Succeeded/Synced')
   })
 
+  it('false keeps the name taken as long as a create that nobody answered may still be carried out', () => {
+    const walk = new Walk({ policy: { keepSourceVolume: false } })
+    walk.settle().admit().succeed().snapshotReady()
+    expect(deletions(walk)).toEqual([])
+    expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(20_000)
+  })
+
   it('false says that clones hold it off, and looks again', () => {
-    const walk = published()
+    const walk = published().after(MINUTE)
     walk.setPolicy({ keepSourceVolume: false })
     expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', unlessCloned: 'cached' }])
     expect(walk.plan().wake?.afterMs).toBe(MINUTE)

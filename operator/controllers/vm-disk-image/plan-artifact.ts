@@ -1,7 +1,7 @@
 import {
+  ANNOTATIONS,
   type Artifact,
   LABELS,
-  parseDuration,
   renderDataSource,
   renderVolumeSnapshot,
   type VMDiskImageSpec,
@@ -11,16 +11,18 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { redactUrls } from '../../runtime/redact.ts'
-import { type Draft, finalizerOf, type ImagePlan, plan, type Removal, removalOf } from './image-plan.ts'
+import { type Draft, finalizerOf, type ImagePlan, type ImageRemoval, plan, removalOf } from './image-plan.ts'
 import { isFinished } from './judge.ts'
+import { CLONED_LOOK_MS, reclaiming } from './plan-unreferenced.ts'
 import { fromTime, type Standing, toTime, withoutUndefined, withStanding } from './status.ts'
+import { originOf } from './target.ts'
 import { type ClaimView, type DataVolumeView, isControlledBy, type SnapshotView } from './views.ts'
 import type { World } from './world.ts'
 
 /** How long the artifact before stays after the alias was pointed to the new one: clones that just began still read it. */
 const RETIRE_AFTER_MS = 10 * 60_000
-/** A clone that is under way ends with an event of its own; this is for the helper volumes, which nobody watches. */
-const CLONED_LOOK_MS = 60_000
+/** A create that nobody answered may be carried out so late. Until then its name stays taken, or it would download again. */
+const NAME_KEPT_MS = 20_000
 
 /** One sentence for all of the way from the download to the artifact: each step would be a write that tells nobody anything. */
 const TAKING = 'the download is over; its artifact is being made'
@@ -53,7 +55,10 @@ function planSnapshot(draft: Draft, dataVolume: DataVolumeView | undefined): Ima
   const snapshot = world.snapshots.find(({ metadata }) => metadata.name === target.snapshotName)
   if (snapshot === undefined) return dataVolume === undefined ? undefined : takeSnapshot(draft, dataVolume)
   if (snapshot.metadata.deletionTimestamp !== undefined)
-    return atWork(draft, `waiting until VolumeSnapshot ${snapshot.metadata.name} is deleted`)
+    return atWork(
+      draft,
+      `waiting until VolumeSnapshot ${snapshot.metadata.name} is gone; if this lasts, see which finalizers it has and whether the snapshot controller runs`,
+    )
   if (snapshot.snapshotClass !== target.snapshotClass) {
     return atWork(draft, 'taking the snapshot again, by another class', { remove: removalOf(snapshot) })
   }
@@ -77,10 +82,14 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
     return stuck(
       draft,
       'SnapshotterMissing',
-      'the cluster has no VolumeSnapshots: install the snapshot controller and its CRDs',
+      'the cluster has no VolumeSnapshots: install the snapshot controller and its CRDs; the download is kept',
     )
   if (!lookup.snapshotClass(snapshotClass))
-    return stuck(draft, 'SnapshotClassMissing', `waiting for VolumeSnapshotClass ${snapshotClass}`)
+    return stuck(
+      draft,
+      'SnapshotClassMissing',
+      `waiting for VolumeSnapshotClass ${snapshotClass} (${originOf('snapshotClass', world)}): create it, or set spec.snapshotClass to another one`,
+    )
   if (lookup.foreignSnapshot(target.snapshotName)) {
     return stuck(
       draft,
@@ -123,7 +132,7 @@ function waitForSnapshot(draft: Draft, snapshot: SnapshotView): ImagePlan {
 function atWork(
   draft: Draft,
   message: string,
-  rest: { apply?: KubeObject[]; remove?: Removal[]; wake?: Wake } = {},
+  rest: { apply?: KubeObject[]; remove?: ImageRemoval[]; wake?: Wake } = {},
 ): ImagePlan {
   return standing(draft, { phase: 'Snapshotting', reason: 'Snapshotting', message, upToDate: false }, rest)
 }
@@ -214,13 +223,13 @@ export function planSteady(draft: Draft, spec: VMDiskImageSpec): ImagePlan | und
   if (artifact?.revision !== target.revision) return undefined
   const alias = aliasOf(draft, artifact)
   const housekeeping = alias === undefined ? [...spareVolume(draft), ...retired(draft)] : []
-  const removal = reclaimOf(draft, spec)
+  const { reclaim, wake } = reclaiming(draft, spec)
   return plan(atRest(draft), {
     finalizer: finalizerOf(world),
     apply: alias === undefined ? [] : [alias],
     remove: housekeeping,
-    ...(removal === 'now' && { reclaim: true }),
-    ...wakeOf(draft, housekeeping, removal),
+    ...(reclaim && { reclaim }),
+    ...soonest(wake, wakeOf(draft, housekeeping)),
   })
 }
 
@@ -248,7 +257,7 @@ function atRest(draft: Draft): VMDiskImageStatus {
     target.snapshotClass !== undefined &&
     artifact.snapshotClass !== target.snapshotClass
   ) {
-    const message = `spec.snapshotClass ${target.snapshotClass} takes effect at the next download: the source volume was not kept`
+    const message = `snapshot class ${target.snapshotClass} (${originOf('snapshotClass', world)}) takes effect at the next download, since the source volume was not kept: annotation ${ANNOTATIONS.syncRequestedAt} asks for one`
     return withStanding(rested, { phase: 'Succeeded', reason: 'SourceVolumeLost', message, upToDate: true }, world, now)
   }
   return withStanding(
@@ -260,16 +269,26 @@ function atRest(draft: Draft): VMDiskImageStatus {
 }
 
 /** With a snapshot, the volume that was downloaded may go. Always the DataVolume: without its claim alone, CDI would download again. */
-function spareVolume({ world, target, status }: Draft): Removal[] {
-  if (world.policy.keepSourceVolume || status.artifact?.kind !== 'VolumeSnapshot') return []
-  return world.dataVolumes
-    .filter((one) => one.metadata.name === target.volumeName && isFinished(one))
+function spareVolume(draft: Draft): ImageRemoval[] {
+  return spareVolumes(draft)
+    .filter((one) => untilNameIsFree(one, draft) <= 0)
     .flatMap((one) => removalOf(one))
     .map((removal) => ({ ...removal, unlessCloned: 'cached' as const }))
 }
 
+function spareVolumes({ world, target, status }: Draft): DataVolumeView[] {
+  if (world.policy.keepSourceVolume || status.artifact?.kind !== 'VolumeSnapshot') return []
+  const isSpare = ({ metadata }: DataVolumeView) =>
+    metadata.name === target.volumeName && metadata.deletionTimestamp === undefined
+  return world.dataVolumes.filter((one) => isSpare(one) && isFinished(one))
+}
+
+function untilNameIsFree({ metadata }: DataVolumeView, { now }: Draft): number {
+  return (fromTime(metadata.creationTimestamp) ?? now) + NAME_KEPT_MS - now
+}
+
 /** Children of earlier revisions, and snapshots by an earlier class. */
-function retired(draft: Draft): Removal[] {
+function retired(draft: Draft): ImageRemoval[] {
   const { world, now, status } = draft
   const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
   if (now < publishedAt + RETIRE_AFTER_MS) return []
@@ -290,34 +309,17 @@ function oldChildren({ world, target, status }: Draft): KubeObject[] {
   return [...volumes, ...snapshots].filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
-type Reclaim = 'never' | 'now' | { readonly afterMs: number }
-
-/** When an image that nothing refers to is to be deleted. */
-function reclaimOf({ world, now, status }: Draft, spec: VMDiskImageSpec): Reclaim {
-  const { policy, references, image } = world
-  const isOfOurs = image.metadata.labels?.[LABELS.createdBy] !== undefined
-  const reclaimPolicy = spec.reclaimPolicy ?? (isOfOurs ? policy.reclaimPolicy : 'Retain')
-  if (reclaimPolicy !== 'Delete' || references.count > 0) return 'never'
-  const ttlMs =
-    spec.unreferencedTTL === undefined
-      ? policy.unreferencedTtlMs
-      : (parseDuration(spec.unreferencedTTL) ?? policy.unreferencedTtlMs)
-  const lastReferenced = fromTime(status.lastReferencedTime)
-  // At the moment that the last reference goes; what was preloaded and never referenced has had no such moment.
-  if (ttlMs === 0) return lastReferenced === undefined ? 'never' : 'now'
-  const since = Math.max(lastReferenced ?? 0, fromTime(status.unreferencedSince) ?? now)
-  return now >= since + ttlMs ? 'now' : { afterMs: since + ttlMs - now }
+function wakeOf(draft: Draft, housekeeping: readonly ImageRemoval[]): Wake | undefined {
+  if (housekeeping.length > 0) return { afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' }
+  const [spare] = spareVolumes(draft)
+  if (spare !== undefined)
+    return { afterMs: Math.max(1_000, untilNameIsFree(spare, draft)), because: 'the source volume may go then' }
+  if (oldChildren(draft).length === 0) return undefined
+  return { afterMs: untilRetirement(draft), because: 'earlier artifacts may go then' }
 }
 
-/** The soonest of what there is to wait for. */
-function wakeOf(draft: Draft, housekeeping: readonly Removal[], removal: Reclaim): { wake?: Wake } {
-  const wakes: Wake[] = []
-  if (typeof removal === 'object')
-    wakes.push({ afterMs: removal.afterMs, because: 'the image was unreferenced for long enough then' })
-  if (housekeeping.length > 0) wakes.push({ afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' })
-  else if (oldChildren(draft).length > 0)
-    wakes.push({ afterMs: untilRetirement(draft), because: 'earlier artifacts may go then' })
-  const wake = wakes.toSorted((a, b) => a.afterMs - b.afterMs)[0]
+function soonest(...wakes: readonly (Wake | undefined)[]): { wake?: Wake } {
+  const [wake] = wakes.filter((one) => one !== undefined).toSorted((a, b) => a.afterMs - b.afterMs)
   return wake === undefined ? {} : { wake }
 }
 

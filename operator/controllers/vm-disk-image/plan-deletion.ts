@@ -28,8 +28,10 @@ export function planDeletion(world: World, now: number): ImagePlan {
   const children: KubeObject[] = [...alias, ...world.snapshots, ...world.dataVolumes]
   const isDone = children.length === 0 && world.slot === undefined && !world.pods.some(isAlive)
   if (isDone) return plan(image.status, { finalizer: 'release' })
+  const remove = children.flatMap((one) => removalOf(one))
   return plan(leavingStatus(world, children, now), {
-    remove: children.flatMap((one) => removalOf(one)),
+    remove,
+    ...(remove.length > 0 && !namespaceTerminating && { unlessUsed: true }),
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
     events: usersLeftBehind(world),
   })
@@ -43,7 +45,7 @@ function usersLeftBehind({ namespaceTerminating, references, image }: World): Im
 
 function blockedStatus(world: World, users: readonly string[], now: number): VMDiskImageStatus {
   const { image } = world
-  const message = `the deletion waits for ${users.join(', ')}`
+  const message = `the deletion waits for ${users.join(', ')}: they use the image, and it goes when the last of them is gone`
   const conditions = mergeConditions(
     image.status.conditions ?? [],
     [{ type: 'DeletionBlocked', status: 'True', reason: 'InUse', message }],

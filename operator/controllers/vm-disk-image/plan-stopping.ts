@@ -1,7 +1,7 @@
 import { ANNOTATIONS, LABELS, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Wake } from '../../runtime/controller.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
-import { type AttemptSubject, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
+import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
 import { type Draft, type ImagePlan, plan, removalOf } from './image-plan.ts'
 import { type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { fromTime, isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
@@ -95,12 +95,8 @@ function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean):
   const end = endOf(dataVolume, draft, isSuspended)
   if (end === undefined) return undefined
   const { world, now } = draft
-  const { annotations, labels } = dataVolume.metadata
-  const subject = subjectOf(
-    dataVolume,
-    Number(annotations?.[ANNOTATIONS.attempt] ?? 1),
-    labels?.[LABELS.revision] ?? '',
-  )
+  const { labels } = dataVolume.metadata
+  const subject = subjectOf(dataVolume, attemptNumber(dataVolume), labels?.[LABELS.revision] ?? '')
   switch (end.kind) {
     case 'failed':
       return { dataVolume, notes: [], record: (status) => recordFailure(status, subject, end.failure, world, now) }
@@ -109,7 +105,7 @@ function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean):
     case 'stray':
       return {
         dataVolume,
-        notes: end.message === undefined ? [] : [warning('NotAdmitted', end.message)],
+        notes: end.message === undefined ? [] : [{ type: 'Warning', reason: 'ClaimDeleted', message: end.message }],
         record: (status) => status,
       }
   }
@@ -127,11 +123,13 @@ function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): 
     }
   }
   if ((status.attempts ?? []).some(({ dataVolumeUID }) => dataVolumeUID === uid)) return { kind: 'stray' }
+  // A create that nobody answered was carried out after all, when its attempt had long failed.
+  if (name === target.volumeName && attemptNumber(dataVolume) < nextAttempt(status)) return { kind: 'stray' }
   if (name !== target.volumeName)
     return { kind: 'cancelled', reason: 'SpecChanged', message: 'another revision is wanted now' }
   if (isSuspended) return { kind: 'cancelled', reason: 'Suspended', message: 'suspended' }
   if (verdict.state === 'failed') return { kind: 'failed', failure: verdict }
-  if (world.slot === undefined) {
+  if (world.slot === undefined && world.isSlotKnown) {
     return {
       kind: 'cancelled',
       reason: 'NotAdmitted',
@@ -157,7 +155,7 @@ function judged(dataVolume: DataVolumeView, { world, now, status }: Pick<Draft, 
   const startedAt = fromTime(isCurrent ? status.startedAt : undefined) ?? fromTime(creationTimestamp) ?? now
   return judgeDataVolume(dataVolume, {
     pods: importersOf(dataVolume, world.pods),
-    firstPodUid: isCurrent ? (status.importerPodUID ?? world.observation.firstPodUid) : world.observation.firstPodUid,
+    isImporterReplaced: world.observation.isImporterReplaced,
     ageMs: Math.max(0, now - startedAt),
     unchangedMs: world.observation.unchangedMs,
     stallTimeoutMs: world.policy.stallTimeoutMs,
@@ -165,6 +163,6 @@ function judged(dataVolume: DataVolumeView, { world, now, status }: Pick<Draft, 
   })
 }
 
-function warning(reason: string, message: string): EventNote {
-  return { type: 'Warning', reason, message }
+function attemptNumber({ metadata: { annotations } }: DataVolumeView): number {
+  return Number(annotations?.[ANNOTATIONS.attempt] ?? 1)
 }

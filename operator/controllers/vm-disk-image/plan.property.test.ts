@@ -152,7 +152,11 @@ const world = fc
       namespaceTerminating: one.namespaceTerminating,
       lookup: aLookup({ secrets: one.isSecretMissing ? ['creds'] : [] }),
       slots: { inUse: 0, limit: one.limit },
-      observation: { unchangedMs: one.unchangedMs, firstPodUid: 'pod-1' },
+      observation: {
+        unchangedMs: one.unchangedMs,
+        importerPodUid: 'pod-1',
+        isImporterReplaced: one.pods.some(({ metadata }) => metadata.uid !== 'pod-1'),
+      },
     })
   })
 

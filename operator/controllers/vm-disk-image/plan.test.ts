@@ -577,6 +577,15 @@ describe('drift', () => {
     expect(walk.plan().start).toBeUndefined()
   })
 
+  it('of a download is left alone as long as nobody knows whether it has a slot', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    const before = walk.log.length
+    walk.set({ slot: undefined, isSlotKnown: false }).settle()
+    expect(walk.log).toHaveLength(before)
+    expect(walk.plan()).toMatchObject({ status: walk.status, remove: [], events: [] })
+  })
+
   it('of a download that holds no slot is stopped and told, and blamed on nobody', () => {
     const walk = new Walk()
     walk.settle().admit().report(CDI.running)
@@ -654,7 +663,7 @@ describe('a cancelled download', () => {
 
 describe('a claim of ours whose DataVolume is gone', () => {
   it('is waited for without a slot, however long it is in use, and then the image goes on with its ticket', () => {
-    const walk = new Walk({ lookup: aLookup({}, { leftoverClaim: () => true }) })
+    const walk = new Walk({ lookup: aLookup({}, { leftoverClaim: () => 'going' }) })
     walk.settle()
     expect(walk.stand).toBe('Queued/Stopping')
     expect(walk.status.message).toContain(`PersistentVolumeClaim ${nameOf(walk)}`)
@@ -691,11 +700,25 @@ describe('an importer pod whose DataVolume is gone', () => {
 })
 
 describe('an importer', () => {
+  it('is noted for a leader after us once the download is long enough to matter, in one write', () => {
+    const walk = new Walk()
+    walk.settle().admit()
+    walk.set({ observation: { ...walk.world.observation, importerPodUid: 'first' } }).report(CDI.running)
+    const writes = walk.log.length
+    walk.after(29 * SECOND)
+    expect(walk.log).toHaveLength(writes)
+    walk.after(SECOND)
+    expect(walk.status.importerPodUID).toBe('first')
+    walk.after(MINUTE).after(MINUTE)
+    expect(walk.log).toHaveLength(writes + 1)
+  })
+
   it('that was replaced fails the attempt', () => {
     const walk = new Walk()
     walk.settle().admit()
-    walk.set({ pods: [aPod('first')], observation: { unchangedMs: 0, firstPodUid: 'first' } }).report(CDI.running)
-    walk.set({ pods: [aPod('second')] }).settle()
+    const observation = { unchangedMs: 0, importerPodUid: 'first', isImporterReplaced: false }
+    walk.set({ pods: [aPod('first')], observation }).report(CDI.running)
+    walk.set({ pods: [aPod('second')], observation: { ...observation, isImporterReplaced: true } }).settle()
     expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'ImporterReplaced', downloads: 2 })
   })
 
@@ -703,7 +726,7 @@ describe('an importer', () => {
     const walk = new Walk()
     walk.settle().admit().report(CDI.running)
     expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(30 * SECOND)
-    walk.set({ observation: { unchangedMs: 15 * MINUTE, firstPodUid: undefined } }).after(15 * MINUTE)
+    walk.set({ observation: { ...walk.world.observation, unchangedMs: 15 * MINUTE } }).after(15 * MINUTE)
     expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'Stalled' })
   })
 })
@@ -782,6 +805,23 @@ describe('a refused DataVolume', () => {
   })
 })
 
+describe('a DataVolume of an attempt that has failed already', () => {
+  it('is stopped at once: its create was carried out late, and it is not the next attempt', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.failing).settle()
+    const { revision = '', attempts } = walk.status
+    expect(attempts).toMatchObject([{ number: 1, outcome: 'Failed' }])
+    const metadata = childMeta(`img-${revision}`, revision, {
+      uid: 'late',
+      annotations: { [ANNOTATIONS.attempt]: '1' },
+    })
+    walk.set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] })
+    expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', uid: 'late' }])
+    walk.settle()
+    expect(walk.status.attempts).toEqual(attempts)
+  })
+})
+
 describe('a bad spec', () => {
   it('is told with the path of the field, and stops what runs', () => {
     const walk = new Walk()
@@ -790,6 +830,16 @@ describe('a bad spec', () => {
     expect(walk.stand).toBe('Failed/InvalidSpec')
     expect(walk.status.message).toContain('spec.diskSize')
     expect(walk.log.at(-1)).toMatch(/^delete DataVolume/)
+  })
+
+  it('that is good again while its download is still being torn down has not failed for that', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.edit({ diskSize: 'huge' }).step()
+    expect(walk.status.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'SpecChanged' }])
+    walk.edit({ diskSize: '10Gi' }).settle()
+    expect(walk.status.attempts).toHaveLength(1)
+    expect(walk.status.budget?.downloads).toBe(0)
   })
 
   it('removes nothing that is finished', () => {

@@ -1,15 +1,24 @@
-import { ANNOTATIONS, FINALIZER, type VMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  FINALIZER,
+  LABELS,
+  type Reason,
+  type VMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { Wake } from '../../runtime/controller.ts'
-import { nextAttempt, recordSuccess, renewed, subjectOf } from './attempts.ts'
+import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
 import { type Draft, finalizerOf, type ImagePlan, plan, removalOf, type Start } from './image-plan.ts'
 import { isFinished, isPermanent } from './judge.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { planStopping } from './plan-stopping.ts'
+import { abandoned, reclaiming } from './plan-unreferenced.ts'
 import { eventsBetween, fromTime, reasonOf, type Standing, toTime, withStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
+import type { DataVolumeView } from './views.ts'
 import type { Refusal, World } from './world.ts'
 
 /**
@@ -59,14 +68,31 @@ function decide(world: World, now: number): ImagePlan {
 /** A spec that the API server would not take today. It is told, holds no slot, and hurts nobody else. */
 function planInvalid(world: World, problems: readonly { path: string; message: string }[], now: number): ImagePlan {
   const message = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+  const outOfQueue: VMDiskImageStatus = {
+    ...world.image.status,
+    ticket: undefined,
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+    progress: undefined,
+    nextRetryTime: undefined,
+  }
+  const running = world.dataVolumes.filter((one) => !isFinished(one))
   const status = withStanding(
-    world.image.status,
+    running.reduce((recorded, one) => recordStop(recorded, one, now), outOfQueue),
     { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false },
     world,
     now,
   )
-  const remove = world.dataVolumes.filter((one) => !isFinished(one)).flatMap((one) => removalOf(one))
-  return plan(status, { remove })
+  return plan(status, { remove: running.flatMap((one) => removalOf(one)) })
+}
+
+/** Written down before it is torn down: it may be gone only when the spec is good again. */
+function recordStop(status: VMDiskImageStatus, dataVolume: DataVolumeView, now: number): VMDiskImageStatus {
+  const { uid, labels, annotations } = dataVolume.metadata
+  if (status.attempts?.some(({ dataVolumeUID }) => dataVolumeUID === uid)) return status
+  const number = Number(annotations?.[ANNOTATIONS.attempt] ?? 1)
+  const subject = subjectOf(dataVolume, number, labels?.[LABELS.revision] ?? '')
+  return recordCancel(status, subject, 'SpecChanged', 'the spec is not valid any more', now)
 }
 
 /** Brings the status to the wanted revision and budget. What belongs to another revision, and is not history, goes. */
@@ -104,20 +130,29 @@ function dropLostArtifact(status: VMDiskImageStatus, { snapshots, claims, dataVo
   return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
 }
 
+/**
+ * So old a download is worth a write that names its importer pod: then a leader after us can tell whether another one took
+ * over. The shorter ones are over before that could matter.
+ */
+const POD_NOTED_AFTER_MS = 30_000
+
 /** A download that holds its slot and goes well. */
 function planRunning(draft: Draft): ImagePlan | undefined {
   const { world, now, target, status } = draft
   const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && !isFinished(one))
   if (dataVolume === undefined) return undefined
+  if (!world.isSlotKnown) return plan(world.image.status, {})
   const { uid } = dataVolume.metadata
   const isNew = status.dataVolumeUID !== uid
   const attempt = Number(dataVolume.metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
+  const startedAt = isNew ? toTime(now) : status.startedAt
+  const isShort = now - (fromTime(startedAt) ?? now) < POD_NOTED_AFTER_MS
   const next: VMDiskImageStatus = {
     ...status,
     attempt,
     dataVolumeUID: uid,
-    startedAt: isNew ? toTime(now) : status.startedAt,
-    importerPodUID: (isNew ? undefined : status.importerPodUID) ?? world.observation.firstPodUid,
+    startedAt,
+    importerPodUID: isShort ? (isNew ? undefined : status.importerPodUID) : world.observation.importerPodUid,
     progress: dataVolume.progress === '' ? undefined : dataVolume.progress,
     queuePosition: undefined,
     queuePositionTime: undefined,
@@ -193,8 +228,8 @@ function planDownload(draft: Draft, spec: VMDiskImageSpec): ImagePlan {
     const message = 'suspended: set spec.suspend to false to go on'
     return rest({ ...renewed(status), ticket: undefined }, { phase: 'Queued', reason: 'Suspended', message })
   }
-  const failed = failedForGood(draft)
-  if (failed !== undefined) return rest({ ...status, ticket: undefined }, failed)
+  const given = failedForGood(draft) ?? abandoned(draft)
+  if (given !== undefined) return { ...rest({ ...status, ticket: undefined }, given), ...reclaiming(draft, spec) }
   const retryAt = fromTime(status.nextRetryTime)
   if (retryAt !== undefined && retryAt > now) {
     const last = status.attempts?.at(-1)
@@ -205,7 +240,7 @@ function planDownload(draft: Draft, spec: VMDiskImageSpec): ImagePlan {
   const queued = queue(draft)
   const blocked = whatBlocks(target, world) ?? refused(world, target, now)
   if (blocked !== undefined) {
-    const stalled = blocked.reason === 'NameConflict'
+    const stalled = NEEDS_SOMEBODY.has(blocked.reason)
     const until = blocked.message === world.refusal?.message ? world.refusal.until : undefined
     const wake =
       until === undefined
@@ -217,9 +252,16 @@ function planDownload(draft: Draft, spec: VMDiskImageSpec): ImagePlan {
   return plan(withStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })
 }
 
+/** What does not pass by itself. */
+const NEEDS_SOMEBODY: ReadonlySet<Reason> = new Set<Reason>(['NameConflict', 'LeftoverClaim'])
+
 function waiting({ slots, queuePosition }: World): Standing {
   if (slots.limit === 0) {
-    return { phase: 'Queued', reason: 'Paused', message: 'syncing is paused: the policy key concurrency is 0' }
+    return {
+      phase: 'Queued',
+      reason: 'Paused',
+      message: 'syncing is paused: the policy key concurrency is 0; set it to 1 or more',
+    }
   }
   const place =
     queuePosition === undefined ? '' : ` Position ${queuePosition}; ${slots.inUse} of ${slots.limit} slots are in use.`
@@ -259,18 +301,27 @@ function failedForGood({ world, target, status }: Draft): Standing | undefined {
   const reason = isPermanent(last.reason) ? last.reason : 'RetryLimitExceeded'
   const why = isPermanent(last.reason) ? 'no retry can mend this' : 'no retry is left'
   const used = `${budget.downloads} download${budget.downloads === 1 ? '' : 's'} used`
-  const remedy = 'correct the spec, or set annotation pelotech.ot/retry-requested-at to a new value'
-  return { phase: 'Failed', reason, message: `${last.message} (${why}, ${used}); ${remedy}`, stalled: true }
+  return { phase: 'Failed', reason, message: `${last.message} (${why}, ${used}); ${remedyFor(target)}`, stalled: true }
 }
 
+/** What revives an image that has failed. A changed policy does not: whoever changes it need not know of this image. */
+function remedyFor({ defaults }: Target): string {
+  const again = `correct the spec, or mend the cause and set annotation ${ANNOTATIONS.retryRequestedAt} to a new value; a change of the policy alone does not revive it`
+  const fields = Object.keys(defaults).join(', ')
+  if (fields === '') return again
+  return `${again} (${fields}: from the policy when it was queued; annotation ${ANNOTATIONS.syncRequestedAt} takes in the present values)`
+}
+
+/** It was said to have failed for good, for what is wanted now. That a spec was wrong in between says nothing about the next one. */
 function hasFailedBefore({ image: { status: before } }: World, { revision, budget }: VMDiskImageStatus): boolean {
-  return before.phase === 'Failed' && before.revision === revision && before.budget?.key === budget?.key
+  const isOfBudget = before.revision === revision && before.budget?.key === budget?.key
+  return before.phase === 'Failed' && isOfBudget && reasonOf(before) !== 'InvalidSpec'
 }
 
 /** CDI refused the DataVolume for what it is; said once, it holds until the spec changes or somebody asks for a retry. */
 function rejectionOf(world: World, target: Target, status: VMDiskImageStatus): string | undefined {
   const refusal = refusalFor(world, target)
-  if (refusal !== undefined) return refusal.until === undefined ? refusal.message : undefined
+  if (refusal !== undefined) return refusal.until === undefined ? `${refusal.message}; ${remedyFor(target)}` : undefined
   const before = world.image.status
   return hasFailedBefore(world, status) && reasonOf(before) === 'RejectedByCDI' ? before.message : undefined
 }
@@ -291,6 +342,13 @@ function refused(world: World, target: Target, now: number): Blocked | undefined
     : undefined
 }
 
+/** What would be downloaded is written down, the policy's share included: a leader after us must come to the same. */
+function isWritten({ revision, defaults }: Target, status: VMDiskImageStatus): boolean {
+  const { defaults: written = {} } = status
+  const fields = Object.keys({ ...written, ...defaults }) as (keyof typeof defaults)[]
+  return status.revision === revision && fields.every((field) => written[field] === defaults[field])
+}
+
 function startOf({ world, target, status }: Draft, ticket: string): Start {
   const { image } = world
   const { uid = '', namespace = '', name, generation, finalizers } = image.metadata
@@ -304,7 +362,7 @@ function startOf({ world, target, status }: Draft, ticket: string): Start {
     ticket,
     revision: target.revision,
     attempt: nextAttempt(status),
-    admissible: isSeen && image.status.revision === target.revision,
+    admissible: isSeen && isWritten(target, image.status),
     target,
   }
 }

@@ -29,6 +29,7 @@ async function build(told: readonly number[], limit = 0) {
     admission: bench.admission,
     images: bench.images,
     clock: bench.clock,
+    log: bench.log,
     signal: stop.signal,
     onDue: (key) => due.push(key),
   })
@@ -71,5 +72,16 @@ describe('positions', () => {
     stop.abort()
     await bench.clock.advance(120 * SECOND)
     expect(due).toEqual([])
+  })
+
+  it('of all others are kept up where one cannot be worked out', async () => {
+    const { bench, due } = await build([9, 9, 9])
+    const odd = bench.images.get('team/i0')
+    if (odd === undefined) throw new Error('no image')
+    const metadata = { ...odd.metadata, resourceVersion: '900' }
+    bench.images.put({ ...odd, metadata, status: { ...odd.status, conditions: 'none' as never } })
+    await bench.clock.advance(61 * SECOND)
+    expect(due).toContain('team/i1')
+    expect(bench.log.lines).toContainEqual(expect.objectContaining({ level: 'error' }))
   })
 })

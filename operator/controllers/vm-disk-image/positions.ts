@@ -1,4 +1,7 @@
+import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { traceOf } from '../../runtime/redact.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { Admission } from './admission.ts'
 import { reasonOf } from './status.ts'
@@ -17,6 +20,7 @@ export async function refreshPositions(options: {
   readonly admission: Admission
   readonly images: Store<ImageView>
   readonly clock: Clock
+  readonly log: Logger
   readonly signal: AbortSignal
   readonly onDue: (key: string, uid: string) => void
 }): Promise<void> {
@@ -33,24 +37,29 @@ function furthestOff({
   admission,
   images,
   clock,
+  log,
 }: Parameters<typeof refreshPositions>[0]): { key: string; uid: string } | undefined {
   const now = clock.now()
   const isPaused = admission.state?.limit === 0
   let furthest: { key: string; uid: string } | undefined
   let most = 0
   for (const [at, { key, uid }] of admission.queue.values().entries()) {
-    const status = images.get(key)?.status
-    if (status?.phase !== 'Queued') continue
-    const position = at + 1
-    const isPausedToldWrong = isPaused !== (reasonOf(status) === 'Paused')
-    if (!isPausedToldWrong && now - Date.parse(status.queuePositionTime ?? '') < WAITED_MS) continue
-    const off = isPausedToldWrong
-      ? Number.POSITIVE_INFINITY
-      : Math.abs((status.queuePosition ?? 0) - position) / position
-    if (off > most) {
+    try {
+      const off = howFarOff(images.get(key)?.status, at + 1, isPaused, now)
+      if (off <= most) continue
       most = off
       furthest = { key, uid }
+    } catch (error) {
+      log.error({ key, error: traceOf(error) }, 'a bug in the operator: the queue position cannot be worked out')
     }
   }
   return furthest
+}
+
+/** How wrong the position in the status is by now, 0 where nobody has to be told. */
+function howFarOff(status: VMDiskImageStatus | undefined, position: number, isPaused: boolean, now: number): number {
+  if (status?.phase !== 'Queued') return 0
+  if (isPaused !== (reasonOf(status) === 'Paused')) return Number.POSITIVE_INFINITY
+  if (now - Date.parse(status.queuePositionTime ?? '') < WAITED_MS) return 0
+  return Math.abs((status.queuePosition ?? 0) - position) / position
 }

@@ -39,19 +39,32 @@ describe('a download', () => {
     expect(look().unchangedMs).toBe(0)
   })
 
-  it('is told by the pod that it began with', () => {
+  it('is by the pod that it began with, and another one is told from it', () => {
     const { look } = build()
-    expect(look({}, []).firstPodUid).toBeUndefined()
-    expect(look({}, [aPod('first')]).firstPodUid).toBe('first')
-    expect(look({}, [aPod('second')]).firstPodUid).toBe('first')
-    expect(look({}, []).firstPodUid).toBe('first')
+    expect(look({}, [])).toMatchObject({ importerPodUid: undefined, isImporterReplaced: false })
+    expect(look({}, [aPod('first')])).toMatchObject({ importerPodUid: 'first', isImporterReplaced: false })
+    expect(look({}, [])).toMatchObject({ importerPodUid: 'first', isImporterReplaced: false })
+    expect(look({}, [aPod('second')])).toMatchObject({ importerPodUid: 'first', isImporterReplaced: true })
   })
 
-  it('is told by the pod that really downloads, when the first one only asked for scratch space', () => {
+  it('is by the pod with scratch space, when the first one only asked for that; but by no third one', () => {
     const { look } = build()
     look({}, [aPod('asks')])
-    expect(look({}, [aPod('downloads', { hasScratch: true })]).firstPodUid).toBe('downloads')
-    expect(look({}, [aPod('third', { hasScratch: true })]).firstPodUid).toBe('downloads')
+    const scratch = { hasScratch: true }
+    expect(look({}, [aPod('downloads', scratch)])).toMatchObject({
+      importerPodUid: 'downloads',
+      isImporterReplaced: false,
+    })
+    expect(look({}, [aPod('third', scratch)])).toMatchObject({ importerPodUid: 'downloads', isImporterReplaced: true })
+  })
+
+  it.each<[string, PodView, boolean]>([
+    ['the pod that the status names', aPod('known'), false],
+    ['one with scratch space that followed it', aPod('next', { hasScratch: true }), false],
+    ['one that replaced it while nobody led', aPod('next'), true],
+  ])('of which a new process first sees %s', (_name, pod, isImporterReplaced) => {
+    const { watch } = build()
+    expect(watch.look('u', aDataVolume(), [pod], 'known')).toMatchObject({ isImporterReplaced })
   })
 })
 
@@ -71,8 +84,15 @@ describe('the importer pod of the attempt before', () => {
     const watch = new ProgressWatch(new FakeClock())
     return looks.map((known) => {
       const pods = importersOf(dataVolume, known)
-      const { firstPodUid, unchangedMs } = watch.look('u', dataVolume, pods)
-      const context = { pods, firstPodUid, unchangedMs, ageMs: 0, stallTimeoutMs: MINUTE, attemptTimeoutMs: HOUR }
+      const { isImporterReplaced, unchangedMs } = watch.look('u', dataVolume, pods)
+      const context = {
+        pods,
+        isImporterReplaced,
+        unchangedMs,
+        ageMs: 0,
+        stallTimeoutMs: MINUTE,
+        attemptTimeoutMs: HOUR,
+      }
       return judgeDataVolume(dataVolume, context)
     })
   }

@@ -6,13 +6,13 @@ interface Seen {
   readonly uid: string
   fingerprint: string
   since: number
-  firstPodUid: string | undefined
+  podUid: string | undefined
   isScratchPod: boolean
 }
 
 /**
- * Remembers since when a download has not moved, and which importer pod it began with. Only in memory: after a restart
- * the patience begins anew, which errs on the side of letting a download go on.
+ * Remembers since when a download has not moved, and which importer pod it is by. A new process learns the pod from the
+ * status; its patience begins anew, which errs on the side of letting a download go on.
  */
 export class ProgressWatch {
   readonly #clock: Clock
@@ -22,11 +22,20 @@ export class ProgressWatch {
     this.#clock = clock
   }
 
-  /** Looks at the running download of an image, if there is one. */
-  look(imageUid: string, dataVolume: DataVolumeView | undefined, pods: readonly PodView[]): Observation {
+  /**
+   * Looks at the running download of an image, if there is one.
+   * @param pods its living importers
+   * @param knownPodUid uid of its importer as the status has it
+   */
+  look(
+    imageUid: string,
+    dataVolume: DataVolumeView | undefined,
+    pods: readonly PodView[],
+    knownPodUid?: string,
+  ): Observation {
     if (dataVolume === undefined) {
       this.#seen.delete(imageUid)
-      return { unchangedMs: 0, firstPodUid: undefined }
+      return { unchangedMs: 0, importerPodUid: undefined, isImporterReplaced: false }
     }
     const uid = dataVolume.metadata.uid ?? ''
     const now = this.#clock.monotonic()
@@ -34,18 +43,23 @@ export class ProgressWatch {
     const fingerprint = [phase, progress, bound.reason, running.reason, running.status].join('\n')
     const before = this.#seen.get(imageUid)
     const seen: Seen =
-      before?.uid === uid ? before : { uid, fingerprint, since: now, firstPodUid: undefined, isScratchPod: false }
+      before?.uid === uid ? before : { uid, fingerprint, since: now, podUid: knownPodUid, isScratchPod: false }
     if (seen.fingerprint !== fingerprint) Object.assign(seen, { fingerprint, since: now })
-    // The pod that converts through scratch space is the one that downloads; the one before it only found out.
-    const pod = pods.find(({ hasScratch }) => hasScratch) ?? pods[0]
-    if (pod !== undefined && (seen.firstPodUid === undefined || (pod.hasScratch && !seen.isScratchPod))) {
-      Object.assign(seen, { firstPodUid: pod.metadata.uid, isScratchPod: pod.hasScratch })
-    }
+    for (const pod of pods) takePod(seen, pod)
     this.#seen.set(imageUid, seen)
-    return { unchangedMs: now - seen.since, firstPodUid: seen.firstPodUid }
+    const isImporterReplaced = pods.some(({ metadata }) => metadata.uid !== seen.podUid)
+    return { unchangedMs: now - seen.since, importerPodUid: seen.podUid, isImporterReplaced }
   }
 
   forget(imageUid: string): void {
     this.#seen.delete(imageUid)
   }
+}
+
+/** The first pod is the one that downloads, until one with scratch space follows it: then it only found out that this is needed. */
+function takePod(seen: Seen, { metadata: { uid }, hasScratch }: PodView): void {
+  const isFollower = hasScratch && !seen.isScratchPod
+  if (seen.podUid !== undefined && seen.podUid !== uid && !isFollower) return
+  seen.podUid = uid
+  seen.isScratchPod = hasScratch
 }

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { isBeingCloned, sumReferences } from './references.ts'
+import { cloneSourceKey, isBeingCloned, sumReferences } from './references.ts'
 
 const put = (client: FakeClient, kind: string, name: string, more: object, namespace = 'other'): KubeObject =>
   client.put({ apiVersion: 'v1', kind, metadata: { name, namespace }, ...more } as KubeObject)
 const snapshot = { kind: 'VolumeSnapshot', namespace: 'team', name: 's' }
 const volume = { kind: 'DataVolume', namespace: 'team', name: 's' }
 const from = (source: object, phase = 'CloneInProgress') => ({ spec: { source }, status: { phase } })
+
+const isCloned = (client: FakeClient, child: typeof snapshot) =>
+  isBeingCloned(client, child, new Set([cloneSourceKey(child)]), {})
 
 describe('a child is being cloned', () => {
   it.each<[string, object, typeof snapshot, boolean]>([
@@ -21,7 +24,7 @@ describe('a child is being cloned', () => {
   ])('%s', async (_name, object, child, expected) => {
     const client = new FakeClient()
     put(client, 'DataVolume', 'clone', object)
-    expect(await isBeingCloned(client, child)).toBe(expected)
+    expect(await isCloned(client, child)).toBe(expected)
   })
 
   it('by a helper claim of one that is gone already', async () => {
@@ -33,14 +36,14 @@ describe('a child is being cloned', () => {
       metadata: { name: 'tmp', namespace: 'team', labels },
       spec: { dataSourceRef: { name: 's' } },
     } as KubeObject)
-    expect(await isBeingCloned(client, snapshot)).toBe(true)
+    expect(await isCloned(client, snapshot)).toBe(true)
   })
 
   it('is asked of all pages', async () => {
     const client = new FakeClient()
     for (let at = 0; at < 700; at += 1) put(client, 'DataVolume', `d${at}`, from({}))
     put(client, 'DataVolume', 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
-    expect(await isBeingCloned(client, snapshot)).toBe(true)
+    expect(await isCloned(client, snapshot)).toBe(true)
     expect(client.said('list')).toHaveLength(2)
   })
 
@@ -49,7 +52,7 @@ describe('a child is being cloned', () => {
     client.before = () => {
       throw apiError('Unavailable')
     }
-    await expect(isBeingCloned(client, snapshot)).rejects.toMatchObject({ reason: 'Unavailable' })
+    await expect(isCloned(client, snapshot)).rejects.toMatchObject({ reason: 'Unavailable' })
   })
 })
 

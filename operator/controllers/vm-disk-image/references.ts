@@ -1,8 +1,8 @@
 import { isApiError } from '../../kube/api-error.ts'
-import type { KubeClient } from '../../kube/kube-client.ts'
+import type { KubeClient, ListOptions, RequestOptions } from '../../kube/kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
-import { viewClaim, viewDataVolume } from './views.ts'
+import { type DataVolumeView, viewClaim, viewDataVolume } from './views.ts'
 import type { References } from './world.ts'
 
 /** A kind of object that names images. Each such kind counts itself; an image's references are the sum. */
@@ -10,7 +10,7 @@ export interface ReferenceSource {
   /** From caches: for what people read. */
   cached(image: ObjectKey): References
   /** From a live list: for decisions that cannot be undone. */
-  live(image: ObjectKey): Promise<References>
+  live(image: ObjectKey, options: RequestOptions): Promise<References>
 }
 
 const NAMES_SHOWN = 10
@@ -31,32 +31,31 @@ export function cloneSourceKey({ kind, namespace, name }: { kind: string; namesp
   return `${kind === 'DataVolume' ? 'PersistentVolumeClaim' : kind}/${namespace}/${name}`
 }
 
+/** Key of what a DataVolume reads from, as long as it does: a clone that is finished needs its source no more. */
+export function unfinishedCloneOf({ phase, cloneOf }: DataVolumeView): readonly string[] {
+  return cloneOf === undefined || phase === 'Succeeded' ? [] : [cloneSourceKey(cloneOf)]
+}
+
 /**
  * Whether a clone that is not finished reads from this object; by live lists, at the moment of the decision.
  * @param child a VolumeSnapshot or DataVolume of ours
+ * @param sources keys of what a clone that reads from it may name
  */
 export async function isBeingCloned(
   client: KubeClient,
-  child: { kind: string; namespace: string; name: string },
+  child: ObjectKey,
+  sources: ReadonlySet<string>,
+  options: RequestOptions,
 ): Promise<boolean> {
-  const key = cloneSourceKey(child)
-  const dataVolumes = await listAll(client, DATA_VOLUME, {})
-  const isRead = dataVolumes.map(viewDataVolume).some(({ cloneOf, phase }) => {
-    return phase !== 'Succeeded' && cloneOf !== undefined && cloneSourceKey(cloneOf) === key
-  })
+  const dataVolumes = await listAll(client, DATA_VOLUME, options)
+  const isRead = dataVolumes.flatMap((one) => unfinishedCloneOf(viewDataVolume(one))).some((key) => sources.has(key))
   if (isRead) return true
-  const helpers = await listAll(client, PERSISTENT_VOLUME_CLAIM, {
-    namespace: child.namespace,
-    labelSelector: CLONE_HELPER,
-  })
+  const { namespace = '' } = child
+  const helpers = await listAll(client, PERSISTENT_VOLUME_CLAIM, { ...options, namespace, labelSelector: CLONE_HELPER })
   return helpers.map(viewClaim).some(({ dataSourceName }) => dataSourceName === child.name)
 }
 
-async function listAll(
-  client: KubeClient,
-  type: ResourceType,
-  selection: { namespace?: string; labelSelector?: string },
-): Promise<KubeObject[]> {
+async function listAll(client: KubeClient, type: ResourceType, selection: ListOptions): Promise<KubeObject[]> {
   const found: KubeObject[] = []
   let continueToken: string | undefined
   do {

@@ -1,6 +1,6 @@
 import { backoffMs } from '../../runtime/backoff.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Refusal } from './world.ts'
+import type { Refusal, Refused } from './world.ts'
 
 const FIRST_MS = 10_000
 const LONGEST_MS = 10 * 60_000
@@ -19,7 +19,7 @@ export class RefusalBook {
   }
 
   /** @param isFinal until the spec changes, or somebody asks for a retry */
-  add(uid: string, refused: Omit<Refusal, 'until'>, isFinal: boolean): void {
+  add(uid: string, refused: Refused, isFinal: boolean): void {
     const before = this.#entries.get(uid)
     const isSame = before?.refusal.revision === refused.revision && before.refusal.budgetKey === refused.budgetKey
     const count = isSame ? before.count + 1 : 1

@@ -42,7 +42,8 @@ export class SlotLedger {
   #object: LedgerObject | undefined
   #state: LedgerState | undefined
   #askedAt = Number.NEGATIVE_INFINITY
-  #isWriting = false
+  /** The newest version that a watch told of. */
+  #seenVersion = '0'
   #isReadable = false
 
   constructor(options: { client: KubeClient; clock: Clock; namespace: string }) {
@@ -69,24 +70,30 @@ export class SlotLedger {
     return this.#object !== undefined && !this.#isReadable
   }
 
-  /** Whether this is not what we read or wrote last, nor older than that. */
-  isNews(seen: KubeObject | undefined): boolean {
-    const known = this.#object?.metadata
-    if (seen === undefined || known === undefined) return true
-    // Most likely our own write, whose answer is on its way; if not, that write meets a conflict.
-    if (this.#isWriting) return false
-    return compareResourceVersions(seen.metadata.resourceVersion ?? '0', known.resourceVersion ?? '0') > 0
+  /**
+   * Takes in what a watch tells of it. While a write of ours is under way its event may come before its answer, so what
+   * was seen is only compared with what is known when somebody asks: see {@link isOutdated}.
+   */
+  see({ metadata: { resourceVersion = '0' } }: KubeObject): void {
+    if (compareResourceVersions(resourceVersion, this.#seenVersion) > 0) this.#seenVersion = resourceVersion
+  }
+
+  /** Whether there is a newer version than the one that we read or wrote last. Not to be asked while a write is under way. */
+  get isOutdated(): boolean {
+    return compareResourceVersions(this.#seenVersion, this.#object?.metadata.resourceVersion ?? '0') > 0
   }
 
   /** Reads it live. Undefined: there is none, or none that can be read. Throws ApiError. */
-  async load(): Promise<LedgerState | undefined> {
+  async load(signal: AbortSignal): Promise<LedgerState | undefined> {
     const askedAt = this.#clock.monotonic()
     try {
       const key = { namespace: this.#namespace, name: LEDGER_NAME }
-      this.#take(await this.#client.get<LedgerObject>(CONFIG_MAP, key, { timeoutMs: CLAIM_VALID_MS }), askedAt)
+      const options = { timeoutMs: CLAIM_VALID_MS, signal }
+      this.#take(await this.#client.get<LedgerObject>(CONFIG_MAP, key, options), askedAt)
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
       this.#object = undefined
+      this.#seenVersion = '0'
       return undefined
     }
     return this.#isReadable ? this.#state : undefined
@@ -96,8 +103,8 @@ export class SlotLedger {
    * Makes the first ledger, or one in place of one that was lost or garbled. Throws AlreadyExists or Conflict when somebody
    * else was faster.
    */
-  async make(state: LedgerState): Promise<void> {
-    if (this.#object !== undefined) return await this.replace(state)
+  async make(state: LedgerState, signal: AbortSignal): Promise<void> {
+    if (this.#object !== undefined) return await this.replace(state, signal)
     const askedAt = this.#clock.monotonic()
     const object: LedgerObject = {
       apiVersion: 'v1',
@@ -109,23 +116,18 @@ export class SlotLedger {
       },
       data: dataOf(state),
     }
-    this.#take(await this.#client.create(CONFIG_MAP, object, { timeoutMs: CLAIM_VALID_MS }), askedAt)
+    this.#take(await this.#client.create(CONFIG_MAP, object, { timeoutMs: CLAIM_VALID_MS, signal }), askedAt)
   }
 
   /**
    * Replaces the state that was last read or written. Throws Conflict when it is not the current one any more, NotFound
    * when the ledger is gone, and NoAnswer when nobody knows: then load again.
    */
-  async replace(state: LedgerState): Promise<void> {
+  async replace(state: LedgerState, signal: AbortSignal): Promise<void> {
     if (this.#object === undefined) throw new TypeError('the ledger has to be loaded before it is replaced')
     const askedAt = this.#clock.monotonic()
     const next: LedgerObject = { ...this.#object, data: { ...this.#object.data, ...dataOf(state) } }
-    this.#isWriting = true
-    try {
-      this.#take(await this.#client.replace(CONFIG_MAP, next, { timeoutMs: CLAIM_VALID_MS }), askedAt)
-    } finally {
-      this.#isWriting = false
-    }
+    this.#take(await this.#client.replace(CONFIG_MAP, next, { timeoutMs: CLAIM_VALID_MS, signal }), askedAt)
   }
 
   #take(object: LedgerObject, askedAt: number): void {

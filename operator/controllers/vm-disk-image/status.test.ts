@@ -80,11 +80,6 @@ describe('a status is worth a write', () => {
     const world = aWorld({ sinceStatusWriteMs })
     expect(isWorthWriting(syncing(from), syncing(to), world, false)).toBe(expected)
   })
-
-  it('not for the pod that downloads', () => {
-    const before = syncing('1%')
-    expect(isWorthWriting(before, { ...before, importerPodUID: 'x' }, aWorld(), false)).toBe(false)
-  })
 })
 
 describe('mergeConditions', () => {

@@ -1,5 +1,8 @@
 import type { Condition, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
 import type { EventNote } from '../../runtime/event-recorder.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
+import { redactUrls } from '../../runtime/redact.ts'
+import type { ImageView } from './views.ts'
 import type { World } from './world.ts'
 
 /** Where an image stands, in the words that people read. */
@@ -35,6 +38,15 @@ export function withStanding(
     lastReferencedTime: isReferenced ? status.lastReferencedTime : leftAt(status, now),
     unreferencedSince: isKept ? undefined : (status.unreferencedSince ?? toTime(now)),
   })
+}
+
+/** The status of an image that cannot be planned because of a fault of ours: what it said so far may well be true still. */
+export function withBug({ status, metadata }: ImageView, error: unknown, now: number): VMDiskImageStatus {
+  const text = redactUrls(error instanceof Error ? error.message : String(error))
+  const message = `the operator met an error of its own: ${text}; see its log, and report it`
+  const stalled = { type: 'Stalled', status: 'True', reason: 'InternalError', message } as const
+  const conditions = mergeConditions(status.conditions ?? [], [stalled], metadata.generation, now)
+  return { ...status, message, conditions }
 }
 
 type Said = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
@@ -124,7 +136,7 @@ export function isWorthWriting(
   world: World,
   positionDue: boolean,
 ): boolean {
-  if (JSON.stringify(significant(before)) !== JSON.stringify(significant(after))) return true
+  if (!isSame(significant(before), significant(after))) return true
   if (positionDue) return before.queuePosition !== after.queuePosition || before.message !== after.message
   if (after.phase !== 'Syncing' || (world.sinceStatusWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
   return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
@@ -136,36 +148,23 @@ export function percent(progress: string | undefined): number {
   return Number.isNaN(value) ? 0 : value
 }
 
-/** The parts of a status whose change is news; in one order of keys, as the API server keeps its own. */
+/** The parts of a status whose change is news. */
 function significant(status: VMDiskImageStatus): unknown {
-  const {
-    progress: _progress,
-    queuePosition: _position,
-    queuePositionTime: _time,
-    importerPodUID: _pod,
-    ...rest
-  } = status
+  const { progress: _progress, queuePosition: _position, queuePositionTime: _time, ...rest } = status
   const isWaiting = isWaitingForSlot(status)
-  return sorted({
+  return {
     ...rest,
     message: isWaiting ? undefined : rest.message,
     conditions: rest.conditions?.map(
       ({ message, reason, lastTransitionTime: _time, observedGeneration: _generation, ...condition }) =>
         isWaiting ? condition : { ...condition, message, reason },
     ),
-  })
+  }
 }
 
 function isWaitingForSlot({ phase, conditions }: VMDiskImageStatus): boolean {
   const reason = reasonOf({ conditions })
   return phase === 'Queued' && (reason === 'Queued' || reason === 'Paused')
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).filter(([, member]) => member !== undefined)
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, sorted(member)]))
 }
 
 /** What happened between two statuses, for people who read `kubectl describe`. */
@@ -216,6 +215,7 @@ const SILENT: ReadonlySet<string> = new Set([
   'RetryBackoff',
   'Deleting',
   'RetryLimitExceeded',
+  'Unreferenced',
 ])
 
 function changedReason(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {

@@ -70,10 +70,15 @@ const DEFAULT_KEYS = {
   certConfigMap: 'defaultCertConfigMap',
 } as const satisfies Record<string, keyof Policy>
 
+export type DefaultedField = keyof typeof DEFAULT_KEYS
+
+/** Where the value of a field was set, in the words of a message: in the spec, or by the policy. */
+export function originOf(field: DefaultedField, { spec }: World): string {
+  return spec.ok && spec.spec[field] !== undefined ? `spec.${field}` : `the policy key ${DEFAULT_KEYS[field]}`
+}
+
 function defaultsFor(spec: VMDiskImageSpec, policy: Policy): Target['defaults'] {
-  const missing = Object.entries(DEFAULT_KEYS).filter(
-    ([field]) => spec[field as keyof typeof DEFAULT_KEYS] === undefined,
-  )
+  const missing = Object.entries(DEFAULT_KEYS).filter(([field]) => spec[field as DefaultedField] === undefined)
   return Object.fromEntries(
     missing.flatMap(([field, key]) => (policy[key] === undefined ? [] : [[field, policy[key]]])),
   )
@@ -110,7 +115,7 @@ const DEFAULT_DEPENDENT: ReadonlySet<string> = new Set<Reason>([
  * A snapshot's class cannot be changed, so another class means another snapshot. The first one of a revision has the
  * plain name; one for a later class gets a suffix of its own.
  */
-function snapshotNameFor(
+export function snapshotNameFor(
   name: string,
   revision: string,
   snapshotClass: string | undefined,

@@ -1,5 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
 import type { Change } from '../../runtime/store.ts'
 import type { Lane } from '../../runtime/work-queue.ts'
 import { BY_CHILD, BY_CONFIG_MAP, BY_NAMESPACE, BY_SECRET, BY_UID, type Caches } from './caches.ts'
@@ -40,16 +41,20 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
   }
   const stops = [
     images.onChange(reactions.image),
-    caches.dataVolumes.onChange((change) => {
-      child(change)
-      reactions.downloads()
-    }),
-    caches.pods.onChange((change) => {
-      child(change)
-      reactions.downloads()
-    }),
-    caches.claims.onChange(child),
-    caches.snapshots.onChange(child),
+    caches.dataVolumes.onChange(
+      onlyNews((change) => {
+        child(change)
+        reactions.downloads()
+      }),
+    ),
+    caches.pods.onChange(
+      onlyNews((change) => {
+        child(change)
+        reactions.downloads()
+      }),
+    ),
+    caches.claims.onChange(onlyNews(child)),
+    caches.snapshots.onChange(onlyNews(child)),
     caches.dataSources.onChange(({ key }) => {
       const image = images.get(key)
       if (image !== undefined) reactions.enqueue(image, 'urgent')
@@ -71,6 +76,19 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
 
 function isTerminating(object: KubeObject | undefined): boolean {
   return object?.metadata.deletionTimestamp !== undefined
+}
+
+/** Others write into objects much that no decision rests on: their caches have it only as another version. */
+function onlyNews(listener: (change: Change<KubeObject>) => void): (change: Change<KubeObject>) => void {
+  return (change) => {
+    const { before, after } = change
+    if (before === undefined || after === undefined || !isSame(unversioned(before), unversioned(after)))
+      listener(change)
+  }
+}
+
+function unversioned({ metadata, ...content }: KubeObject): object {
+  return { ...content, metadata: { ...metadata, resourceVersion: undefined } }
 }
 
 /** Most changes of Secrets and the like do not concern us: only that one came or went. */

@@ -23,6 +23,9 @@ export interface Refusal {
   readonly until: number | undefined
 }
 
+/** A refusal that is not in the book yet, which says how long it holds. */
+export type Refused = Omit<Refusal, 'until'>
+
 /** Everything that names an image. */
 export interface References {
   readonly count: number
@@ -49,8 +52,8 @@ export interface Lookup {
   snapshotClass(name: string): boolean
   /** A DataVolume or claim of this name, in the image's namespace, that is not ours. */
   foreignVolume(name: string): string | undefined
-  /** A claim of this name that is ours and outlived its DataVolume. */
-  leftoverClaim(name: string): boolean
+  /** A claim of this name that is ours and outlived its DataVolume: `going` by itself, or `orphaned`, which nobody deletes. */
+  leftoverClaim(name: string): 'none' | 'going' | 'orphaned'
   /** A VolumeSnapshot of this name that is not ours. */
   foreignSnapshot(name: string): boolean
   urlAllowed(url: string): boolean
@@ -60,7 +63,10 @@ export interface Lookup {
 export interface Observation {
   /** Milliseconds since anything about its progress changed. */
   readonly unchangedMs: number
-  readonly firstPodUid: string | undefined
+  /** The importer pod that downloads. */
+  readonly importerPodUid: string | undefined
+  /** Another pod has taken over from it, and downloads anew. */
+  readonly isImporterReplaced: boolean
 }
 
 /** All that is known about one image at one moment. A plan is a function of this, and of the time. */
@@ -72,6 +78,8 @@ export interface World {
   readonly surroundings: Surroundings
   readonly lookup: Lookup
   readonly slot: Holder | undefined
+  /** False while a download is there that the ledger, as last read, has no slot for: it is being read again. */
+  readonly isSlotKnown: boolean
   readonly slots: { readonly inUse: number; readonly limit: number }
   /** Place in the queue, from 1; undefined while it does not wait for a slot. */
   readonly queuePosition: number | undefined

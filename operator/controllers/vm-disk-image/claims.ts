@@ -1,0 +1,264 @@
+import { childName } from '@open-terrain/constructs'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import { keyOf } from '../../kube/kube-object.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import type { Store } from '../../runtime/store.ts'
+import { compareTickets } from './admission-queue.ts'
+import { ClaimNotes } from './claim-notes.ts'
+import {
+  attemptOf,
+  type CreateOutcome,
+  createDataVolume,
+  hasImporter,
+  lookForDataVolume,
+  refusal,
+} from './downloads.ts'
+import type { Start } from './image-plan.ts'
+import { isFinished } from './judge.ts'
+import { RefusalBook } from './refusal-book.ts'
+import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
+import { claimOf } from './slots.ts'
+import { type DataVolumeView, type ImageView, isControlledBy } from './views.ts'
+import type { Holder, Refusal, Refused } from './world.ts'
+
+/**
+ * After a claim changes hands, requests of its former holder may still arrive: it sends none later than 5 s after it
+ * asked the ledger, and none takes longer than 10 s. So long only a download that is known to be over frees the slot.
+ */
+export const SETTLE_MS = 15_000
+const LOOK_AGAIN_MS = 1_000
+/** An API server, or a webhook, that answers with errors so often gets the slot back for somebody else. */
+const ANSWERED_FAILURES = 4
+
+export interface ClaimsOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly ledger: SlotLedger
+  /** Identity of this process. */
+  readonly me: string
+  readonly images: Store<ImageView>
+  readonly dataVolumes: Store<DataVolumeView>
+  /** Whether the cache knows a living importer pod of the image with this uid. */
+  readonly hasImporter: (uid: string) => boolean
+  /** The image should be looked at: its DataVolume was asked for. */
+  readonly onChange: (key: string) => void
+  /** A claim may be over, or its DataVolume is due. */
+  readonly wake: () => void
+  /** A claim was about to be used, and the ledger was not there any more. */
+  readonly onLedgerLost: () => void
+}
+
+/**
+ * What becomes of the claims that the ledger shows for this process: each gets its DataVolume, exactly once, and is over when
+ * nothing can download for it any more.
+ *
+ * ```
+ * claimed ─▶ DataVolume asked for ─▶ it is there ─▶ Succeeded ──────────────────────────────────────▶ over
+ *                  │ refused, or never asked for         │ gone                                        ▲
+ *                  └─▶ no request can arrive any more ◀──┘ ─▶ a live look finds it and no importer ────┘
+ * ```
+ */
+export class Claims {
+  readonly #options: ClaimsOptions
+  /** What holders of slots should download. */
+  readonly #starts = new Map<string, Start>()
+  readonly #refusals: RefusalBook
+  readonly #notes = new ClaimNotes()
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options
+    this.#refusals = new RefusalBook(options.clock)
+  }
+
+  /** What the holder of a slot should download; undefined: nothing any more. */
+  want(uid: string, start: Start | undefined): void {
+    if (start === undefined) this.#starts.delete(uid)
+    else this.#starts.set(uid, start)
+  }
+
+  /** Why the DataVolume of an image was not made. */
+  refusalOf(uid: string): Refusal | undefined {
+    return this.#refusals.get(uid)
+  }
+
+  /** The image is gone. */
+  forgetImage(uid: string): void {
+    this.#starts.delete(uid)
+    this.#refusals.forget(uid)
+  }
+
+  /** The claim is in the ledger no more. */
+  forget(holder: Holder): void {
+    this.#notes.forget(claimOf(holder))
+    this.#starts.delete(holder.uid)
+  }
+
+  /** The claim was somebody else's: requests of theirs may still be on their way. */
+  inherit(holder: Holder): void {
+    this.#notes.inherit(claimOf(holder), this.#options.clock.monotonic() + SETTLE_MS)
+  }
+
+  /** Whether nothing can download for this claim any more. */
+  isOver(holder: Holder): boolean {
+    const dataVolume = this.#dataVolumeOf(holder)
+    if (dataVolume === undefined) return this.#notes.over.has(claimOf(holder))
+    if (!isFinished(dataVolume)) return false
+    // Beside a finished one of another attempt nothing can be made, once all that was asked for has met it.
+    return attemptOf(dataVolume) === holder.attempt || this.#isSettled(holder)
+  }
+
+  /** By the monotonic clock: when something about a claim becomes possible that is not now. */
+  nextTime(now: number): number | undefined {
+    return this.#notes.nextTime(now)
+  }
+
+  /** DataVolumes of all claims that have none yet, in ticket order; one that fails does not hold the next. */
+  async createDataVolumes(signal: AbortSignal): Promise<void> {
+    const now = this.#options.clock.monotonic()
+    const wanted = this.#holders.flatMap((holder) => {
+      const claim = claimOf(holder)
+      const start = this.#startOf(holder)
+      const isFree = !this.#notes.over.has(claim) && !this.#notes.verifying.has(claim) && this.#notes.isDue(claim, now)
+      return start !== undefined && isFree && this.#dataVolumeOf(holder) === undefined ? [start] : []
+    })
+    for (const start of wanted.toSorted(compareTickets)) {
+      if (signal.aborted) return
+      if (this.#isStillAsPlanned(start)) await this.#create(start, signal)
+    }
+  }
+
+  /** Slots whose DataVolume is not there and not about to be: a live look tells, later, whether they are empty. */
+  lookForEmpty(signal: AbortSignal): void {
+    for (const holder of this.#holders) {
+      const claim = claimOf(holder)
+      if (!this.#maybeEmpty(holder) || this.#notes.verifying.has(claim)) continue
+      this.#notes.verifying.add(claim)
+      void this.#verify(holder, signal).finally(() => {
+        this.#notes.verifying.delete(claim)
+        this.#options.wake()
+      })
+    }
+  }
+
+  get #holders(): readonly Holder[] {
+    return this.#options.ledger.state?.holders ?? []
+  }
+
+  #isSettled(holder: Holder): boolean {
+    return this.#notes.isSettled(claimOf(holder), this.#options.clock.monotonic())
+  }
+
+  #dataVolumeOf({ uid, namespace, name, revision }: Holder): DataVolumeView | undefined {
+    const found = this.#options.dataVolumes.get(keyOf({ namespace, name: childName(name, revision) }))
+    return found !== undefined && isControlledBy(found, uid) ? found : undefined
+  }
+
+  #startOf(holder: Holder): Start | undefined {
+    const start = this.#starts.get(holder.uid)
+    return start !== undefined && claimOf(start) === claimOf(holder) ? start : undefined
+  }
+
+  /** The image was not deleted or changed since; if it was, its own reconcile says what next. */
+  #isStillAsPlanned({ key, uid, generation }: Start): boolean {
+    const image = this.#options.images.get(key)
+    const isAlive = image?.metadata.uid === uid && image.metadata.deletionTimestamp === undefined
+    return isAlive && image.metadata.generation === generation
+  }
+
+  async #create(start: Start, signal: AbortSignal): Promise<void> {
+    const { ledger, client, clock, me } = this.#options
+    const claim = claimOf(start)
+    // A claim is only as good as the answer that shows it is young; looked at again right before the request leaves.
+    if (!ledger.isFresh && (await ledger.load(signal)) === undefined) return this.#options.onLedgerLost()
+    const isClaimed = this.#holders.some((holder) => holder.claimant === me && claimOf(holder) === claim)
+    if (!isClaimed || !ledger.isFresh) return
+    this.#notes.settledAt.set(claim, clock.monotonic() + SETTLE_MS)
+    const options = { timeoutMs: CLAIM_VALID_MS, signal, isStillValid: () => ledger.isFresh }
+    await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
+    this.#options.onChange(start.key)
+  }
+
+  async #takeOutcome(start: Start, outcome: CreateOutcome, signal: AbortSignal): Promise<void> {
+    const { log, clock, dataVolumes, random } = this.#options
+    const claim = claimOf(start)
+    switch (outcome.kind) {
+      case 'created':
+        dataVolumes.observeWrite(outcome.dataVolume)
+        // Whatever still arrives meets AlreadyExists, unless this one is deleted before that.
+        this.#notes.settle(claim, clock.monotonic())
+        this.#starts.delete(start.uid)
+        this.#refusals.forget(start.uid)
+        return
+      case 'namesake':
+        return await this.#handleNamesake(start, signal)
+      case 'refused':
+        log.warn({ key: start.key, error: outcome.error }, 'the DataVolume was refused')
+        return this.#refuse(start, outcome.refusal, outcome.isFinal)
+      case 'failed': {
+        const now = clock.monotonic()
+        const answered = this.#notes.failed(claim, now, outcome, random)
+        if (outcome.mayHappen) this.#notes.doubt(claim, now + SETTLE_MS)
+        log.warn({ key: start.key, error: outcome.error, answered }, 'the DataVolume could not be created')
+        const message = `the DataVolume could not be created: ${outcome.error}`
+        if (answered >= ANSWERED_FAILURES) this.#refuse(start, refusal(start, 'CreateFailed', message), false)
+      }
+    }
+  }
+
+  /** One of that name exists: what we were about to make, one of ours that is on its way out, or a stranger's. */
+  async #handleNamesake(start: Start, signal: AbortSignal): Promise<void> {
+    const { client, dataVolumes, clock, random } = this.#options
+    const holder = this.#holders.find(({ uid }) => uid === start.uid)
+    this.#notes.failed(claimOf(start), clock.monotonic(), { isAnswered: false, retryAfterMs: 0 }, random)
+    if (holder === undefined) return
+    const found = await lookForDataVolume(client, holder, { signal }).catch(() => undefined)
+    if (found === 'foreign') {
+      const name = start.target.volumeName
+      const message = `DataVolume ${name} exists and is not ours: it is left alone; delete or rename it to go on`
+      this.#refuse(start, refusal(start, 'NameConflict', message), false)
+    } else if (found !== undefined) {
+      dataVolumes.observeWrite(found)
+    }
+  }
+
+  /** It is not asked for again. The slot is free, unless an earlier request may still be carried out: then a look tells, later. */
+  #refuse(start: Start, refused: Refused, isFinal: boolean): void {
+    this.#refusals.add(start.uid, refused, isFinal)
+    const claim = claimOf(start)
+    if (this.#notes.settle(claim, this.#options.clock.monotonic())) this.#notes.over.add(claim)
+    this.#starts.delete(start.uid)
+    this.#options.wake()
+  }
+
+  #maybeEmpty(holder: Holder): boolean {
+    const start = this.#startOf(holder)
+    const isToBeMade = start !== undefined && this.#isStillAsPlanned(start)
+    const isKnownOver = this.#notes.over.has(claimOf(holder))
+    const isInUse = this.#dataVolumeOf(holder) !== undefined || this.#options.hasImporter(holder.uid)
+    return !isToBeMade && this.#isSettled(holder) && !isKnownOver && !isInUse
+  }
+
+  /** DataVolume 404 alone is not enough: people delete in the background, and its importer lives on for a while. */
+  async #verify(holder: Holder, signal: AbortSignal): Promise<void> {
+    const { client, clock, log, dataVolumes } = this.#options
+    const claim = claimOf(holder)
+    try {
+      const found = await lookForDataVolume(client, holder, { signal })
+      const isEmpty = (found === undefined || found === 'foreign') && !(await hasImporter(client, holder, { signal }))
+      if (found !== undefined && found !== 'foreign') dataVolumes.observeWrite(found)
+      // What was true before the look must be true after it: meanwhile the image may have changed its mind.
+      const isSame = this.#holders.some((one) => claimOf(one) === claim)
+      if (isEmpty && isSame && this.#maybeEmpty(holder)) {
+        this.#notes.over.add(claim)
+        return
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')
+    }
+    await sleep(clock, LOOK_AGAIN_MS, signal).catch(() => undefined)
+  }
+}

@@ -1,0 +1,92 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { FakeClient } from '../../kube/fake-client.fixtures.ts'
+import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { Caches } from './caches.ts'
+import { Clones } from './clones.ts'
+import { viewDataSource, viewDataVolume } from './views.ts'
+import { aDataVolume, anImage, aSnapshot, childMeta } from './world.fixtures.ts'
+
+const IMAGE = anImage()
+const SNAPSHOT = { kind: 'VolumeSnapshot', namespace: 'team', name: 'img-1' }
+const VOLUME = { kind: 'DataVolume', namespace: 'team', name: 'img-1' }
+const { signal } = new AbortController()
+
+let client = new FakeClient()
+let caches: Caches
+let clones: Clones
+beforeEach(() => {
+  client = new FakeClient()
+  caches = new Caches({
+    client,
+    clock: new FakeClock(),
+    random: () => 0.5,
+    log: fakeLog(),
+    onRelist: () => undefined,
+  })
+  clones = new Clones(client, caches)
+})
+
+const aClone = (spec: object, phase = 'CloneInProgress', namespace = 'other'): KubeObject =>
+  ({
+    apiVersion: 'cdi.kubevirt.io/v1beta1',
+    kind: 'DataVolume',
+    metadata: { name: 'clone', namespace, uid: 'clone', resourceVersion: '300' },
+    spec,
+    status: { phase },
+  }) as KubeObject
+const byAlias = (name: string, namespace?: string) => ({ sourceRef: { kind: 'DataSource', name, namespace } })
+/** DataSource `theirs` in namespace `other`. */
+const theirs = (source: object): void => {
+  caches.dataSources.put(
+    viewDataSource({
+      apiVersion: 'cdi.kubevirt.io/v1beta1',
+      kind: 'DataSource',
+      metadata: { name: 'theirs', namespace: 'other', resourceVersion: '250' },
+      spec: { source },
+    } as KubeObject),
+  )
+}
+
+describe.each([
+  ['in the cache', (clone: KubeObject): void => caches.dataVolumes.put(viewDataVolume(clone)), 'cached'],
+  ['that only a live list knows', (clone: KubeObject): void => void client.put(clone), 'live'],
+] as const)('an unfinished clone %s', (_name, tell, look) => {
+  it.each<[string, object, boolean]>([
+    ['the snapshot', { source: { snapshot: { name: 'img-1', namespace: 'team' } } }, true],
+    ['the DataSource of the image', byAlias('img', 'team'), true],
+    ['the DataSource of another image', byAlias('other', 'team'), false],
+    ['a namesake of the DataSource in another namespace', byAlias('img'), false],
+    ['a DataSource of others that leads to the snapshot', byAlias('theirs'), true],
+  ])('that names %s', async (_what, spec, expected) => {
+    theirs({ snapshot: { name: 'img-1', namespace: 'team' } })
+    tell(aClone(spec))
+    expect(await clones.reads(SNAPSHOT, IMAGE, look, signal)).toBe(expected)
+  })
+
+  it('that names a DataSource of others that leads to the one of the image holds off every child', async () => {
+    theirs({ dataSource: { name: 'img', namespace: 'team' } })
+    tell(aClone(byAlias('theirs')))
+    expect(await clones.reads(SNAPSHOT, IMAGE, look, signal)).toBe(true)
+    expect(await clones.reads(VOLUME, IMAGE, look, signal)).toBe(true)
+  })
+
+  it('that is finished needs its source no more', async () => {
+    tell(aClone(byAlias('img', 'team'), 'Succeeded'))
+    expect(await clones.reads(VOLUME, IMAGE, look, signal)).toBe(false)
+  })
+})
+
+describe('any child of an image', () => {
+  it.each([
+    ['is read through its DataSource', byAlias('img', 'team'), true],
+    ['is read by its own name', { source: { pvc: { name: 'img-0', namespace: 'team' } } }, true],
+    ['is not read', { source: { pvc: { name: 'img-9', namespace: 'team' } } }, false],
+  ])('%s', async (_name, spec, expected) => {
+    caches.dataVolumes.put(aDataVolume())
+    caches.snapshots.put(aSnapshot(childMeta('img-1', '1')))
+    client.put(aClone(spec))
+    expect(await clones.readAny(IMAGE, signal)).toBe(expected)
+  })
+})

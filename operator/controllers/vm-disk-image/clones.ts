@@ -1,0 +1,55 @@
+import type { KubeClient } from '../../kube/kube-client.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { BY_CLONE_SOURCE, BY_IMAGE, BY_TARGET, type Caches } from './caches.ts'
+import { cloneSourceKey, isBeingCloned } from './references.ts'
+import { type ImageView, isControlledBy } from './views.ts'
+
+interface Child {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Who reads from the children of an image: DataVolumes of anybody, in any namespace, that are still being filled. */
+export class Clones {
+  readonly #client: KubeClient
+  readonly #caches: Caches
+
+  constructor(client: KubeClient, caches: Caches) {
+    this.#client = client
+    this.#caches = caches
+  }
+
+  /** The cache answers first, since a yes is enough; only what cannot be undone asks for a live no. */
+  async reads(child: Child, image: ImageView, look: 'cached' | 'live', signal: AbortSignal): Promise<boolean> {
+    const sources = this.#sourcesOf(child, image)
+    const { dataVolumes } = this.#caches
+    if ([...sources].some((key) => dataVolumes.find(BY_CLONE_SOURCE, key).length > 0)) return true
+    return look === 'live' && (await isBeingCloned(this.#client, child, sources, { signal }))
+  }
+
+  /** Whether any child of the image is being cloned, by a live look. */
+  async readAny(image: ImageView, signal: AbortSignal): Promise<boolean> {
+    const { uid = '', namespace = '' } = image.metadata
+    const { dataVolumes, snapshots } = this.#caches
+    const children: readonly KubeObject[] = [...snapshots.find(BY_IMAGE, uid), ...dataVolumes.find(BY_IMAGE, uid)]
+    for (const { kind, metadata } of children.filter((child) => isControlledBy(child, uid))) {
+      if (await this.reads({ kind, namespace, name: metadata.name }, image, 'live', signal)) return true
+    }
+    return false
+  }
+
+  /**
+   * What a clone of this child may name: the child itself, or a DataSource that leads to it. CDI looks through a DataSource
+   * once, and the clone does not tell what it found: so whoever names the image's own one may read from any child.
+   */
+  #sourcesOf(child: Child, { metadata }: ImageView): ReadonlySet<string> {
+    const alias = { kind: 'DataSource', namespace: child.namespace, name: metadata.name }
+    const direct = [child, alias].map(cloneSourceKey)
+    const indirect = direct.flatMap((key) => this.#caches.dataSources.find(BY_TARGET, key))
+    const others = indirect.map(({ metadata: { namespace = '', name } }) =>
+      cloneSourceKey({ kind: 'DataSource', namespace, name }),
+    )
+    return new Set([...direct, ...others])
+  }
+}

@@ -1,0 +1,98 @@
+import type { Attempt } from '@open-terrain/constructs'
+import { Registry } from 'prom-client'
+import { afterEach, describe, expect, it } from 'vitest'
+import { apiError } from '../../kube/fake-client.fixtures.ts'
+import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { AdmissionBench } from './admission.fixtures.ts'
+import { ImageMetrics } from './image-metrics.ts'
+import { SECOND } from './world.fixtures.ts'
+
+let bench = new AdmissionBench()
+afterEach(async () => {
+  await bench.stop()
+  bench = new AdmissionBench()
+})
+
+/** Lines of the exposition text that are about this metric. */
+async function lines(registry: Registry, name: string): Promise<string[]> {
+  const text = await registry.metrics()
+  return text.split('\n').filter((line) => line.startsWith(name) && !line.startsWith(`${name}_bucket`))
+}
+
+const succeeded: Attempt = {
+  number: 1,
+  revision: '01234567',
+  outcome: 'Succeeded',
+  reason: 'Synced',
+  message: 'downloaded',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  endedAt: '2026-01-01T00:00:01.400Z',
+  durationSeconds: 1,
+  dataVolumeUID: 'dv-1',
+}
+const failed: Attempt = { ...succeeded, outcome: 'Failed', reason: 'ImporterFailed', dataVolumeUID: 'dv-0' }
+
+describe('an attempt', () => {
+  it('is counted when it is new, once, with its exact duration', async () => {
+    const registry = new Registry()
+    const metrics = new ImageMetrics(registry, new FakeClock())
+    metrics.attempted([], [failed])
+    metrics.attempted([failed], [failed, succeeded])
+    metrics.attempted([failed, succeeded], [failed, succeeded])
+    metrics.attempted([failed, succeeded], undefined)
+    expect(await lines(registry, 'ot_sync_attempts_total')).toEqual([
+      'ot_sync_attempts_total{result="Failed",reason="ImporterFailed"} 1',
+      'ot_sync_attempts_total{result="Succeeded",reason="Synced"} 1',
+    ])
+    expect(await lines(registry, 'ot_sync_duration_seconds')).toEqual([
+      'ot_sync_duration_seconds_sum 1.4',
+      'ot_sync_duration_seconds_count 1',
+    ])
+  })
+
+  it('of a DataVolume that had ended before is another one', async () => {
+    const registry = new Registry()
+    const again = { ...succeeded, outcome: 'Cancelled', endedAt: '2026-01-01T00:05:00.000Z' } as const
+    new ImageMetrics(registry, new FakeClock()).attempted([succeeded], [succeeded, again])
+    expect(await lines(registry, 'ot_sync_attempts_total')).toHaveLength(1)
+  })
+})
+
+describe('the gauges', () => {
+  it('are what there is when they are read, and 0 where nobody leads', async () => {
+    const registry = new Registry()
+    const metrics = new ImageMetrics(registry, new FakeClock())
+    const facts = { slotsInUse: 2, limit: 4, queued: 7, phases: ['Queued', 'Queued', undefined] }
+    const read = async () => [
+      ...(await lines(registry, 'ot_sync_active')),
+      ...(await lines(registry, 'ot_sync_concurrency_limit')),
+      ...(await lines(registry, 'ot_sync_queue_length')),
+      ...(await lines(registry, 'ot_vmdi_phase{phase="Queued"}')),
+    ]
+    metrics.readFrom(() => facts)
+    expect(await read()).toEqual([
+      'ot_sync_active 2',
+      'ot_sync_concurrency_limit 4',
+      'ot_sync_queue_length 7',
+      'ot_vmdi_phase{phase="Queued"} 2',
+    ])
+    metrics.readFrom(undefined)
+    expect((await read()).every((line) => line.endsWith(' 0'))).toBe(true)
+  })
+})
+
+describe('a claim', () => {
+  it('whose write was carried out without an answer is one wait, like every other', async () => {
+    await bench.start()
+    let isLost = false
+    bench.client.after = ({ verb, kind }) => {
+      if (isLost || verb !== 'replace' || kind !== 'ConfigMap') return
+      isLost = true
+      throw apiError('NoAnswer')
+    }
+    bench.want('first', '10')
+    await bench.clock.advance(10 * SECOND)
+    expect([isLost, bench.created]).toEqual([true, ['first']])
+    expect(await lines(bench.registry, 'ot_sync_wait_seconds_count')).toEqual(['ot_sync_wait_seconds_count 1'])
+  })
+})

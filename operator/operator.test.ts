@@ -1,0 +1,116 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { anImage } from './controllers/vm-disk-image/world.fixtures.ts'
+import { apiError, type FakeCall, FakeClient } from './kube/fake-client.fixtures.ts'
+import { FakeClock, settled } from './kube/fake-clock.fixtures.ts'
+import type { RequestOptions } from './kube/kube-client.ts'
+import type { KubeObject } from './kube/kube-object.ts'
+import { Operator } from './operator.ts'
+import { fakeLog } from './runtime/fake-log.fixtures.ts'
+
+const SECOND = 1_000
+/** The process has 3 s from SIGTERM to its end. */
+const STOPPED_WITHIN_MS = 2_500
+
+let client: FakeClient
+let clock: FakeClock
+let stop: AbortController
+let isStopped: boolean
+beforeEach(() => {
+  client = new FakeClient()
+  clock = new FakeClock()
+  stop = new AbortController()
+  isStopped = false
+})
+afterEach(async () => {
+  stop.abort()
+  await clock.advance(60 * SECOND)
+})
+
+async function start(): Promise<void> {
+  const { status: _none, ...image } = anImage()
+  client.put(image as KubeObject)
+  for (const [apiVersion, kind, name, namespace] of [
+    ['v1', 'Secret', 'creds', 'team'],
+    ['storage.k8s.io/v1', 'StorageClass', 'fast'],
+    ['snapshot.storage.k8s.io/v1', 'VolumeSnapshotClass', 'snap'],
+  ] as const)
+    client.put({ apiVersion, kind, metadata: { name, ...(namespace !== undefined && { namespace }) } })
+  const operator = new Operator({
+    client,
+    leaseClient: client,
+    clock,
+    random: () => 0.5,
+    log: fakeLog(),
+    namespace: 'sync-operator',
+    identity: 'me',
+    lease: { durationMs: 15 * SECOND, renewDeadlineMs: 10 * SECOND, retryPeriodMs: 2 * SECOND },
+  })
+  void operator.run(stop.signal).then(() => {
+    isStopped = true
+  })
+  await clock.advance(SECOND)
+}
+
+/** Nobody answers any more; a request ends when its signal aborts, or when its patience does. */
+function hang({ options }: FakeCall): Promise<never> {
+  const { signal, timeoutMs = 30 * SECOND } = (options ?? {}) as RequestOptions
+  const given = Promise.withResolvers<never>()
+  const giveUp = () => given.reject(apiError('NoAnswer'))
+  clock.setTimer(giveUp, timeoutMs)
+  signal?.addEventListener('abort', giveUp, { once: true })
+  if (signal?.aborted) giveUp()
+  return given.promise
+}
+
+/** From the first such call on. */
+function hangFrom(isFirst: (call: FakeCall) => boolean): { readonly isHanging: () => boolean } {
+  let isHanging = false
+  client.before = (call) => {
+    isHanging ||= isFirst(call)
+    return isHanging ? hang(call) : undefined
+  }
+  return { isHanging: () => isHanging }
+}
+
+const isOf = (verb: string, kind: string) => (call: FakeCall) => call.verb === verb && call.kind === kind
+const ledger = (verb: string) => (call: FakeCall) => isOf(verb, 'ConfigMap')(call) && call.key.endsWith('-slots')
+
+describe('an operator that is told to stop', () => {
+  it.each<[string, (call: FakeCall) => boolean]>([
+    ['lists', isOf('list', 'VMDiskImage')],
+    ['gets the Lease', isOf('create', 'Lease')],
+    ['reads the ledger', ledger('get')],
+    ['looks for downloads before it makes a ledger', isOf('list', 'DataVolume')],
+    ['makes the ledger', ledger('create')],
+    ['writes the ledger', ledger('replace')],
+    ['writes a status', isOf('status', 'VMDiskImage')],
+    ['creates a DataVolume', isOf('create', 'DataVolume')],
+    ['writes an Event', isOf('create', 'Event')],
+  ])('is gone in time, though the API server hangs since it %s', async (_name, isFirst) => {
+    const { isHanging } = hangFrom(isFirst)
+    await start()
+    expect(isHanging()).toBe(true)
+    stop.abort()
+    await clock.advance(STOPPED_WITHIN_MS)
+    expect(isStopped).toBe(true)
+  })
+
+  it.each<[string, (call: FakeCall) => boolean]>([
+    ['for the DataVolume', isOf('get', 'DataVolume')],
+    ['for its importer', isOf('list', 'Pod')],
+  ])('is gone in time, though the API server hangs since a slot was looked at: %s', async (_name, isFirst) => {
+    await start()
+    const { isHanging } = hangFrom(isFirst)
+    const [dataVolume] = client.all('DataVolume')
+    if (dataVolume === undefined) throw new Error('nothing downloads')
+    client.drop('DataVolume', `team/${dataVolume.metadata.name}`)
+    const watch = client.watches.find(({ kind }) => kind === 'DataVolume')
+    const resourceVersion = `${Number(dataVolume.metadata.resourceVersion) + 50}`
+    watch?.send({ type: 'DELETED', object: { ...dataVolume, metadata: { ...dataVolume.metadata, resourceVersion } } })
+    await settled()
+    expect(isHanging()).toBe(true)
+    stop.abort()
+    await clock.advance(STOPPED_WITHIN_MS)
+    expect(isStopped).toBe(true)
+  })
+})

@@ -1,0 +1,146 @@
+import { isApiError } from '../kube/api-error.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import { applyChanges, type Changes } from './apply.ts'
+import type { Clock } from './clock.ts'
+import type { Wake } from './controller.ts'
+import type { EventNote, EventRecorder } from './event-recorder.ts'
+
+/** A DELETE that was accepted, or the release of our finalizer, shows in the cache soon after; so long it is not repeated. */
+const DELETED_SEEN_MS = 30_000
+
+/**
+ * What is to be done about one object, as printable data. It is carried out in this order: status, finalizer, children,
+ * removals; the release of the finalizer last.
+ */
+export interface ObjectPlan<R extends Removal = Removal> {
+  readonly status: object
+  readonly finalizer: 'add' | 'keep' | 'release'
+  /** Children as they should be. */
+  readonly apply: readonly KubeObject[]
+  readonly remove: readonly R[]
+  readonly events: readonly EventNote[]
+  readonly wake?: Wake
+}
+
+/** A child to delete, if it is still the one that was seen. It is in the namespace of its owner. */
+export interface Removal {
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+}
+
+/** A kind of children, and how one goes: in the foreground only when all that it owns is gone. */
+export interface ChildType {
+  readonly type: ResourceType
+  readonly propagationPolicy: 'Foreground' | 'Background'
+}
+
+/** The caches that plans are made from. */
+export interface PlanCaches {
+  readonly get: (type: ResourceType, key: string) => KubeObject | undefined
+  /** Takes in the answer to a write of ours. */
+  readonly observeWrite: (type: ResourceType, object: KubeObject) => void
+}
+
+export interface PlanWriterOptions<P extends KubeObject, R extends Removal> {
+  readonly client: KubeClient
+  readonly caches: PlanCaches
+  readonly clock: Clock
+  readonly events: EventRecorder
+  readonly type: ResourceType
+  readonly finalizer: string
+  /** By kind. */
+  readonly children: Readonly<Record<R['kind'], ChildType>>
+  /** Whether a removal has to wait, though it is planned: asked right before it is made. */
+  readonly isHeldBack: (removal: R, primary: P, signal: AbortSignal) => Promise<boolean>
+}
+
+/** Carries out plans for objects of one kind. What it has written enters the caches at once. */
+export class PlanWriter<P extends KubeObject, R extends Removal> {
+  readonly #options: PlanWriterOptions<P, R>
+  readonly #statusWrittenAt = new Map<string, number>()
+  readonly #deletedAt = new Map<string, number>()
+
+  constructor(options: PlanWriterOptions<P, R>) {
+    this.#options = options
+  }
+
+  /** Milliseconds since the last status write for the object with this uid; undefined when there was none. */
+  sinceStatusWriteMs(uid: string): number | undefined {
+    const at = this.#statusWrittenAt.get(uid)
+    return at === undefined ? undefined : this.#options.clock.monotonic() - at
+  }
+
+  /** The object is gone. */
+  forget(uid: string): void {
+    this.#statusWrittenAt.delete(uid)
+  }
+
+  /** @param isStatusDue whether the status says anything that is worth a write. Throws ApiError. */
+  async write(primary: P, plan: ObjectPlan<R>, isStatusDue: boolean, signal: AbortSignal): Promise<void> {
+    const { client, type, caches, clock, events } = this.#options
+    const { uid = '' } = primary.metadata
+    const changes: Changes = {
+      ...(isStatusDue && { status: plan.status }),
+      ...(!this.#wasJustDeleted(uid) && this.#finalizerChange(primary, plan)),
+      children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
+      removals: await this.#removals(primary, plan.remove, signal),
+    }
+    try {
+      await applyChanges(primary, changes, { client, type, signal, onWritten: caches.observeWrite })
+    } catch (error) {
+      if (!this.#isGone(primary, error)) throw error
+    }
+    const deleted = changes.removals.map((removal) => removal.uid)
+    if (changes.releaseFinalizer !== undefined) deleted.push(uid)
+    for (const one of deleted) this.#deletedAt.set(one, clock.monotonic())
+    if (isStatusDue) this.#statusWrittenAt.set(uid, clock.monotonic())
+    if (isStatusDue || changes.removals.length > 0) for (const note of plan.events) events.record(primary, note)
+  }
+
+  #finalizerChange(
+    { metadata }: P,
+    plan: ObjectPlan<R>,
+  ): Pick<Changes, 'addFinalizer' | 'releaseFinalizer'> | undefined {
+    const { finalizer } = this.#options
+    if (plan.finalizer === 'add') return { addFinalizer: finalizer }
+    const isReleased = plan.finalizer === 'release' && metadata.finalizers?.includes(finalizer)
+    return isReleased ? { releaseFinalizer: finalizer } : undefined
+  }
+
+  #existing({ kind, metadata }: KubeObject): { type: ResourceType; existing?: KubeObject } {
+    const { caches, children } = this.#options
+    const { type } = children[kind as R['kind']]
+    const existing = caches.get(type, keyOf(metadata))
+    return existing === undefined ? { type } : { type, existing }
+  }
+
+  async #removals(primary: P, removals: readonly R[], signal: AbortSignal): Promise<Changes['removals']> {
+    const { children, isHeldBack } = this.#options
+    const { namespace } = primary.metadata
+    const due: Changes['removals'][number][] = []
+    for (const removal of removals) {
+      const { kind, name, uid } = removal
+      if (this.#wasJustDeleted(uid) || (await isHeldBack(removal, primary, signal))) continue
+      due.push({ ...children[kind as R['kind']], key: namespace === undefined ? { name } : { namespace, name }, uid })
+    }
+    return due
+  }
+
+  #wasJustDeleted(uid: string): boolean {
+    const now = this.#options.clock.monotonic()
+    const deletedAt = this.#deletedAt.get(uid)
+    // In the order in which they were added: the first one that is young ends it.
+    for (const [other, at] of this.#deletedAt) {
+      if (now - at < DELETED_SEEN_MS) break
+      this.#deletedAt.delete(other)
+    }
+    return deletedAt !== undefined && now - deletedAt < DELETED_SEEN_MS
+  }
+
+  #isGone({ metadata }: P, error: unknown): boolean {
+    const current = this.#options.caches.get(this.#options.type, keyOf(metadata))
+    return isApiError(error, 'NotFound') && current?.metadata.uid !== metadata.uid
+  }
+}
