@@ -1,0 +1,49 @@
+import type { ResourceType } from '../../operator/kube/kube-object.ts'
+
+/** One request, as those see it who decide its fate or count it. */
+export interface RequestInfo {
+  /** Name of the process that sends it. */
+  readonly actor: string
+  readonly verb: 'get' | 'list' | 'create' | 'replace' | 'replaceStatus' | 'mergePatch' | 'delete' | 'watch'
+  readonly resource: ResourceType
+  /** `namespace/name`, where it names one object. */
+  readonly key?: string
+  /** The object, the patch, or the options of a delete, list or watch. */
+  readonly body?: unknown
+}
+
+/**
+ * What happens to one request. Times are milliseconds from when it is sent, but for the `answerMs` of what is carried
+ * out, which counts from then.
+ */
+export type Fate = {
+  /** It waits so long for its turn in the client before it is sent, if it is still valid then. */
+  readonly turnMs?: number
+} & (
+  | { readonly kind: 'deliver'; readonly requestMs: number; readonly answerMs: number }
+  /** It never reaches the store. */
+  | {
+      readonly kind: 'refuse'
+      readonly status: 409 | 429 | 500 | 503 | 504
+      readonly answerMs: number
+      readonly retryAfterMs?: number
+    }
+  /** Never carried out, no answer. */
+  | { readonly kind: 'loseRequest'; readonly answerMs: number }
+  /** Carried out, no answer. */
+  | { readonly kind: 'loseAnswer'; readonly requestMs: number; readonly answerMs: number }
+  /** No answer, and carried out after that. */
+  | { readonly kind: 'late'; readonly requestMs: number; readonly answerMs: number }
+)
+
+/**
+ * What happens to one watch event on its way to one watcher. Events of one watch stay in order: a delay holds up those
+ * behind it, too.
+ */
+export interface Passage {
+  readonly delayMs: number
+  /** 2: duplicated. 0: lost; no API server does that and goes on, unless a later event of the same object follows. */
+  readonly times?: number
+  /** The connection breaks right after it. */
+  readonly breakAfter?: boolean
+}

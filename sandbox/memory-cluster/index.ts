@@ -1,0 +1,6 @@
+export type { Fate, Passage, RequestInfo } from './faults.ts'
+export { type Admin, type ConnectOptions, MemoryCluster, type MemoryClusterOptions } from './memory-cluster.ts'
+export type { Commit } from './object-store.ts'
+export { IMAGE, SERVED_TYPES } from './served-types.ts'
+export { SimulatedProcess } from './simulated-process.ts'
+export { VirtualTime } from './virtual-time.ts'

@@ -1,0 +1,179 @@
+import type { DeleteOptions, KubeClient, ListOptions, ListPage, WatchEvent } from '../../operator/kube/kube-client.ts'
+import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { CUSTOM_RESOURCE_DEFINITION } from '../../operator/kube/resource-types.ts'
+import { ApiServer } from './api-server.ts'
+import type { Fate, Passage, RequestInfo } from './faults.ts'
+import { GarbageCollector } from './garbage-collector.ts'
+import { frozenCopy } from './json.ts'
+import { MemoryClient } from './memory-client.ts'
+import type { MemoryWatch } from './memory-watch.ts'
+import { NamespaceController } from './namespace-controller.ts'
+import { type Commit, ObjectStore } from './object-store.ts'
+import { idOf, traitsOf } from './served-types.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+const ADMINISTRATOR = 'administrator'
+/** One way, when nobody decides otherwise. */
+const LEAST_HOP_MS = 0.5
+const HOP_SPREAD_MS = 3
+/** From a change to what the controllers of Kubernetes do about it. */
+const LEAST_CONTROLLER_MS = 2
+const CONTROLLER_SPREAD_MS = 20
+
+export interface MemoryClusterOptions {
+  readonly time: VirtualTime
+  /** 0 to below 1. Seeded, where a run must repeat. */
+  readonly random: () => number
+  /** The kinds that are served from the beginning. */
+  readonly types: readonly ResourceType[]
+}
+
+export interface ConnectOptions {
+  readonly process: SimulatedProcess
+  /** Default: delivered after a few random milliseconds each way. */
+  readonly fateOf?: (request: RequestInfo) => Fate
+  /** Default: passes after a few random milliseconds. */
+  readonly passageOf?: (event: WatchEvent<KubeObject>, request: RequestInfo) => Passage
+}
+
+/** The administrator's own door: at once, without faults. Throws what the API server answers. */
+export interface Admin {
+  get<T extends KubeObject>(type: ResourceType, key: ObjectKey): T
+  list<T extends KubeObject>(type: ResourceType, options?: ListOptions): ListPage<T>
+  create<T extends KubeObject>(type: ResourceType, object: T): T
+  replace<T extends KubeObject>(type: ResourceType, object: T): T
+  replaceStatus<T extends KubeObject>(type: ResourceType, object: T): T
+  mergePatch<T extends KubeObject>(type: ResourceType, key: ObjectKey, patch: object): T
+  delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): void
+}
+
+/**
+ * A Kubernetes API server with its garbage collector and namespace controller, in memory and on {@link VirtualTime}. The
+ * same seed, types and requests give the same commits. `test/conformance` holds it to the real one.
+ */
+export class MemoryCluster {
+  readonly admin: Admin
+  readonly #time: VirtualTime
+  readonly #random: () => number
+  readonly #store = new ObjectStore()
+  readonly #server: ApiServer
+  readonly #watches = new Map<SimulatedProcess, Set<MemoryWatch>>()
+  readonly #requestListeners: ((request: RequestInfo, code: string) => void)[] = []
+
+  constructor({ time, random, types }: MemoryClusterOptions) {
+    this.#time = time
+    this.#random = random
+    const store = this.#store
+    const server = new ApiServer({ store, now: () => time.epochMs + time.elapsedMs })
+    this.#server = server
+    const later = (work: () => void) => {
+      time.schedule(LEAST_CONTROLLER_MS + CONTROLLER_SPREAD_MS * random(), work)
+    }
+    new GarbageCollector({ store, server, later })
+    new NamespaceController({ store, server, later })
+    this.admin = adminOf(server)
+    for (const type of types) store.install(type)
+    for (const type of types) this.install(type)
+  }
+
+  get revision(): number {
+    return this.#store.revision
+  }
+
+  connect({ process, fateOf, passageOf }: ConnectOptions): KubeClient {
+    const watches = this.#watches.get(process) ?? new Set()
+    this.#watches.set(process, watches)
+    return new MemoryClient({
+      time: this.#time,
+      store: this.#store,
+      server: this.#server,
+      process,
+      fateOf: fateOf ?? (() => ({ kind: 'deliver', requestMs: this.#hopMs(), answerMs: this.#hopMs() })),
+      passageOf: passageOf ?? (() => ({ delayMs: this.#hopMs() })),
+      onAnswer: (request, code) => {
+        for (const listener of this.#requestListeners) listener(request, code)
+      },
+      watches,
+    })
+  }
+
+  /** Synchronously, in the order of revisions, at the moment of each commit. It must not write. */
+  onCommit(listener: (commit: Commit) => void): void {
+    this.#store.onCommit(listener)
+  }
+
+  /** When a request was carried out or refused, with the HTTP status of the answer, which may still get lost. */
+  onRequest(listener: (request: RequestInfo, code: string) => void): void {
+    this.#requestListeners.push(listener)
+  }
+
+  /** Older resourceVersions and continue tokens answer 410 Expired; open watches that lag behind end so. */
+  compact(): void {
+    this.#store.compact()
+    for (const watch of this.#openWatches()) watch.expire()
+  }
+
+  /** Every open watch, or every one of an actor, ends with a broken connection. */
+  breakWatches(actor?: string): void {
+    for (const watch of this.#openWatches(actor)) watch.break()
+  }
+
+  /** Serves a kind, and has the CustomResourceDefinition that says so. */
+  install(type: ResourceType): void {
+    this.#store.install(type)
+    const definition = definitionOf(type)
+    if (!this.#hasDefinitions(type)) return
+    const table = this.#store.table(CUSTOM_RESOURCE_DEFINITION)
+    if (!table.objects.has(definition.metadata.name)) this.admin.create(CUSTOM_RESOURCE_DEFINITION, definition)
+  }
+
+  /** All objects of the kind are gone, its watches end, and requests for it are answered NotFound. */
+  uninstall(type: ResourceType): void {
+    const table = this.#store.table(type)
+    for (const object of [...table.objects.values()]) this.#store.remove(ADMINISTRATOR, table, object)
+    for (const watch of this.#openWatches()) if (watch.isOf(table)) watch.end()
+    this.#store.uninstall(type)
+    const { name } = definitionOf(type).metadata
+    if (this.#hasDefinitions(type)) this.admin.delete(CUSTOM_RESOURCE_DEFINITION, { name })
+  }
+
+  #hasDefinitions(type: ResourceType): boolean {
+    return traitsOf(type).isCustom && this.#store.isServed(CUSTOM_RESOURCE_DEFINITION)
+  }
+
+  #openWatches(actor?: string): MemoryWatch[] {
+    return [...this.#watches].flatMap(([{ name }, watches]) =>
+      actor === undefined || name === actor ? [...watches] : [],
+    )
+  }
+
+  #hopMs(): number {
+    return LEAST_HOP_MS + HOP_SPREAD_MS * this.#random()
+  }
+}
+
+function adminOf(server: ApiServer): Admin {
+  const door = {
+    get: (type: ResourceType, key: ObjectKey) => server.get(type, key),
+    list: (type: ResourceType, options?: ListOptions) => server.list(type, options),
+    create: (type: ResourceType, object: KubeObject) => server.create(ADMINISTRATOR, type, frozenCopy(object)),
+    replace: (type: ResourceType, object: KubeObject) => server.replace(ADMINISTRATOR, type, frozenCopy(object)),
+    replaceStatus: (type: ResourceType, object: KubeObject) =>
+      server.replaceStatus(ADMINISTRATOR, type, frozenCopy(object)),
+    mergePatch: (type: ResourceType, key: ObjectKey, patch: object) =>
+      server.mergePatch(ADMINISTRATOR, type, key, frozenCopy(patch)),
+    delete: (type: ResourceType, key: ObjectKey, options?: DeleteOptions) =>
+      server.delete(ADMINISTRATOR, type, key, options),
+  }
+  return door as Admin
+}
+
+function definitionOf(type: ResourceType): KubeObject {
+  return {
+    apiVersion: apiVersionOf(CUSTOM_RESOURCE_DEFINITION),
+    kind: CUSTOM_RESOURCE_DEFINITION.kind,
+    metadata: { name: idOf(type) },
+    spec: { group: type.group, names: { kind: type.kind, plural: type.plural } },
+  } as KubeObject
+}

@@ -1,0 +1,266 @@
+import type { ApiError } from '../../operator/kube/api-error.ts'
+import type { WatchEvent, WatchOptions } from '../../operator/kube/kube-client.ts'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import { metadataOf } from './api-server.ts'
+import { expired, noAnswer } from './errors.ts'
+import type { Passage } from './faults.ts'
+import type { Commit, Table } from './object-store.ts'
+import { type Matcher, matcherOf } from './selectors.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+const BOOKMARK_MS = 60_000
+/** The last bookmark comes so long before the server ends the watch. */
+const BEFORE_END_MS = 2_000
+
+/** What travels to the watcher. */
+type Parcel = WatchEvent<KubeObject> | Error | 'end'
+
+export interface WatchParts {
+  readonly time: VirtualTime
+  readonly process: SimulatedProcess
+  readonly type: ResourceType
+  readonly options: WatchOptions
+  readonly passageOf: (event: WatchEvent<KubeObject>) => Passage
+  /** Delivers the request; calls back at the server with its table, or with the error that is the answer. */
+  readonly dial: (arrived: (table: Table, revision: () => number) => void, failed: (error: Error) => void) => void
+  readonly onClose: () => void
+}
+
+/**
+ * One watch, both ends of it and the wire in between: what the server sends arrives in the order of sending, after the
+ * delays that its {@link Passage} tells.
+ */
+export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>> {
+  readonly #parts: WatchParts
+  readonly #matches: Matcher
+  #state: 'new' | 'dialling' | 'open' | 'closed' = 'new'
+  // The wire
+  #transit: { readonly at: number; readonly parcel: Parcel }[] = []
+  #cancelArrival: (() => void) | undefined
+  #undelivered = 0
+  // The server's end
+  #table: Table | undefined
+  #revision: () => number = () => 0
+  #cancelTimer: (() => void) | undefined
+  #isHungUp = false
+  readonly #onCommit = (commit: Commit) => this.#tell(commit)
+  // The client's end
+  readonly #arrived: Parcel[] = []
+  #isOver = false
+  #waiting: PromiseWithResolvers<IteratorResult<WatchEvent<KubeObject>>> | undefined
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts
+    this.#matches = matcherOf(parts.options)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<IteratorResult<WatchEvent<KubeObject>>> {
+    if (this.#state === 'new') this.#dial()
+    this.#waiting ??= Promise.withResolvers()
+    const { promise } = this.#waiting
+    this.#handOver()
+    return promise
+  }
+
+  return(): Promise<IteratorResult<WatchEvent<KubeObject>>> {
+    this.#stop()
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  /** The connection breaks: what was on its way is lost. */
+  break(): void {
+    this.#fail(this.#reset())
+  }
+
+  /** The history is gone: a watcher that has not been told everything yet cannot be told any more. */
+  expire(): void {
+    if (this.#state === 'open' && this.#transit.length + this.#undelivered > 0) {
+      this.#fail(expired('The resourceVersion for the provided watch is too old.'))
+    }
+  }
+
+  isOf(table: Table): boolean {
+    return this.#table === table
+  }
+
+  /** The server ends it in good order. */
+  end(): void {
+    this.#hangUp()
+    this.#send('end', 0)
+  }
+
+  /** Whether anybody is there to be told. Otherwise it cleans up. */
+  get isAlive(): boolean {
+    if (this.#parts.process.state === 'killed') this.#stop()
+    return this.#state !== 'closed'
+  }
+
+  #dial(): void {
+    this.#state = 'dialling'
+    const { signal } = this.#parts.options
+    if (signal?.aborted) {
+      this.#stop()
+      return
+    }
+    signal?.addEventListener('abort', this.#onAbort, { once: true })
+    this.#parts.dial(
+      (table, revision) => this.#open(table, revision),
+      (error) => this.#arrive(error),
+    )
+  }
+
+  readonly #onAbort = () => this.#stop()
+
+  // The server's end
+
+  #open(table: Table, revision: () => number): void {
+    if (this.#state !== 'dialling' || this.#isHungUp) return
+    this.#state = 'open'
+    this.#table = table
+    this.#revision = revision
+    const { options, time } = this.#parts
+    try {
+      for (const commit of table.since(Number(options.resourceVersion))) this.#tell(commit)
+    } catch (error) {
+      this.#fail(error as ApiError)
+    }
+    if (this.#isHungUp) return
+    table.listeners.add(this.#onCommit)
+    const endMs = (options.timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1_000
+    this.#tick(time.elapsedMs + endMs)
+  }
+
+  /** The next thing that happens by itself: a bookmark, or the end. */
+  #tick(endsAt: number): void {
+    const { time } = this.#parts
+    const leftMs = endsAt - time.elapsedMs
+    const lastMs = leftMs - BEFORE_END_MS
+    const waitMs = lastMs > 0 ? Math.min(BOOKMARK_MS, lastMs) : leftMs
+    this.#cancelTimer = time.schedule(waitMs, () => {
+      if (!this.isAlive) return
+      if (time.elapsedMs >= endsAt) return this.end()
+      this.#post({ type: 'BOOKMARK', resourceVersion: String(this.#revision()) })
+      this.#tick(endsAt)
+    })
+  }
+
+  #tell(commit: Commit): void {
+    if (!this.isAlive) return
+    const event = eventFor(commit, this.#matches)
+    if (event === undefined) return
+    const { metadataOnly } = this.#parts.options
+    this.#post(metadataOnly ? { type: event.type, object: metadataOf(event.object) } : event)
+  }
+
+  #post(event: WatchEvent<KubeObject>): void {
+    const { delayMs, times = 1, breakAfter = false } = this.#parts.passageOf(event)
+    for (let copy = 0; copy < times; copy += 1) this.#send(event, delayMs)
+    if (!breakAfter) return
+    this.#hangUp()
+    this.#send(this.#reset(), delayMs)
+  }
+
+  #fail(error: Error): void {
+    this.#hangUp()
+    this.#transit = []
+    this.#send(error, 0)
+  }
+
+  #reset(): ApiError {
+    return noAnswer('watch', this.#parts.type, 'the connection was reset')
+  }
+
+  #hangUp(): void {
+    this.#isHungUp = true
+    this.#table?.listeners.delete(this.#onCommit)
+    this.#cancelTimer?.()
+    this.#parts.onClose()
+  }
+
+  // The wire
+
+  #send(parcel: Parcel, delayMs: number): void {
+    const { time } = this.#parts
+    const before = this.#transit.at(-1)?.at ?? 0
+    this.#transit.push({ at: Math.max(before, time.elapsedMs + delayMs), parcel })
+    if (this.#transit.length === 1) this.#schedule()
+  }
+
+  #schedule(): void {
+    const [head] = this.#transit
+    if (head === undefined) return
+    this.#cancelArrival?.()
+    this.#cancelArrival = this.#parts.time.schedule(head.at - this.#parts.time.elapsedMs, () => {
+      const now = this.#parts.time.elapsedMs
+      let count = 0
+      while (count < this.#transit.length && (this.#transit[count]?.at ?? 0) <= now) count += 1
+      for (const { parcel } of this.#transit.splice(0, count)) this.#carry(parcel)
+      this.#schedule()
+    })
+  }
+
+  #carry(parcel: Parcel): void {
+    this.#undelivered += 1
+    this.#parts.process.deliver(() => {
+      this.#undelivered -= 1
+      this.#arrive(parcel)
+    })
+  }
+
+  // The client's end
+
+  #arrive(parcel: Parcel): void {
+    if (this.#isOver) return
+    this.#arrived.push(parcel)
+    this.#handOver()
+  }
+
+  #handOver(): void {
+    const waiting = this.#waiting
+    if (waiting === undefined) return
+    const parcel = this.#isOver ? 'end' : this.#arrived.shift()
+    if (parcel === undefined) return
+    this.#waiting = undefined
+    if (parcel === 'end' || parcel instanceof Error) this.#stop()
+    if (parcel === 'end') waiting.resolve({ done: true, value: undefined })
+    else if (parcel instanceof Error) waiting.reject(parcel)
+    else waiting.resolve({ done: false, value: parcel })
+  }
+
+  #stop(): void {
+    if (this.#state === 'closed') return
+    this.#state = 'closed'
+    this.#isOver = true
+    this.#hangUp()
+    this.#cancelArrival?.()
+    this.#transit = []
+    this.#arrived.length = 0
+    this.#parts.options.signal?.removeEventListener('abort', this.#onAbort)
+    this.#handOver()
+  }
+}
+
+/** An object that comes into the selection is new to the watcher, and one that leaves it is gone. */
+function eventFor(
+  { type, object, before }: Commit,
+  matches: Matcher,
+): Exclude<WatchEvent<KubeObject>, { type: 'BOOKMARK' }> | undefined {
+  const was = before !== undefined && matches(before)
+  const is = type !== 'DELETED' && matches(object)
+  if (is) return { type: was ? 'MODIFIED' : 'ADDED', object }
+  if (!was || before === undefined) return undefined
+  if (type === 'DELETED') return { type: 'DELETED', object }
+  const { resourceVersion } = object.metadata
+  return {
+    type: 'DELETED',
+    object: Object.freeze({
+      ...before,
+      metadata: Object.freeze({ ...before.metadata, resourceVersion }),
+    }) as KubeObject,
+  }
+}

@@ -1,0 +1,149 @@
+import { type KubeObject, keyOf, type ObjectMeta, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { expired, notServed } from './errors.ts'
+import { frozenCopy } from './json.ts'
+import { idOf, type Traits, traitsOf } from './served-types.ts'
+
+/** One write, as etcd keeps it. Objects are deep-frozen. */
+export interface Commit {
+  readonly revision: number
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly resource: ResourceType
+  /** As it is now; of a deletion the last state, with the resourceVersion of the deletion. */
+  readonly object: KubeObject
+  readonly before?: KubeObject
+  /** Whose request it was. */
+  readonly actor: string
+}
+
+/** So many commits of one kind can be watched or paged from before they are forgotten, whoever asks. */
+const KEPT_COMMITS = 1_000
+
+/** All objects of one kind, and the last changes to them. */
+export class Table {
+  readonly type: ResourceType
+  readonly traits: Traits
+  readonly objects = new Map<string, KubeObject>()
+  readonly listeners = new Set<(commit: Commit) => void>()
+  #history: Commit[] = []
+  /** What happened up to this revision is forgotten. */
+  #compacted: number
+
+  constructor(type: ResourceType, revision: number) {
+    this.type = type
+    this.traits = traitsOf(type)
+    this.#compacted = revision
+  }
+
+  record(commit: Commit): void {
+    this.#history.push(commit)
+    if (this.#history.length < 2 * KEPT_COMMITS) return
+    this.#compacted = this.#history[KEPT_COMMITS - 1]?.revision ?? this.#compacted
+    this.#history = this.#history.slice(KEPT_COMMITS)
+  }
+
+  compact(revision: number): void {
+    this.#compacted = Math.max(this.#compacted, revision)
+    this.#history = this.#history.filter((commit) => commit.revision > revision)
+  }
+
+  /** Commits after a revision, oldest first. Throws Expired when some are forgotten. */
+  since(revision: number): readonly Commit[] {
+    if (revision < this.#compacted) throw expired(`too old resource version: ${revision} (${this.#compacted})`)
+    let from = this.#history.length
+    while (from > 0 && (this.#history[from - 1]?.revision ?? 0) > revision) from -= 1
+    return this.#history.slice(from)
+  }
+
+  /** All objects as they were at a revision, by key. Throws Expired when that is forgotten. */
+  at(revision: number): ReadonlyMap<string, KubeObject> {
+    const objects = new Map(this.objects)
+    for (const { object, before } of this.since(revision).toReversed()) {
+      const key = keyOf(object.metadata)
+      if (before === undefined) objects.delete(key)
+      else objects.set(key, before)
+    }
+    return objects
+  }
+}
+
+/** What etcd is to an API server: objects of all kinds under one counter of revisions. */
+export class ObjectStore {
+  readonly #tables = new Map<string, Table>()
+  readonly #listeners: ((commit: Commit) => void)[] = []
+  #revision = 1
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  install(type: ResourceType): void {
+    if (!this.#tables.has(idOf(type))) this.#tables.set(idOf(type), new Table(type, this.#revision))
+  }
+
+  uninstall(type: ResourceType): void {
+    this.#tables.delete(idOf(type))
+  }
+
+  tables(): IterableIterator<Table> {
+    return this.#tables.values()
+  }
+
+  isServed(type: ResourceType): boolean {
+    return this.#tables.has(idOf(type))
+  }
+
+  /** Throws NotFound when the kind is not served. */
+  table(type: ResourceType): Table {
+    const table = this.#tables.get(idOf(type))
+    if (table === undefined) throw notServed(type)
+    return table
+  }
+
+  /** Synchronously, in the order of revisions. A listener must not write: what it has to write, it writes later. */
+  onCommit(listener: (commit: Commit) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Stores a new or changed object under the next revision. */
+  put(actor: string, table: Table, object: KubeObject): KubeObject {
+    const key = keyOf(object.metadata)
+    const before = table.objects.get(key)
+    const stored = this.#next(object)
+    table.objects.set(key, stored)
+    this.#commit(table, {
+      ...this.#facts(actor, table),
+      type: before === undefined ? 'ADDED' : 'MODIFIED',
+      object: stored,
+      ...(before && { before }),
+    })
+    return stored
+  }
+
+  remove(actor: string, table: Table, before: KubeObject): KubeObject {
+    const last = this.#next(before)
+    table.objects.delete(keyOf(before.metadata))
+    this.#commit(table, { ...this.#facts(actor, table), type: 'DELETED', object: last, before })
+    return last
+  }
+
+  /** Forgets everything that is not the present. */
+  compact(): void {
+    for (const table of this.#tables.values()) table.compact(this.#revision)
+  }
+
+  #next(object: KubeObject): KubeObject {
+    this.#revision += 1
+    const metadata: ObjectMeta = { ...object.metadata, resourceVersion: String(this.#revision) }
+    return frozenCopy({ ...object, metadata })
+  }
+
+  #facts(actor: string, { type }: Table): Pick<Commit, 'revision' | 'resource' | 'actor'> {
+    return { revision: this.#revision, resource: type, actor }
+  }
+
+  #commit(table: Table, commit: Commit): void {
+    table.record(commit)
+    for (const listener of this.#listeners) listener(commit)
+    for (const listener of table.listeners) listener(commit)
+  }
+}

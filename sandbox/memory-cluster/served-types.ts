@@ -1,0 +1,82 @@
+import { vmDiskImage } from '@open-terrain/constructs'
+import type { KubeObject, ObjectMeta, ResourceType } from '../../operator/kube/kube-object.ts'
+import * as types from '../../operator/kube/resource-types.ts'
+
+export const IMAGE: ResourceType = {
+  group: vmDiskImage.group,
+  version: vmDiskImage.version,
+  kind: vmDiskImage.kind,
+  plural: vmDiskImage.plural,
+  namespaced: true,
+}
+
+/** Every kind that the operator or the simulators read or write. */
+export const SERVED_TYPES: readonly ResourceType[] = [IMAGE, ...Object.values(types)]
+
+/** Groups that the API server serves without a CustomResourceDefinition. */
+const BUILT_IN_GROUPS: readonly string[] = ['', 'apiextensions.k8s.io', 'coordination.k8s.io', 'storage.k8s.io']
+const WITHOUT_STATUS: readonly ResourceType[] = [
+  types.CONFIG_MAP,
+  types.SECRET,
+  types.EVENT,
+  types.LEASE,
+  types.STORAGE_CLASS,
+  types.VOLUME_SNAPSHOT_CLASS,
+]
+const COUNTED_BUILT_INS: readonly ResourceType[] = [types.POD, types.CUSTOM_RESOURCE_DEFINITION]
+
+/** How the API server treats one kind. */
+export interface Traits {
+  readonly isCustom: boolean
+  /** Status is a subresource: the main resource ignores it, and it ignores everything else. */
+  readonly hasStatus: boolean
+  readonly hasGeneration: boolean
+  /** What the server adds to a new object, besides what it adds to all. */
+  readonly complete: (object: KubeObject) => KubeObject
+}
+
+export function traitsOf(type: ResourceType): Traits {
+  const isCustom = !BUILT_IN_GROUPS.includes(type.group)
+  const is = (other: ResourceType) => idOf(other) === idOf(type)
+  return {
+    isCustom,
+    hasStatus: !WITHOUT_STATUS.some(is),
+    hasGeneration: isCustom || COUNTED_BUILT_INS.some(is),
+    complete:
+      Object.entries(COMPLETIONS).find(([plural]) => plural === type.plural && !isCustom)?.[1] ?? ((one) => one),
+  }
+}
+
+/** Names a kind within a cluster. */
+export function idOf({ plural, group }: ResourceType): string {
+  return `${plural}.${group}`
+}
+
+interface Claim extends KubeObject {
+  readonly spec?: object
+}
+
+const COMPLETIONS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
+  pods: (object) => ({ ...object, status: { phase: 'Pending' } }) as KubeObject,
+  persistentvolumeclaims: (object) =>
+    ({
+      ...object,
+      metadata: withFinalizer(object.metadata, 'kubernetes.io/pvc-protection'),
+      spec: { volumeMode: 'Filesystem', ...(object as Claim).spec },
+      status: { phase: 'Pending' },
+    }) as KubeObject,
+  namespaces: (object) =>
+    ({
+      ...object,
+      metadata: {
+        ...object.metadata,
+        labels: { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name },
+      },
+      spec: { finalizers: ['kubernetes'] },
+      status: { phase: 'Active' },
+    }) as KubeObject,
+}
+
+function withFinalizer(metadata: ObjectMeta, finalizer: string): ObjectMeta {
+  return { ...metadata, finalizers: [...new Set([...(metadata.finalizers ?? []), finalizer])] }
+}

@@ -1,0 +1,74 @@
+import type { Clock } from '../../operator/runtime/clock.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/**
+ * Something that can be killed or frozen as a Unix process can: its timers and the answers to its requests go through
+ * it. What comes while it is frozen happens when it thaws, one after the other in the order in which it came; its clocks
+ * run on meanwhile.
+ */
+export class SimulatedProcess {
+  readonly name: string
+  readonly clock: Clock
+  readonly #time: VirtualTime
+  readonly #held: (() => void)[] = []
+  #state: 'running' | 'frozen' | 'killed' = 'running'
+
+  constructor(time: VirtualTime, name: string) {
+    this.name = name
+    this.#time = time
+    this.clock = {
+      now: () => time.epochMs + time.elapsedMs,
+      monotonic: () => time.elapsedMs,
+      setTimer: (callback, delayMs) => this.#setTimer(callback, delayMs),
+    }
+  }
+
+  get state(): 'running' | 'frozen' | 'killed' {
+    return this.#state
+  }
+
+  /** Runs it now, or when thawed, or never when killed. */
+  deliver(callback: () => void): void {
+    if (this.#state === 'killed') return
+    if (this.#state === 'frozen' || this.#held.length > 0) this.#held.push(callback)
+    else callback()
+  }
+
+  freeze(): void {
+    if (this.#state === 'running') this.#state = 'frozen'
+  }
+
+  thaw(): void {
+    if (this.#state !== 'frozen') return
+    this.#state = 'running'
+    this.#catchUp()
+  }
+
+  /** For good: what it was waiting for never comes. Requests that it sent are carried out all the same. */
+  kill(): void {
+    this.#state = 'killed'
+    this.#held.length = 0
+  }
+
+  #setTimer(callback: () => void, delayMs: number): () => void {
+    let isCancelled = false
+    const fire = () => {
+      if (!isCancelled) callback()
+    }
+    const cancel = this.#time.schedule(delayMs, () => this.deliver(fire))
+    return () => {
+      isCancelled = true
+      cancel()
+    }
+  }
+
+  /** Each in a step of its own, as an event loop lets promises rest after every callback. */
+  #catchUp(): void {
+    if (this.#held.length === 0) return
+    this.#time.schedule(0, () => {
+      if (this.#state !== 'running') return
+      this.#held.shift()?.()
+      this.#catchUp()
+    })
+  }
+}

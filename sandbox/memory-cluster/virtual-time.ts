@@ -1,0 +1,135 @@
+import type { Clock } from '../../operator/runtime/clock.ts'
+
+/** Later than any other time that a test is likely to print. */
+const DEFAULT_EPOCH_MS = Date.parse('2026-01-01T00:00:00Z')
+/** The real event loop gets a turn this often: test runners and signals wait for it. */
+const STEPS_A_TURN = 512
+
+interface Due {
+  readonly at: number
+  readonly order: number
+  callback: (() => void) | undefined
+}
+
+/** One timeline for a whole simulated world. Nothing in it reads real time. All durations are milliseconds. */
+export class VirtualTime {
+  readonly epochMs: number
+  #elapsedMs = 0
+  #order = 0
+  /** A binary heap by time, then by order. Cancelled entries stay until they come up, or until they are the most. */
+  #heap: Due[] = []
+  #cancelled = 0
+  #steps = 0
+
+  constructor(epochMs = DEFAULT_EPOCH_MS) {
+    this.epochMs = epochMs
+  }
+
+  get elapsedMs(): number {
+    return this.#elapsedMs
+  }
+
+  /** Calls back at elapsed + delayMs; at the same instant in the order of scheduling. Returns how to cancel it. */
+  schedule(delayMs: number, callback: () => void): () => void {
+    const due: Due = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order, callback }
+    this.#order += 1
+    push(this.#heap, due)
+    return () => {
+      if (due.callback === undefined) return
+      due.callback = undefined
+      this.#cancelled += 1
+      if (this.#cancelled > 64 && this.#cancelled * 2 > this.#heap.length) this.#compact()
+    }
+  }
+
+  /**
+   * Runs one due callback after the other, letting what it sets off come to rest in between, until `isDone()` holds
+   * (asked after every step) or time reaches `untilMs`. Resolves with whether it held. What a callback throws ends the
+   * run and is thrown.
+   */
+  async run(options: { readonly untilMs: number; readonly isDone?: () => boolean }): Promise<boolean> {
+    const { untilMs, isDone = () => false } = options
+    await this.#settle()
+    while (!isDone()) {
+      const next = this.#heap[0]
+      if (next === undefined || next.at > untilMs) {
+        if (Number.isFinite(untilMs)) this.#elapsedMs = Math.max(this.#elapsedMs, untilMs)
+        return false
+      }
+      pop(this.#heap)
+      const { callback } = next
+      if (callback === undefined) {
+        this.#cancelled -= 1
+        continue
+      }
+      next.callback = undefined
+      this.#elapsedMs = next.at
+      callback()
+      await this.#settle()
+    }
+    return true
+  }
+
+  /** A plain clock on this timeline, for what is never killed or frozen. */
+  clock(): Clock {
+    return {
+      now: () => this.epochMs + this.#elapsedMs,
+      monotonic: () => this.#elapsedMs,
+      setTimer: (callback, delayMs) => this.schedule(delayMs, callback),
+    }
+  }
+
+  /**
+   * Resolves when no promise has anything left to do. Node empties the queue of microtasks, with all that they add,
+   * before it takes the next tick; ticks alone would starve timers and sockets of the real process.
+   */
+  #settle(): Promise<void> {
+    this.#steps += 1
+    const isTurn = this.#steps % STEPS_A_TURN === 0
+    return new Promise((resolve) => (isTurn ? setImmediate(resolve) : process.nextTick(resolve)))
+  }
+
+  #compact(): void {
+    const live = this.#heap.filter(({ callback }) => callback !== undefined)
+    this.#heap = []
+    for (const due of live) push(this.#heap, due)
+    this.#cancelled = 0
+  }
+}
+
+function isBefore(a: Due, b: Due): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order)
+}
+
+function push(heap: Due[], due: Due): void {
+  let at = heap.length
+  heap.push(due)
+  while (at > 0) {
+    const above = (at - 1) >> 1
+    const parent = heap[above] as Due
+    if (isBefore(parent, due)) break
+    heap[at] = parent
+    at = above
+  }
+  heap[at] = due
+}
+
+function pop(heap: Due[]): void {
+  const last = heap.pop()
+  if (last === undefined || heap.length === 0) return
+  let at = 0
+  for (;;) {
+    let below = 2 * at + 1
+    let child = heap[below]
+    if (child === undefined) break
+    const right = heap[below + 1]
+    if (right !== undefined && isBefore(right, child)) {
+      below += 1
+      child = right
+    }
+    if (isBefore(last, child)) break
+    heap[at] = child
+    at = below
+  }
+  heap[at] = last
+}

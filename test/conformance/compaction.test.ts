@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { startCluster } from '../../sandbox/control-plane/cluster.ts'
+import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
+import { create, eventsUntil, position } from './objects.ts'
+import {
+  memoryServer,
+  newSubject,
+  type Refusal,
+  realServer,
+  refusalOf,
+  type Server,
+  type Subject,
+  untilServed,
+} from './subjects.ts'
+
+const EXPIRED: Refusal = { reason: 'Expired', status: 410, serverReason: 'Expired', causes: [] }
+
+/** A server that can be made to forget its past. */
+interface Forgetful extends Server {
+  /** Resolves when versions that are older than the last change are gone. */
+  forget(isGone: () => Promise<boolean>): Promise<void>
+}
+
+async function realForgetful(): Promise<Forgetful> {
+  const { controlPlane } = await startCluster({ apiServerFlags: { 'etcd-compaction-interval': '1s' } })
+  const server = await realServer(controlPlane.kubeconfigPath)
+  return {
+    ...server,
+    async forget(isGone) {
+      // Only a new process has no memory of old events, and asks etcd for old pages, which are gone when it compacted them.
+      await controlPlane.killApiServer()
+      await controlPlane.startApiServer()
+      await untilServed(server.client, IMAGE)
+      while (!(await isGone()));
+    },
+    async close() {
+      await server.close()
+      await controlPlane.stop()
+    },
+  }
+}
+
+async function memoryForgetful(): Promise<Forgetful> {
+  const server = memoryServer()
+  return { ...server, forget: async () => server.cluster.compact() }
+}
+
+describe.each([
+  ['in memory', memoryForgetful],
+  ['real', realForgetful],
+] as const)('compaction (%s)', (_kind, start) => {
+  test('old positions and pages answer Expired, and a new list goes on', async () => {
+    const server = await start()
+    try {
+      await expectForgotten(server)
+    } finally {
+      await server.close()
+    }
+  })
+})
+
+async function expectForgotten(server: Forgetful): Promise<void> {
+  const subject = await newSubject(server)
+  for (const name of ['a', 'b', 'c']) await create(IMAGE, subject, name)
+  const { resourceVersion, continueToken = '' } = await page(subject)
+  const { metadata } = await create(IMAGE, subject, 'd')
+  await server.forget(async () => {
+    // Only revisions before a newer one are compacted.
+    await subject.client.mergePatch(IMAGE, metadata, { metadata: { annotations: { at: String(performance.now()) } } })
+    return isExpired(page(subject, continueToken))
+  })
+  expect(await refusalOf(page(subject, continueToken))).toEqual(EXPIRED)
+  expect(await refusalOf(eventsUntil(subject, IMAGE, resourceVersion, () => true))).toEqual(EXPIRED)
+  const fresh = await position(subject, IMAGE)
+  await create(IMAGE, subject, 'e')
+  expect(await eventsUntil(subject, IMAGE, fresh, () => true)).toMatchObject([{ type: 'ADDED' }])
+}
+
+function page({ client, namespace }: Subject, continueToken?: string) {
+  return client.list(IMAGE, { namespace, limit: 2, ...(continueToken !== undefined && { continueToken }) })
+}
+
+async function isExpired(request: Promise<unknown>): Promise<boolean> {
+  return request.then(
+    () => false,
+    (error: unknown) => isApiError(error, 'Expired'),
+  )
+}
