@@ -1,0 +1,171 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parseExposition, type Sample, sumOf } from '../bench/exposition.ts'
+import { useCluster } from '../harness/cluster.ts'
+import type { OperatorInProcess } from '../harness/operator-in-process.ts'
+import { SyncObserver } from '../harness/sync-observer.ts'
+import { World } from '../harness/world.ts'
+
+const GOOD = Array.from({ length: 24 }, (_, at) => `good-${at}`)
+const BROKEN = ['broken-a', 'broken-b']
+const POLL = { timeout: 30_000, interval: 50 }
+
+async function scrape(operators: readonly OperatorInProcess[]): Promise<Sample[]> {
+  const texts = await Promise.all(operators.map(({ operator }) => operator.metrics.render()))
+  return texts.flatMap(parseExposition)
+}
+
+/** What the gauges of one or more replicas say together. */
+async function gauges(...operators: readonly OperatorInProcess[]): Promise<object> {
+  const samples = await scrape(operators)
+  const of = (name: string) => sumOf(samples, name)
+  const phase = (name: string) => sumOf(samples, 'ot_vmdi_phase', { phase: name })
+  return {
+    active: of('ot_sync_active'),
+    limit: of('ot_sync_concurrency_limit'),
+    queued: of('ot_sync_queue_length'),
+    phases: {
+      Queued: phase('Queued'),
+      Syncing: phase('Syncing'),
+      Succeeded: phase('Succeeded'),
+      Failed: phase('Failed'),
+    },
+  }
+}
+
+/** The same, from outside. */
+function seen(world: World): object {
+  const images = [...world.mirror.images.values()].filter(({ metadata }) => metadata.namespace === world.namespace)
+  const inPhase = (phase: string) => images.filter(({ status }) => status?.phase === phase)
+  const holders = world.ledger?.holders ?? []
+  const count = (phase: string) => inPhase(phase).length
+  return {
+    active: holders.length,
+    limit: world.ledger?.limit,
+    queued: inPhase('Queued').filter(({ metadata }) => !holders.some(({ uid }) => uid === metadata.uid)).length,
+    phases: {
+      Queued: count('Queued'),
+      Syncing: count('Syncing'),
+      Succeeded: count('Succeeded'),
+      Failed: count('Failed'),
+    },
+  }
+}
+
+async function counters(operators: readonly OperatorInProcess[]): Promise<object> {
+  const samples = await scrape(operators)
+  const attempts: Record<string, number> = {}
+  for (const { name, labels, value } of samples) {
+    const key = `${labels['result']} ${labels['reason']}`
+    if (name === 'ot_sync_attempts_total') attempts[key] = (attempts[key] ?? 0) + value
+  }
+  return {
+    started: sumOf(samples, 'ot_sync_started_total'),
+    waits: sumOf(samples, 'ot_sync_wait_seconds_count'),
+    durations: sumOf(samples, 'ot_sync_duration_seconds_count'),
+    attempts,
+  }
+}
+
+const counted = ({ started, claims, succeeded, attempts }: SyncObserver) => ({
+  started,
+  waits: claims,
+  durations: succeeded,
+  attempts,
+})
+
+describe('what the metrics say', () => {
+  const cluster = useCluster()
+  let world: World
+  let observer: SyncObserver
+  let first: OperatorInProcess
+  const doors = new Map<string, () => void>()
+
+  beforeAll(async () => {
+    const policy = { concurrency: '3', retryLimit: '1', retryBackoffDuration: '1s' }
+    world = await World.start(cluster(), { policy, idle: true, mostDownloads: 5 })
+    observer = new SyncObserver(world)
+    first = world.startOperator()
+    return async () => await world[Symbol.asyncDispose]()
+  })
+
+  async function hold(name: string): Promise<void> {
+    doors.set(name, world.gate.hold(world.urlOf(name)))
+  }
+
+  async function letThrough(name: string): Promise<void> {
+    const image = await world.until(`image ${name}`, () => world.getImage(name))
+    observer.release(image)
+    doors.get(name)?.()
+  }
+
+  /** Nothing moves: so many hold slots and download, all others wait or are done. */
+  async function atRest(active: number, queued: number): Promise<void> {
+    await world.until(`${active} downloads and ${queued} who wait`, () => {
+      const { phases, ...slots } = seen(world) as { phases: Record<string, number>; active: number; queued: number }
+      return slots.active === active && slots.queued === queued && phases['Syncing'] === active
+    })
+  }
+
+  it('is what an outside observer counts: of a queue, a deletion and a new limit', async () => {
+    for (const name of BROKEN)
+      world.imageServer.set({ path: `/${world.namespace}/${name}.qcow2`, fault: { status: 500 } })
+    world.imageServer.set({ path: `/${world.namespace}/missing.qcow2`, fault: { status: 404 } })
+    for (const name of GOOD) await hold(name)
+    observer.act()
+    for (const name of [...GOOD.slice(0, 12), ...BROKEN, 'missing', ...GOOD.slice(12)]) await world.createImage(name)
+    await atRest(3, 24)
+    await expect.poll(() => gauges(first), POLL).toEqual(seen(world))
+
+    await world.deleteImage('good-23')
+    await world.untilGone('good-23')
+    await atRest(3, 23)
+    await expect.poll(() => gauges(first), POLL).toEqual(seen(world))
+
+    observer.act()
+    await world.setPolicy({ concurrency: '5', retryLimit: '1', retryBackoffDuration: '1s' })
+    await atRest(5, 21)
+    await expect.poll(() => gauges(first), POLL).toEqual(seen(world))
+    await expect.poll(() => counters([first]), POLL).toEqual(counted(observer))
+  })
+
+  it('is what an outside observer counts: of successes, and of failures with retries', async () => {
+    for (const name of GOOD.slice(0, 23)) {
+      await letThrough(name)
+      await world.untilSynced(name)
+    }
+    for (const name of [...BROKEN, 'missing']) await world.untilPhase(name, 'Failed')
+    await atRest(0, 0)
+    await expect.poll(() => gauges(first), POLL).toEqual(seen(world))
+    await expect.poll(() => counters([first]), POLL).toEqual(counted(observer))
+    // And both are what was asked for.
+    expect(observer).toMatchObject({ started: 28, claims: 28, succeeded: 23 })
+    expect(Object.values(observer.attempts).toSorted()).toEqual([1, 23, 4])
+  })
+
+  it('is what an outside observer counts: of a refresh that one leader begins and the next one ends', async () => {
+    await hold('good-0')
+    observer.act()
+    await world.annotate('good-0', { 'pelotech.ot/sync-requested-at': 'now' })
+    await world.untilDownloading('good-0', 2)
+    const second = world.startOperator()
+    await expect.poll(() => gauges(first, second), POLL).toEqual(seen(world))
+    await first.stop()
+    const isLeading = (samples: readonly Sample[]) => sumOf(samples, 'leader_election_master_status') === 1
+    await expect.poll(async () => isLeading(await scrape([second])), POLL).toBe(true)
+    await expect.poll(() => gauges(first, second), POLL).toEqual(seen(world))
+    await letThrough('good-0')
+    await world.untilSynced('good-0')
+    await atRest(0, 0)
+    await expect.poll(() => gauges(first, second), POLL).toEqual(seen(world))
+    await expect.poll(() => counters([first, second]), POLL).toEqual(counted(observer))
+
+    const samples = await scrape([first, second])
+    const { waits, durations } = observer
+    const [waited, took] = [sumOf(samples, 'ot_sync_wait_seconds_sum'), sumOf(samples, 'ot_sync_duration_seconds_sum')]
+    expect(waited).toBeGreaterThanOrEqual(waits.least)
+    expect(waited).toBeLessThanOrEqual(waits.most)
+    expect(took).toBeGreaterThanOrEqual(durations.least)
+    expect(took).toBeLessThanOrEqual(durations.most)
+    await world.finish()
+  })
+})
