@@ -6,7 +6,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{constructs,crds-gen,operator,sandbox,tooling}/**/*.test.ts'],
+          include: ['{constructs,crds-gen,operator,sandbox,tooling,test/bench,test/soak}/**/*.test.ts'],
           setupFiles: ['test/setup/fail-on-console.ts'],
         },
       },
@@ -21,6 +21,26 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'simulation',
+          include: ['test/simulation/**/*.test.ts'],
+          testTimeout: 300_000,
+          // Each of them drives a process of its own: more than two at a time only wait for a core.
+          maxConcurrency: 2,
+        },
+      },
+      {
+        test: {
+          name: 'conformance',
+          include: ['test/conformance/**/*.test.ts'],
+          globalSetup: ['test/setup/shared-cluster.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
           name: 'scenario',
           include: ['test/scenario/**/*.test.ts'],
           globalSetup: ['test/setup/shared-cluster.ts'],
@@ -29,6 +49,39 @@ export default defineConfig({
           // Each file drives an operator and simulators of its own: more than two at a time only wait for a core.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'fuzz',
+          include: ['test/fuzz/**/*.test.ts'],
+          globalSetup: ['test/setup/binaries.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'crash',
+          include: ['test/crash/**/*.test.ts'],
+          globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

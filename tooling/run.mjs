@@ -11,13 +11,17 @@ import { installDependencies, root } from './install.mjs'
 
 /** What each task runs, as arguments of Node. */
 const TASKS = {
+  bench: ['test/bench/main.ts'],
   build: ['operator/build.ts'],
   check: ['tooling/check.ts'],
   demo: ['sandbox/demo/main.ts'],
   format: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write'],
+  fuzz: ['test/fuzz/main.ts'],
   gen: ['crds-gen/main.ts'],
   operator: ['operator/main.ts'],
   sandbox: ['sandbox/main.ts'],
+  simulate: ['test/simulation/main.ts'],
+  soak: ['test/soak/main.ts'],
   synth: ['crds-gen/synth.ts'],
   test: ['node_modules/vitest/vitest.mjs', 'run'],
 }
