@@ -1,0 +1,168 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
+import { parseExposition, type Sample, sumOf } from './exposition.ts'
+import { cpuSecondsOf, type Memory, memoryOf } from './process-stats.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const POLL_MS = 50
+const KEPT_LINES = 200
+
+/** Makes `dist/operator.mjs` of the sources as they are. */
+export function buildBundle(): void {
+  execFileSync(process.execPath, ['operator/build.ts'], { cwd: ROOT, stdio: 'pipe' })
+}
+
+export interface BundledOperatorOptions {
+  readonly kubeconfig: string
+  readonly namespace: string
+  /** Name of its pod: the first part of its identity. */
+  readonly name?: string
+  /** More of its environment. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Requests to the API server by `<verb> <resource>`. */
+export type Requests = ReadonlyMap<string, number>
+
+/** The operator as it is shipped: the bundle in a process of its own. It dies with this process. */
+export class BundledOperator implements AsyncDisposable {
+  readonly name: string
+  readonly startedAt = performance.now()
+  /** The last lines of its log. */
+  readonly lines: string[] = []
+  readonly #child: ChildProcess
+  readonly #port: number
+  readonly #exited: Promise<unknown>
+  readonly #watchdog = new Watchdog()
+
+  private constructor(options: BundledOperatorOptions, port: number) {
+    this.name = options.name ?? 'operator'
+    this.#port = port
+    this.#child = spawn(process.execPath, [join(ROOT, 'dist/operator.mjs')], {
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        NODE_ENV: 'production',
+        KUBECONFIG: options.kubeconfig,
+        OPERATOR_NAMESPACE: options.namespace,
+        POD_NAME: this.name,
+        METRICS_ADDRESS: `127.0.0.1:${port}`,
+        ...options.env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    if (this.#child.pid !== undefined) this.#watchdog.watch(this.#child.pid)
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.lines.push(...text.split('\n').filter((line) => line !== ''))
+        this.lines.splice(0, this.lines.length - KEPT_LINES)
+      })
+    }
+    this.#exited = once(this.#child, 'exit')
+  }
+
+  static async start(options: BundledOperatorOptions): Promise<BundledOperator> {
+    return new BundledOperator(options, await freePort())
+  }
+
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error('the operator did not start')
+    return this.#child.pid
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** Throws when it does not answer. */
+  async metrics(): Promise<Sample[]> {
+    const answer = await fetch(`http://127.0.0.1:${this.#port}/metrics`, { signal: AbortSignal.timeout(10_000) })
+    return parseExposition(await answer.text())
+  }
+
+  /** Requests that were answered, or given up, since its start. Watches are not among them. */
+  async requests(): Promise<Requests> {
+    const requests = new Map<string, number>()
+    for (const { name, labels, value } of await this.metrics()) {
+      if (name !== 'rest_client_requests_total') continue
+      const key = `${labels['method']} ${labels['resource']}`
+      requests.set(key, (requests.get(key) ?? 0) + value)
+    }
+    return requests
+  }
+
+  async leads(): Promise<boolean> {
+    return sumOf(await this.metrics(), 'leader_election_master_status') === 1
+  }
+
+  /** Throws when it ends before, or takes longer than `timeoutMs`. */
+  async untilLeading(timeoutMs = 60_000): Promise<void> {
+    await this.#until('leads', () => this.leads(), timeoutMs)
+  }
+
+  /** Resolves when its caches are complete: it has listed every kind and knocked at the Lease. */
+  async untilCampaigning(timeoutMs = 60_000): Promise<void> {
+    const hasAskedForLease = async () => ((await this.requests()).get('get leases') ?? 0) > 0
+    await this.#until('asks for the lead', hasAskedForLease, timeoutMs)
+  }
+
+  memory(): Promise<Memory> {
+    return memoryOf(this.pid)
+  }
+
+  cpuSeconds(): Promise<number> {
+    return cpuSecondsOf(this.pid)
+  }
+
+  /** SIGKILL. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.#exited
+    await this.#watchdog.close()
+  }
+
+  /** SIGTERM; resolves with the exit code. */
+  async terminate(): Promise<number | null> {
+    this.#child.kill('SIGTERM')
+    await this.#exited
+    await this.#watchdog.close()
+    return this.#child.exitCode
+  }
+
+  /** So that a signal is timed from when it was sent, not from when it was obeyed. */
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.isRunning) await this.terminate()
+    else await this.#watchdog.close()
+  }
+
+  async #until(what: string, holds: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs
+    while (!(await holds().catch(() => false))) {
+      const isLate = performance.now() > deadline
+      if (!this.isRunning || isLate) {
+        const why = isLate ? `did not do so in ${timeoutMs / 1_000} s` : 'ended'
+        throw new Error(`waited until the operator ${what}, but it ${why}:\n${this.lines.slice(-20).join('\n')}`)
+      }
+      await sleep(POLL_MS)
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject()))
+    })
+  })
+}

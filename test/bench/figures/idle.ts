@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atMost, type Chapter, exactly } from '../figure.ts'
+import { difference, total, untilQuiet, withoutLease, writesIn } from '../requests.ts'
+import { Stage } from '../stage.ts'
+
+const RUNS = 3
+export const IDLE_MS = 60_000
+
+/** The operator that has nothing to do, on a cluster without images. */
+export async function measureIdle(tell: (line: string) => void): Promise<Chapter> {
+  const resident: number[] = []
+  const anonymous: number[] = []
+  const writes: number[] = []
+  const cpuMs: number[] = []
+  await using stage = await Stage.start({ policy: { concurrency: '4' } })
+  for (let run = 1; run <= RUNS; run += 1) {
+    await using operator = await stage.startOperator()
+    await operator.untilLeading()
+    const before = await untilQuiet(operator)
+    const cpuBefore = await operator.cpuSeconds()
+    await sleep(IDLE_MS)
+    writes.push(total(writesIn(withoutLease(difference(await operator.requests(), before)))))
+    cpuMs.push(((await operator.cpuSeconds()) - cpuBefore) * 1_000)
+    const memory = await operator.memory()
+    resident.push(memory.resident / 1e6)
+    anonymous.push(memory.anonymous / 1e6)
+    tell(`run ${run}: ${resident.at(-1)?.toFixed(1)} MB`)
+  }
+  return {
+    title: 'Idle',
+    method: `No images; ${IDLE_MS / 1_000} s from when the leader came to rest; a new process for each run.`,
+    figures: [
+      { title: 'resident memory', unit: 'MB', digits: 1, values: resident, target: atMost(90, 'MB') },
+      { title: 'of these, pages of no file', unit: 'MB', digits: 1, values: anonymous },
+      { title: 'writes in a minute, the Lease aside', unit: '', values: writes, target: exactly(0) },
+      { title: 'processor time in a minute', unit: 'ms', values: cpuMs },
+    ],
+  }
+}

@@ -1,0 +1,218 @@
+import { systemClock } from '../../../operator/runtime/clock.ts'
+import type { Requests } from '../bundled-operator.ts'
+import { atMost, type Chapter, exactly, type Figure, type Table } from '../figure.ts'
+import type { Observer } from '../observer.ts'
+import { handOvers, idealMs, inversions, mostInParallel } from '../queue-arithmetic.ts'
+import { difference, readsIn, total, untilQuiet, withoutLease } from '../requests.ts'
+import { Stage } from '../stage.ts'
+import { percentile } from '../statistics.ts'
+
+export interface QueueLoad {
+  readonly images: number
+  /** Of each download. */
+  readonly seconds: number
+  readonly limit: number
+  /** Namespaces that the images are spread over. */
+  readonly spread: number
+  readonly runs: number
+  /** The most that makespan / ideal may be. */
+  readonly ratio: number
+  /** The older operator under the same load, where it was measured. */
+  readonly older?: OlderRun
+}
+
+interface OlderRun {
+  readonly ratio: string
+  readonly ideal: string
+  readonly makespan: string
+  readonly p50: string
+  readonly p99: string
+  readonly inversions: string
+  readonly inParallel: string
+  readonly requests: string
+  readonly memory: string
+}
+
+/** What one run gave. */
+interface QueueRun {
+  readonly ratio: number
+  readonly makespanSeconds: number
+  readonly idealSeconds: number
+  readonly handOversMs: readonly number[]
+  readonly inParallel: number
+  readonly inversions: number
+  readonly requests: Requests
+  readonly requestsPerImage: number
+  readonly progressWrites: number
+  readonly positionWrites: number
+  readonly leaseRequests: number
+  readonly readsPerImage: number
+  readonly residentMb: number
+  readonly operatorCpu: number
+  readonly simulatorsCpu: number
+}
+
+export async function measureQueue(load: QueueLoad, tell: (line: string) => void): Promise<Chapter> {
+  const runs: QueueRun[] = []
+  for (let run = 1; run <= load.runs; run += 1) {
+    const measured = await oneRun(load)
+    runs.push(measured)
+    const [p50, p99] = [0.5, 0.99].map((share) => percentile(measured.handOversMs, share).toFixed(1))
+    tell(
+      `run ${run}: ratio ${measured.ratio.toFixed(3)}, hand-over ${p50} / ${p99} ms, ${measured.requestsPerImage.toFixed(2)} requests per image`,
+    )
+  }
+  const { images, seconds, limit } = load
+  return {
+    title: `${images.toLocaleString('en')} images of ${seconds} s, limit ${limit}`,
+    method:
+      `A new control plane for each run; the operator leads and waits; then ${images.toLocaleString('en')} images are created, 16 requests at a time` +
+      `${load.spread > 1 ? `, over ${load.spread} namespaces` : ''}. Makespan: from the first create request to the last DataVolume that Succeeded.`,
+    figures: figuresOf(load, runs),
+    tables: [requestTable(load, runs)],
+  }
+}
+
+async function oneRun({ images, seconds, limit, spread }: QueueLoad): Promise<QueueRun> {
+  await using stage = await Stage.start({ policy: { concurrency: String(limit) }, spread })
+  const simulators = await stage.startSimulators({ durationMs: seconds * 1_000 })
+  const observer = await stage.observe()
+  const operator = await stage.startOperator()
+  await operator.untilLeading()
+  const atStart = await untilQuiet(operator)
+  const cpuBefore = await Promise.all([operator.cpuSeconds(), simulators.cpuSeconds()])
+
+  const startedAt = systemClock.monotonic()
+  const timeoutMs = ((3 * images * (seconds + 1)) / limit) * 1_000 + 120_000
+  await Promise.all([
+    stage.createImages('image', images),
+    observer.until('every image has Succeeded', () => observer.countIn('Succeeded') === images, timeoutMs),
+  ])
+  const requests = await untilQuiet(operator)
+  const [operatorCpu, simulatorsCpu] = await Promise.all([operator.cpuSeconds(), simulators.cpuSeconds()])
+  return {
+    ...timesOf(observer, startedAt, limit),
+    ...requestsOf(requests, atStart, observer, images),
+    residentMb: (await operator.memory()).resident / 1e6,
+    operatorCpu: operatorCpu - (cpuBefore[0] ?? 0),
+    simulatorsCpu: simulatorsCpu - (cpuBefore[1] ?? 0),
+  }
+}
+
+function timesOf({ downloads, turns }: Observer, startedAt: number, limit: number) {
+  const ideal = idealMs(downloads, limit)
+  const makespan = Math.max(...downloads.map(({ endedAt }) => endedAt)) - startedAt
+  return {
+    ratio: makespan / ideal,
+    makespanSeconds: makespan / 1_000,
+    idealSeconds: ideal / 1_000,
+    handOversMs: handOvers(downloads, turns, limit),
+    inParallel: mostInParallel(downloads),
+    inversions: inversions(downloads, turns),
+  }
+}
+
+function requestsOf(all: Requests, atStart: Requests, { sideWrites }: Observer, images: number) {
+  const requests = withoutLease(all)
+  const aside = sideWrites.progress + sideWrites.positions
+  return {
+    requests,
+    requestsPerImage: (total(requests) - aside) / images,
+    progressWrites: sideWrites.progress,
+    positionWrites: sideWrites.positions,
+    leaseRequests: total(all) - total(requests),
+    readsPerImage: total(readsIn(difference(requests, withoutLease(atStart)))) / images,
+  }
+}
+
+function figuresOf({ limit, ratio, older }: QueueLoad, runs: readonly QueueRun[]): Figure[] {
+  const each = (of: (run: QueueRun) => number) => runs.map(of)
+  const than = (text: string | undefined) => (text === undefined ? {} : { older: text })
+  const handOver = (share: number) => each(({ handOversMs }) => percentile(handOversMs, share))
+  const perImage = '1/image'
+  return [
+    {
+      title: 'makespan / ideal',
+      unit: '',
+      digits: 3,
+      values: each((run) => run.ratio),
+      target: atMost(ratio),
+      ...than(older?.ratio),
+    },
+    { title: 'makespan', unit: 's', digits: 1, values: each((run) => run.makespanSeconds), ...than(older?.makespan) },
+    {
+      title: "ideal: sum of the DataVolumes' lifetimes / limit",
+      unit: 's',
+      digits: 1,
+      values: each((run) => run.idealSeconds),
+      ...than(older?.ideal),
+    },
+    {
+      title: 'slot free → next DataVolume created, p50',
+      unit: 'ms',
+      digits: 1,
+      values: handOver(0.5),
+      target: atMost(50, 'ms'),
+      ...than(older?.p50),
+    },
+    {
+      title: 'slot free → next DataVolume created, p99',
+      unit: 'ms',
+      digits: 1,
+      values: handOver(0.99),
+      target: atMost(250, 'ms'),
+      ...than(older?.p99),
+    },
+    {
+      title: 'most in parallel',
+      unit: '',
+      values: each((run) => run.inParallel),
+      target: atMost(limit),
+      ...than(older?.inParallel),
+    },
+    {
+      title: 'inversions',
+      unit: '',
+      values: each((run) => run.inversions),
+      target: exactly(0),
+      ...than(older?.inversions),
+    },
+    {
+      title: 'API requests, start-up included',
+      unit: perImage,
+      digits: 2,
+      values: each((run) => run.requestsPerImage),
+      target: atMost(12),
+      ...than(older?.requests),
+    },
+    {
+      title: 'reads after start-up',
+      unit: perImage,
+      digits: 2,
+      values: each((run) => run.readsPerImage),
+      target: exactly(0),
+    },
+    { title: 'progress writes (apart)', unit: '', values: each((run) => run.progressWrites) },
+    { title: 'later queue positions (apart)', unit: '', values: each((run) => run.positionWrites) },
+    { title: 'requests for the Lease (apart)', unit: '', values: each((run) => run.leaseRequests) },
+    {
+      title: 'resident memory at the end',
+      unit: 'MB',
+      digits: 1,
+      values: each((run) => run.residentMb),
+      ...than(older?.memory),
+    },
+    { title: 'processor time of the operator', unit: 's', digits: 1, values: each((run) => run.operatorCpu) },
+    { title: 'processor time of the simulators', unit: 's', digits: 1, values: each((run) => run.simulatorsCpu) },
+  ]
+}
+
+function requestTable({ images }: QueueLoad, runs: readonly QueueRun[]): Table {
+  const kinds = [...new Set(runs.flatMap(({ requests }) => [...requests.keys()]))].toSorted()
+  const rows = kinds.map((kind) => {
+    const counts = runs.map(({ requests }) => requests.get(kind) ?? 0)
+    const perImage = counts.reduce((sum, count) => sum + count, 0) / runs.length / images
+    return [kind, counts.join(', '), perImage.toFixed(2)]
+  })
+  return { title: 'API requests by kind', head: ['request', 'count in each run', 'per image'], rows }
+}

@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process'
+import { arch, cpus, loadavg, release, totalmem, type } from 'node:os'
+import { join } from 'node:path'
+import { resolveBinaries } from '../../sandbox/control-plane/binaries.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** What a figure depends on besides the code: rows of a table. */
+export async function machineFacts(): Promise<(readonly [string, string])[]> {
+  const processors = cpus()
+  const binaries = await resolveBinaries()
+  const apiServer = execFileSync(binaries['kube-apiserver'], ['--version'], { encoding: 'utf8' }).trim()
+  const etcd = execFileSync(binaries.etcd, ['--version'], { encoding: 'utf8' }).split('\n')[0] ?? ''
+  return [
+    ['processor', `${processors[0]?.model ?? 'unknown'}, ${processors.length} cores`],
+    ['memory', `${Math.round(totalmem() / 1024 ** 3)} GiB`],
+    ['kernel', `${type()} ${release()} ${arch()}`],
+    ['Node', process.version],
+    ['API server', `${apiServer}, ${etcd}, on loopback, without fsync`],
+    [
+      'load average at the start (1, 5, 15 min)',
+      loadavg()
+        .map((load) => load.toFixed(2))
+        .join(', '),
+    ],
+  ]
+}
+
+/** The commit that was measured, and whether the files differed from it. */
+export function commitFact(): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
+  try {
+    const isDirty = git('status', '--porcelain') !== ''
+    return `${git('rev-parse', '--short=12', 'HEAD')}${isDirty ? ' with uncommitted changes' : ''}`
+  } catch {
+    return 'unknown (not a git repository)'
+  }
+}

@@ -1,0 +1,120 @@
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { buildBundle } from './bundled-operator.ts'
+import type { Chapter } from './figure.ts'
+import { measureCost } from './figures/cost.ts'
+import { measureIdle } from './figures/idle.ts'
+import { measurePolicy } from './figures/policy.ts'
+import { measureQueue, type QueueLoad } from './figures/queue.ts'
+import { measureQueued, measureStored } from './figures/stored.ts'
+import { measureTakeOver } from './figures/take-over.ts'
+import { commitFact, machineFacts } from './machine.ts'
+import { renderReport } from './report.ts'
+
+const SMALL: QueueLoad = {
+  images: 24,
+  seconds: 3,
+  limit: 4,
+  spread: 1,
+  runs: 3,
+  ratio: 1.05,
+  older: {
+    ratio: '4.49',
+    makespan: '80.8 s',
+    ideal: '18 s',
+    p50: '7.2 s',
+    p99: '17.1 s',
+    inversions: '31',
+    inParallel: '',
+    requests: '12.1 1/image',
+    memory: '51 MiB',
+  },
+}
+const MEDIUM: QueueLoad = {
+  images: 200,
+  seconds: 1,
+  limit: 10,
+  spread: 4,
+  runs: 3,
+  ratio: 1.08,
+  older: {
+    ratio: '11.2',
+    makespan: '224 s',
+    ideal: '20 s',
+    p50: '9.4 s',
+    p99: '28 s',
+    inversions: '3,054',
+    inParallel: '**11**',
+    requests: '19 1/image',
+    memory: '56 MiB',
+  },
+}
+const LARGE: QueueLoad = { images: 10_000, seconds: 1, limit: 10, spread: 8, runs: 1, ratio: 1.08 }
+
+type Measure = (tell: (line: string) => void) => Promise<Chapter>
+
+/** What can be asked for by `--only`, in the order of the report. */
+const MEASURES: Readonly<Record<string, Measure>> = {
+  'queue-24': (tell) => measureQueue(SMALL, tell),
+  'queue-200': (tell) => measureQueue(MEDIUM, tell),
+  'queue-10k': (tell) => measureQueue(LARGE, tell),
+  idle: measureIdle,
+  'stored-10k': measureStored,
+  'queued-10k': measureQueued,
+  policy: measurePolicy,
+  'take-over': measureTakeOver,
+  cost: measureCost,
+}
+/** Longer than a quarter of an hour: only when asked for. */
+const LONG: ReadonlySet<string> = new Set(['queue-10k'])
+
+const USAGE = `usage: npm run bench -- [--images-10k] [--only NAME,...] [--report FILE]
+  Measures the bundled operator on a control plane of its own, and prints the report.
+  --images-10k   10,000 images through the queue as well (about 20 minutes more)
+  --only         only these: ${Object.keys(MEASURES).join(', ')}
+  --report FILE  writes the report there, for example docs/benchmarks.md
+`
+
+const { values } = parseArgs({
+  options: {
+    'images-10k': { type: 'boolean', default: false },
+    only: { type: 'string' },
+    report: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  },
+})
+
+if (values.help) process.stdout.write(USAGE)
+else await main()
+
+async function main(): Promise<void> {
+  const names = chosen()
+  const facts = [['commit', commitFact()], ['date', new Date().toISOString()], ...(await machineFacts())] as const
+  buildBundle()
+  const chapters: Chapter[] = []
+  const failures: string[] = []
+  for (const name of names) {
+    const startedAt = performance.now()
+    const tell = (line: string) => process.stderr.write(`${name}: ${line}\n`)
+    try {
+      const chapter = await MEASURES[name]?.(tell)
+      if (chapter !== undefined) chapters.push(chapter)
+      tell(`took ${Math.round((performance.now() - startedAt) / 1_000)} s`)
+    } catch (error) {
+      failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+      tell(`failed: ${error instanceof Error ? error.stack : String(error)}`)
+    }
+  }
+  const report = renderReport({ facts, chapters, failures })
+  if (values.report === undefined) process.stdout.write(report)
+  else writeFileSync(values.report, report)
+  if (failures.length > 0) process.exitCode = 1
+}
+
+function chosen(): string[] {
+  const all = Object.keys(MEASURES)
+  const names = values.only?.split(',') ?? all.filter((name) => values['images-10k'] || !LONG.has(name))
+  const unknown = names.filter((name) => !all.includes(name))
+  if (unknown.length > 0) throw new Error(`no such measurement: ${unknown.join(', ')}\n${USAGE}`)
+  return names
+}

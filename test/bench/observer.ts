@@ -1,0 +1,258 @@
+import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/slot-ledger.ts'
+import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { CONFIG_MAP, DATA_VOLUME } from '../../operator/kube/resource-types.ts'
+import { systemClock } from '../../operator/runtime/clock.ts'
+import { Reflector } from '../../operator/runtime/reflector.ts'
+import { Store } from '../../operator/runtime/store.ts'
+import { silentLog } from '../harness/log.ts'
+import type { Download, Turn } from './queue-arithmetic.ts'
+
+interface Seen extends KubeObject {
+  /** When the event came in, milliseconds on the monotonic clock. */
+  readonly at: number
+}
+
+interface SeenImage extends Seen {
+  readonly phase: string | undefined
+  readonly ticket: string | undefined
+  readonly isAdmissible: boolean
+  /** Everything but what moves while nothing happens: progress and queue position. */
+  readonly news: string
+}
+
+interface SeenDataVolume extends Seen {
+  readonly phase: string | undefined
+  readonly imageUid: string | undefined
+}
+
+/** One write of the slot ledger. */
+export interface LedgerWrite {
+  readonly at: number
+  readonly revision: string
+  readonly limit: number
+  readonly holders: readonly { readonly uid: string; readonly claimant: string }[]
+}
+
+/** Status writes that tell how far something is, and no news. */
+export interface SideWrites {
+  progress: number
+  positions: number
+}
+
+/** Tells of every event before the store takes it in. */
+class TellingStore<T extends KubeObject> extends Store<T> {
+  readonly #tell: (item: T, before: T | undefined, isDeleted: boolean) => void
+
+  constructor(tell: (item: T, before: T | undefined, isDeleted: boolean) => void) {
+    super()
+    this.#tell = tell
+  }
+
+  override put(item: T): void {
+    const before = this.get(keyOf(item.metadata))
+    super.put(item)
+    this.#tell(item, before, false)
+  }
+
+  override remove(item: T): void {
+    const before = this.get(keyOf(item.metadata))
+    super.remove(item)
+    this.#tell(item, before, true)
+  }
+}
+
+type Created = Omit<Download, 'endedAt' | 'endedRevision'>
+
+/**
+ * Sees images, DataVolumes and the ledger through watches of its own, and notes when it saw what. It knows nothing of the
+ * operator but the objects that it leaves in the cluster.
+ */
+export class Observer implements AsyncDisposable {
+  /** DataVolumes of images, as they came. */
+  readonly created: Created[] = []
+  /** Those that have ended, in the order of their ends. */
+  readonly downloads: Download[] = []
+  /** By uid of the image. */
+  readonly turns = new Map<string, Turn>()
+  readonly ledger: LedgerWrite[] = []
+  readonly sideWrites: SideWrites = { progress: 0, positions: 0 }
+  readonly images: Store<SeenImage>
+  readonly dataVolumes: Store<SeenDataVolume>
+  readonly #open = new Map<string, Created>()
+  readonly #phases = new Map<string | undefined, number>()
+  readonly #client: KubeClient
+  readonly #stopping = new AbortController()
+  readonly #running: Promise<void>[] = []
+  readonly #synced: Promise<void>[] = []
+  readonly #waiting = new Set<() => void>()
+
+  private constructor(client: KubeClient, namespace: string) {
+    this.#client = client
+    this.images = this.#watch(IMAGE, viewImage, (...event) => this.#onImage(...event))
+    this.dataVolumes = this.#watch(DATA_VOLUME, viewDataVolume, (...event) => this.#onDataVolume(...event))
+    const selection = { namespace, fieldSelector: `metadata.name=${LEDGER_NAME}` }
+    this.#watch(
+      CONFIG_MAP,
+      (object) => ({ ...object, at: systemClock.monotonic() }),
+      (...event) => this.#onLedger(...event),
+      selection,
+    )
+  }
+
+  /** Resolves when it sees all that there is. @param namespace of the ledger */
+  static async start(client: KubeClient, namespace: string): Promise<Observer> {
+    const observer = new Observer(client, namespace)
+    await Promise.all(observer.#synced)
+    return observer
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all(this.#running)
+  }
+
+  /** Images that are in this phase. Those that were there before the observer came do not count. */
+  countIn(phase: string): number {
+    return this.#phases.get(phase) ?? 0
+  }
+
+  /** Resolves with what `look` finds, looking again at each event. Rejects, saying what was waited for, when it takes too long. */
+  async until<T>(what: string, look: () => T | undefined | false, timeoutMs: number): Promise<T> {
+    const done = Promise.withResolvers<T>()
+    const tryAgain = () => {
+      const found = look()
+      if (found !== undefined && found !== false) done.resolve(found)
+    }
+    const cancel = systemClock.setTimer(
+      () => done.reject(new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`)),
+      timeoutMs,
+    )
+    this.#waiting.add(tryAgain)
+    tryAgain()
+    try {
+      return await done.promise
+    } finally {
+      cancel()
+      this.#waiting.delete(tryAgain)
+    }
+  }
+
+  #watch<T extends Seen>(
+    type: ResourceType,
+    project: (object: KubeObject) => T,
+    onEvent: (item: T, before: T | undefined, isDeleted: boolean) => void,
+    selection: Selection = {},
+  ): Store<T> {
+    const store = new TellingStore<T>((...event) => {
+      onEvent(...event)
+      for (const look of [...this.#waiting]) look()
+    })
+    const options = { client: this.#client, type, store, project, selection, log: silentLog }
+    const reflector = new Reflector<T>({ ...options, clock: systemClock, random: Math.random })
+    this.#running.push(reflector.run(this.#stopping.signal))
+    this.#synced.push(reflector.synced)
+    return store
+  }
+
+  #onImage(image: SeenImage, before: SeenImage | undefined, isDeleted: boolean): void {
+    const { uid = '', resourceVersion = '0' } = image.metadata
+    if (before !== undefined) this.#countPhase(before.phase, -1)
+    if (isDeleted) return
+    this.#countPhase(image.phase, 1)
+    if (image.isAdmissible && image.ticket !== undefined && !this.turns.has(uid)) {
+      this.turns.set(uid, {
+        imageUid: uid,
+        ticket: image.ticket,
+        admissibleAt: image.at,
+        admissibleRevision: resourceVersion,
+        decidedAfterRevision: undefined,
+      })
+    }
+    if (before === undefined || before.news !== image.news) return
+    if (image.phase === 'Syncing') this.sideWrites.progress += 1
+    else if (image.phase === 'Queued') this.sideWrites.positions += 1
+  }
+
+  #countPhase(phase: string | undefined, by: number): void {
+    this.#phases.set(phase, (this.#phases.get(phase) ?? 0) + by)
+  }
+
+  #onDataVolume({ metadata, at, phase, imageUid }: SeenDataVolume, before: Seen | undefined, isDeleted: boolean): void {
+    const { uid = '', resourceVersion = '0' } = metadata
+    if (imageUid === undefined) return
+    if (before === undefined && !isDeleted) {
+      const created = { imageUid, createdAt: at, createdRevision: resourceVersion }
+      this.created.push(created)
+      this.#open.set(uid, created)
+    }
+    const open = this.#open.get(uid)
+    if (open === undefined || !(isDeleted || phase === 'Succeeded')) return
+    this.#open.delete(uid)
+    this.downloads.push({ ...open, endedAt: at, endedRevision: resourceVersion })
+  }
+
+  #onLedger(object: Seen, _before: Seen | undefined, isDeleted: boolean): void {
+    const { data = {} } = object as Seen & { readonly data?: Readonly<Record<string, string>> }
+    if (isDeleted) return
+    const last = this.ledger.at(-1)
+    const holders = JSON.parse(data['holders'] ?? '[]') as LedgerWrite['holders']
+    const revision = object.metadata.resourceVersion ?? '0'
+    this.ledger.push({ at: object.at, revision, limit: Number(data['limit']), holders })
+    for (const { uid } of holders) {
+      const turn = this.turns.get(uid)
+      const isNew = last?.holders.every((holder) => holder.uid !== uid)
+      if (turn !== undefined && isNew && turn.decidedAfterRevision === undefined)
+        this.turns.set(uid, { ...turn, decidedAfterRevision: last?.revision })
+    }
+  }
+}
+
+function viewImage(object: KubeObject): SeenImage {
+  const { metadata } = object
+  const { status = {} } = object as KubeObject & { readonly status?: VMDiskImageStatus }
+  const {
+    progress: _progress,
+    queuePosition: _position,
+    queuePositionTime: _time,
+    message: _message,
+    ...others
+  } = status
+  const { conditions = [], ...rest } = others
+  const conditionsHold = conditions.map(({ type, status: holds }) => [type, holds])
+  const { generation, finalizers, annotations, labels } = metadata
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: slim(metadata),
+    at: systemClock.monotonic(),
+    phase: status.phase,
+    ticket: status.ticket,
+    isAdmissible: status.phase === 'Queued' && metadata.finalizers?.includes(FINALIZER) === true,
+    news: JSON.stringify([rest, conditionsHold, generation, finalizers, annotations, labels]),
+  }
+}
+
+function viewDataVolume(object: KubeObject): SeenDataVolume {
+  const { status } = object as KubeObject & { readonly status?: { readonly phase?: string } }
+  const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === IMAGE.kind)
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: slim(object.metadata),
+    at: systemClock.monotonic(),
+    phase: status?.phase,
+    imageUid: owner?.uid,
+  }
+}
+
+function slim({ name, namespace, uid, resourceVersion }: KubeObject['metadata']): KubeObject['metadata'] {
+  return {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  }
+}

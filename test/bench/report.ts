@@ -1,0 +1,72 @@
+import type { Chapter, Figure, Table } from './figure.ts'
+import { median } from './statistics.ts'
+
+export interface Report {
+  /** Rows of a table: commit, date, machine. */
+  readonly facts: readonly (readonly [string, string])[]
+  readonly chapters: readonly Chapter[]
+  /** What could not be measured, and why. */
+  readonly failures: readonly string[]
+}
+
+const INTRODUCTION = `# Benchmarks
+
+Written by \`npm run bench\`; do not edit. The operator runs as its bundle (\`dist/operator.mjs\`) in a process of its own against a real etcd and
+kube-apiserver. CDI, storage and snapshots are simulated by another process; downloads take their time and move nothing. What is said about images
+and DataVolumes was seen by a third process through watches of its own; requests are the operator's \`rest_client_requests_total\`; memory is \`Rss\` of
+\`/proc/<pid>/smaps_rollup\` (all resident pages, those of the executable included; \`VmRSS\` is an estimate), 1 MB being 1,000,000 bytes.
+
+A figure with several runs is given as its median and, in parentheses, the smallest and the largest. It is _met_ when every run meets the target,
+_met in the median_ when the median does, else _missed_. Everything shares the cores of one machine, so seconds are of that machine; ratios decide.
+
+The column _older operator_ is **another run, of another program**, on a machine with 2 cores: the Go operator that this one replaces, with the same
+loads on kube-apiserver 1.36 and its own simulation of CDI. It is there for the order of magnitude and was not measured again.`
+
+/** The whole report in Markdown. */
+export function renderReport({ facts, chapters, failures }: Report): string {
+  const failed = failures.map((failure) => `- **Could not be measured:** ${failure}`)
+  return `${[
+    INTRODUCTION,
+    renderTable({ title: '', head: ['', ''], rows: facts }),
+    ...(failed.length > 0 ? [failed.join('\n')] : []),
+    ...chapters.map(renderChapter),
+  ].join('\n\n')}\n`
+}
+
+function renderChapter({ title, method, figures, tables = [] }: Chapter): string {
+  const hasOlder = figures.some(({ older }) => older !== undefined)
+  const head = ['figure', 'measured', 'target', 'verdict', ...(hasOlder ? ['older operator'] : [])]
+  const rows = figures.map((figure) => [
+    figure.title,
+    renderValues(figure),
+    figure.target?.text ?? '',
+    verdictOn(figure),
+    ...(hasOlder ? [figure.older ?? ''] : []),
+  ])
+  const parts = [`## ${title}`, method, renderTable({ title: '', head, rows }), ...tables.map(renderTable)]
+  return parts.join('\n\n')
+}
+
+function renderTable({ title, head, rows }: Table): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const table = [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+  return title === '' ? table : `### ${title}\n\n${table}`
+}
+
+/** `1.014 (1.012 to 1.018)`, or one value. */
+export function renderValues({ values, unit, digits = 0 }: Figure): string {
+  const text = (value: number) =>
+    Number.isNaN(value)
+      ? 'none'
+      : value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  const suffix = unit === '' ? '' : ` ${unit}`
+  const middle = `${text(median(values))}${suffix}`
+  if (values.length < 2) return middle
+  return `${middle} (${text(Math.min(...values))} to ${text(Math.max(...values))})`
+}
+
+export function verdictOn({ values, target }: Figure): string {
+  if (target === undefined) return ''
+  if (values.length > 0 && values.every(target.isMetBy)) return 'met'
+  return target.isMetBy(median(values)) ? 'met in the median' : '**missed**'
+}

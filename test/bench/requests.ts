@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BundledOperator, Requests } from './bundled-operator.ts'
+
+const READS: ReadonlySet<string> = new Set(['get', 'list'])
+const QUIET_MS = 2_000
+const LONGEST_MS = 120_000
+
+export function total(requests: Requests): number {
+  return [...requests.values()].reduce((sum, count) => sum + count, 0)
+}
+
+/** What came after `before`; kinds with nothing new are left out. */
+export function difference(after: Requests, before: Requests): Requests {
+  const changes = [...after].map(([kind, count]) => [kind, count - (before.get(kind) ?? 0)] as const)
+  return new Map(changes.filter(([, count]) => count !== 0))
+}
+
+/** The renewal of the Lease goes on whatever happens, and is reported apart. */
+export function withoutLease(requests: Requests): Requests {
+  return new Map([...requests].filter(([kind]) => !kind.endsWith(' leases')))
+}
+
+export function readsIn(requests: Requests): Requests {
+  return new Map([...requests].filter(([kind]) => isRead(kind)))
+}
+
+export function writesIn(requests: Requests): Requests {
+  return new Map([...requests].filter(([kind]) => !isRead(kind)))
+}
+
+/** Resolves with all requests so far once none but those for the Lease has come for two seconds. */
+export async function untilQuiet(operator: BundledOperator): Promise<Requests> {
+  const deadline = performance.now() + LONGEST_MS
+  let requests = await operator.requests()
+  let quietSince = performance.now()
+  while (performance.now() - quietSince < QUIET_MS) {
+    if (performance.now() > deadline) throw new Error('the operator does not come to rest')
+    await sleep(QUIET_MS / 10)
+    const now = await operator.requests()
+    if (total(withoutLease(now)) !== total(withoutLease(requests))) quietSince = performance.now()
+    requests = now
+  }
+  return requests
+}
+
+function isRead(kind: string): boolean {
+  return READS.has(kind.split(' ')[0] ?? '')
+}

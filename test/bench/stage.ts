@@ -1,0 +1,133 @@
+import { POLICY_NAME, type VMDiskImageSpecInput } from '@open-terrain/constructs'
+import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { Connection } from '../../operator/kube/connection.ts'
+import { HttpKubeClient } from '../../operator/kube/http-client.ts'
+import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
+import { CONFIG_MAP, NAMESPACE, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../operator/kube/resource-types.ts'
+import { type Cluster, OPERATOR_NAMESPACE, startCluster } from '../../sandbox/control-plane/cluster.ts'
+import type { Flags } from '../../sandbox/control-plane/control-plane.ts'
+import { BundledOperator } from './bundled-operator.ts'
+import { Observer } from './observer.ts'
+import { type SimulatorPlan, SimulatorsProcess } from './simulators-process.ts'
+
+const CONNECTIONS = 32
+/** Requests of ours under way at once. */
+const PARALLEL = 16
+const GIB = 1024 ** 3
+
+export interface StageOptions {
+  readonly policy: Readonly<Record<string, string>>
+  /** How many namespaces the images are spread over. Default 1. */
+  readonly spread?: number
+  readonly apiServerFlags?: Flags
+}
+
+/**
+ * A control plane of its own for one measurement, with everything around the operator. What is started here ends with it,
+ * the last one first.
+ */
+export class Stage implements AsyncDisposable {
+  readonly client: HttpKubeClient
+  readonly namespaces: readonly string[]
+  readonly #cluster: Cluster
+  readonly #connection: Connection
+  readonly #started = new AsyncDisposableStack()
+
+  private constructor(cluster: Cluster, spread: number) {
+    this.#cluster = cluster
+    this.#connection = Connection.fromEnvironment(CONNECTIONS, cluster.controlPlane.kubeconfigPath)
+    const watchConnection = Connection.fromEnvironment(null, cluster.controlPlane.kubeconfigPath)
+    this.client = new HttpKubeClient({ connection: this.#connection, watchConnection, userAgent: 'open-terrain-bench' })
+    this.namespaces = Array.from({ length: spread }, (_, at) => `images-${at}`)
+    this.#started.use(cluster)
+    this.#started.defer(() => this.#connection.close())
+    this.#started.defer(() => watchConnection.close())
+  }
+
+  static async start({ policy, spread = 1, apiServerFlags = {} }: StageOptions): Promise<Stage> {
+    const stage = new Stage(await startCluster({ apiServerFlags }), spread)
+    try {
+      for (const name of stage.namespaces) await stage.#create(NAMESPACE, { metadata: { name } })
+      await stage.#create(STORAGE_CLASS, { metadata: { name: 'fast' }, provisioner: 'sandbox.example.com' })
+      const snapshotClass = { driver: 'sandbox.example.com', deletionPolicy: 'Delete' }
+      await stage.#create(VOLUME_SNAPSHOT_CLASS, { metadata: { name: 'snap' }, ...snapshotClass })
+      await stage.setPolicy(policy)
+      return stage
+    } catch (error) {
+      await stage[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  get kubeconfig(): string {
+    return this.#cluster.controlPlane.kubeconfigPath
+  }
+
+  get controlPlane(): Cluster['controlPlane'] {
+    return this.#cluster.controlPlane
+  }
+
+  async observe(): Promise<Observer> {
+    return this.#started.use(await Observer.start(this.client, OPERATOR_NAMESPACE))
+  }
+
+  async startSimulators(plan: Partial<SimulatorPlan> = {}): Promise<SimulatorsProcess> {
+    const { kubeconfig } = this
+    return this.#started.use(await SimulatorsProcess.start({ kubeconfig, durationMs: 1_000, sizeBytes: GIB, ...plan }))
+  }
+
+  async startOperator(name?: string, env?: Readonly<Record<string, string>>): Promise<BundledOperator> {
+    const options = { kubeconfig: this.kubeconfig, namespace: OPERATOR_NAMESPACE }
+    return this.#started.use(
+      await BundledOperator.start({
+        ...options,
+        ...(name !== undefined && { name }),
+        ...(env !== undefined && { env }),
+      }),
+    )
+  }
+
+  /** Changes these keys, and leaves the others as they are. */
+  async setPolicy(data: Readonly<Record<string, string>>): Promise<void> {
+    const metadata = { namespace: OPERATOR_NAMESPACE, name: POLICY_NAME }
+    try {
+      await this.client.mergePatch(CONFIG_MAP, metadata, { data })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+      await this.#create(CONFIG_MAP, { metadata, data })
+    }
+  }
+
+  /** Creates images named `<prefix>-0` and so on, round the namespaces, several at a time. */
+  async createImages(prefix: string, count: number, spec: Partial<VMDiskImageSpecInput> = {}): Promise<void> {
+    await inParallel(count, async (at) => {
+      await this.client.create(IMAGE, this.image(`${prefix}-${at}`, at, spec))
+    })
+  }
+
+  image(name: string, at = 0, spec: Partial<VMDiskImageSpecInput> = {}): KubeObject {
+    const namespace = this.namespaces[at % this.namespaces.length] ?? ''
+    const url = `https://images.example.com/${namespace}/${name}.qcow2`
+    const defaults = { sourceType: 'http', url, diskSize: '1Gi', storageClass: 'fast', snapshotClass: 'snap' }
+    const metadata = { namespace, name }
+    return { apiVersion: apiVersionOf(IMAGE), kind: IMAGE.kind, metadata, spec: { ...defaults, ...spec } } as KubeObject
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#started.disposeAsync()
+  }
+
+  async #create(type: Parameters<HttpKubeClient['create']>[0], object: object): Promise<void> {
+    await this.client.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, ...object } as KubeObject)
+  }
+}
+
+/** Does the work for 0 to `count` - 1, in that order, several at a time. */
+export async function inParallel(count: number, work: (at: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const worker = async () => {
+    for (let at = next++; at < count; at = next++) await work(at)
+  }
+  await Promise.all(Array.from({ length: PARALLEL }, worker))
+}
