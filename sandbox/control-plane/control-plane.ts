@@ -70,6 +70,7 @@ export interface Kubeconfig {
 
 interface Running {
   readonly directory: string
+  readonly etcdUrl: string
   readonly watchdog: Watchdog
   readonly ca: TinyCA
   readonly admin: Kubeconfig
@@ -135,6 +136,11 @@ export class ControlPlane {
     return this.#state.admin.rest.server
   }
 
+  /** For who wants to see every revision, also while no API server runs. Speaks JSON (its gRPC gateway), without credentials. */
+  get etcdUrl(): string {
+    return this.#state.etcdUrl
+  }
+
   /** One raw request, as an administrator or somebody else. Throws without an answer; any status is one. */
   request(method: string, path: string, body?: unknown, as: Kubeconfig = this.#state.admin): Promise<RestResponse> {
     return restRequest(as.rest, method, path, body)
@@ -171,6 +177,13 @@ export class ControlPlane {
   /** On the same port and data. */
   startEtcd(): Promise<void> {
     return this.#state.etcd.start()
+  }
+
+  /** Makes etcd forget all revisions but the present one. The API server's own watch caches keep theirs until it ends. */
+  async compact(): Promise<void> {
+    const { etcdUrl } = this.#state
+    const { header } = await post<{ header: { revision: string } }>(`${etcdUrl}/v3/kv/range`, { key: btoa('/') })
+    await post(`${etcdUrl}/v3/kv/compaction`, { revision: header.revision, physical: true })
   }
 
   killControllerManager(): Promise<void> {
@@ -225,6 +238,7 @@ export class ControlPlane {
       const managerRest = { ...admin.rest, server: `https://${HOST}:${controllerManagerPort}` }
       return {
         directory,
+        etcdUrl,
         watchdog,
         ca,
         admin,
@@ -370,6 +384,12 @@ function controllerManagerFlags(port: number, kubeconfig: string, files: Certifi
 
 function renderFlags(flags: Flags): string[] {
   return Object.entries(flags).flatMap(([name, value]) => (value === null ? [] : [`--${name}=${value}`]))
+}
+
+async function post<T>(url: string, body: object): Promise<T> {
+  const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+  return (await response.json()) as T
 }
 
 /** Made by the API server itself a moment after it says that it is ready. */

@@ -1,9 +1,36 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { World } from './world.ts'
 
 const MAIN = join(import.meta.dirname, '../../operator/main.ts')
+
+/** In the operator's words. */
+export interface LeaseEnvironment {
+  readonly LEASE_DURATION: string
+  readonly LEASE_RENEW_DEADLINE: string
+  readonly LEASE_RETRY_PERIOD: string
+}
+
+const SHORT_LEASE: LeaseEnvironment = {
+  LEASE_DURATION: '2s',
+  LEASE_RENEW_DEADLINE: '1500ms',
+  LEASE_RETRY_PERIOD: '300ms',
+}
+
+/** What an operator needs to know; a world is a cluster of its own in this sense. */
+interface Surroundings {
+  readonly cluster: { readonly controlPlane: { readonly kubeconfigPath: string } }
+  readonly operatorNamespace: string
+}
+
+export interface OperatorProcessOptions {
+  /** Default: an administrator's. */
+  readonly kubeconfig?: string
+  /** What to run. Default: the operator from source; a bundle starts sooner. */
+  readonly entry?: string
+  /** Null: the operator's own defaults. */
+  readonly lease?: LeaseEnvironment | null
+}
 
 /** The operator as people run it: a process of its own, which can be killed. */
 export class OperatorProcess implements AsyncDisposable {
@@ -11,17 +38,16 @@ export class OperatorProcess implements AsyncDisposable {
   readonly #child: ChildProcess
   readonly #exited: Promise<unknown>
 
-  constructor(world: World, name: string) {
-    this.#child = spawn(process.execPath, [MAIN], {
+  constructor(world: Surroundings, name: string, options: OperatorProcessOptions = {}) {
+    const { kubeconfig = world.cluster.controlPlane.kubeconfigPath, entry = MAIN, lease = SHORT_LEASE } = options
+    this.#child = spawn(process.execPath, [entry], {
       env: {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
-        KUBECONFIG: world.cluster.controlPlane.kubeconfigPath,
+        KUBECONFIG: kubeconfig,
         OPERATOR_NAMESPACE: world.operatorNamespace,
         POD_NAME: name,
-        LEASE_DURATION: '2s',
-        LEASE_RENEW_DEADLINE: '1500ms',
-        LEASE_RETRY_PERIOD: '300ms',
+        ...lease,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -35,6 +61,16 @@ export class OperatorProcess implements AsyncDisposable {
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
     await this.#exited
+  }
+
+  /** SIGSTOP: it does nothing at all, and does not notice. */
+  freeze(): void {
+    this.#child.kill('SIGSTOP')
+  }
+
+  /** SIGCONT. */
+  thaw(): void {
+    this.#child.kill('SIGCONT')
   }
 
   /** SIGTERM; resolves with the exit code. */

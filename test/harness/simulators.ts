@@ -5,12 +5,17 @@ import { httpTransfer, type Simulators, startSimulators } from '../../sandbox/si
 import type { Gate } from './gate.ts'
 
 /** Those of a sandbox, only quicker. */
-export function simulatorsFor(client: KubeClient, imageServer: ImageServer, gate: Gate): Promise<Simulators> {
+export function simulatorsFor(
+  client: KubeClient,
+  imageServer: ImageServer,
+  gate: Gate,
+  restartBaseMs = 2_000,
+): Promise<Simulators> {
   return startSimulators({
     client,
     clock: systemClock,
     random: Math.random,
     transfer: gate.through(httpTransfer(imageServer)),
-    options: { progressMs: 200, scratchMs: 200, primeLingerMs: 50, restartBaseMs: 2_000, snapshotMs: 50 },
+    options: { progressMs: 200, scratchMs: 200, primeLingerMs: 50, restartBaseMs, snapshotMs: 50 },
   })
 }

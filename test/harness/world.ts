@@ -36,6 +36,8 @@ export interface WorldOptions {
   readonly idle?: boolean
   /** The most downloads at once that the test ever allows, for the check at the end. Default: from the first policy. */
   readonly mostDownloads?: number
+  /** How long a kubelet waits before it restarts a failed importer for the first time. Default: 2 s. */
+  readonly importerRestartMs?: number
 }
 
 /**
@@ -94,7 +96,7 @@ export class World implements AsyncDisposable {
       mirror: await Mirror.start(client),
       imageServer,
       gate,
-      simulators: await simulatorsFor(client, imageServer, gate),
+      simulators: await simulatorsFor(client, imageServer, gate, options.importerRestartMs),
       id: randomBytes(3).toString('hex'),
       mostDownloads: options.mostDownloads ?? Number(options.policy?.['concurrency'] ?? 4),
     })

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { useCluster } from '../harness/cluster.ts'
+import { checkLedger, checkOrder } from '../harness/ledger-check.ts'
+import { World } from '../harness/world.ts'
+import { FLOWS, type Flow } from './flows.ts'
+import { countWrites, type Outcome, outcomeOf, type WriteCounts } from './outcome.ts'
+import { type Crash, Play } from './play.ts'
+
+/** Which plans to run: `all`, or with a number n every n-th one. */
+const PLANS = process.env['CRASH_PLANS'] ?? 'all'
+/**
+ * A real kubelet restarts a failed importer for the first time after 10 s. The next operator is there sooner, but on a
+ * machine that is busy with other tests a process may take that long to start.
+ */
+const IMPORTER_RESTART_MS = 90_000
+
+interface Played {
+  readonly outcome: Outcome
+  readonly writes: WriteCounts
+}
+
+/**
+ * The operator is killed at each of its writes: before the API server sees it, and after it is carried out but before the
+ * operator knows. The next one starts at once. In the end everything must be as if nothing had happened.
+ */
+describe('an operator that is killed', () => {
+  const cluster = useCluster()
+  let world: World
+  let plays = 0
+
+  beforeAll(async () => {
+    world = await World.start(cluster(), { idle: true, importerRestartMs: IMPORTER_RESTART_MS })
+  })
+  afterAll(async () => {
+    await world[Symbol.asyncDispose]()
+  })
+
+  async function perform(flow: Flow, crash?: Crash): Promise<Played> {
+    plays += 1
+    await using play = await Play.start(world, String(plays), inject('operatorBundle'), flow.policy)
+    await flow.prepare?.(play)
+    const since = play.writes.length
+    if (crash !== undefined) play.crashAt(crash)
+    await flow.act(play)
+    await play.untilQuiet()
+    expect(play.hasCrashed, play.describe()).toBe(crash !== undefined)
+    checkLedger(play.history, play.namespace)
+    checkOrder(play.history, play.namespace)
+    return { outcome: outcomeOf(play), writes: countWrites(play.writes.slice(since)) }
+  }
+
+  describe.each(FLOWS.map((flow) => [flow.name, flow] as const))('%s', (_name, flow) => {
+    let reference: Played
+    beforeAll(async () => {
+      reference = await perform(flow)
+    })
+
+    it('takes the writes that it should when nothing happens', () => {
+      expect(reference.writes.refused).toEqual([])
+      expect(compared(reference.writes.done, flow)).toEqual(compared(tally(flow.writes), flow))
+    })
+
+    it.concurrent.each(crashesIn(flow))('$when write $nth of: $write', async (crash) => {
+      const { outcome, writes } = await perform(flow, crash)
+      expect(outcome).toEqual(reference.outcome)
+      expectWrites(writes, reference.writes, crash, flow)
+    })
+  })
+})
+
+/**
+ * As many writes as without the crash, but for:
+ * - the one whose answer was lost. What it wrote is seen by the next operator, which has no reason to write it again,
+ *   unless its cache is a moment behind: then the API server refuses the repetition (409), or a repeated DELETE does
+ *   nothing.
+ * - the ledger, which a new leader first makes its own where slots are held.
+ */
+function expectWrites(writes: WriteCounts, reference: WriteCounts, crash: Crash, flow: Flow): void {
+  const done = { ...writes.done }
+  const more = (write: string) => (done[write] ?? 0) > (reference.done[write] ?? 0)
+  const permit = (write: string) => {
+    if (more(write)) done[write] = (done[write] ?? 0) - 1
+  }
+  permit('update configmaps')
+  if (crash.when === 'after') permit(crash.write)
+  expect(compared(done, flow), writes.log).toEqual(compared(reference.done, flow))
+  expect(
+    writes.refused.filter((write) => write !== `${crash.write}: 409`),
+    writes.log,
+  ).toEqual([])
+}
+
+/** Events may be lost with a process, and the next one says again what only the first one knew to have said. */
+function compared(done: Readonly<Record<string, number>>, { telling }: Flow): Record<string, number> {
+  const isCompared = (write: string) => write !== telling && !write.endsWith(' events')
+  return Object.fromEntries(Object.entries(done).filter(([write]) => isCompared(write)))
+}
+
+function crashesIn({ writes }: Flow): Crash[] {
+  const crashes = writes.flatMap((write, at) => {
+    const nth = writes.slice(0, at + 1).filter((one) => one === write).length
+    return (['before', 'after'] as const).map((when) => ({ write, nth, when }))
+  })
+  const step = PLANS === 'all' ? 1 : Number(PLANS)
+  return crashes.filter((_, at) => at % step === 0)
+}
+
+function tally(writes: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const write of writes) counts[write] = (counts[write] ?? 0) + 1
+  return counts
+}

@@ -1,0 +1,195 @@
+import type { Play } from './play.ts'
+
+/** A part of an image's life, played by whoever uses the cluster, in steps that wait for what they follow. */
+export interface Flow {
+  readonly name: string
+  readonly policy: Readonly<Record<string, string>>
+  /** What comes before the part in question. */
+  readonly prepare?: (play: Play) => Promise<void>
+  readonly act: (play: Play) => Promise<void>
+  /** The operator's writes during that part, the Lease aside. */
+  readonly writes: readonly string[]
+  /**
+   * A kind of write that only tells how far things are: how often depends on what is seen at once. Its number is not
+   * compared.
+   */
+  readonly telling?: string
+}
+
+const QUICK = { concurrency: '1', retryLimit: '1', retryBackoffDuration: '10ms' }
+const ELEVEN_MINUTES = 11 * 60_000
+
+const DOWNLOAD = ['update configmaps', 'create datavolumes', 'update vmdiskimages/status', 'create events']
+const TEARDOWN = ['update vmdiskimages/status', 'delete datavolumes', 'create events', 'update configmaps']
+const FROM_DOWNLOAD_TO_SNAPSHOT = ['update configmaps', 'update vmdiskimages/status', 'create volumesnapshots']
+const PUBLICATION = ['create datasources', 'update vmdiskimages/status', 'create events']
+
+async function download(play: Play): Promise<void> {
+  await play.createImage()
+  await play.untilDownloading()
+  await play.untilQuiet()
+}
+
+async function sync(play: Play): Promise<void> {
+  await success.act(play)
+  await play.untilQuiet()
+}
+
+const success: Flow = {
+  name: 'success',
+  policy: QUICK,
+  act: async (play) => {
+    await play.createImage()
+    await play.untilDownloading()
+    play.letThrough()
+    await play.untilSynced()
+  },
+  writes: [
+    'create configmaps',
+    'update vmdiskimages/status',
+    'patch vmdiskimages',
+    ...DOWNLOAD,
+    ...FROM_DOWNLOAD_TO_SNAPSHOT,
+    ...PUBLICATION,
+  ],
+}
+
+const handOver: Flow = {
+  name: 'a slot that goes to the next image',
+  policy: QUICK,
+  prepare: async (play) => {
+    await download(play)
+    await play.createImage('next')
+    await play.untilReason('Queued', 'next')
+    await play.untilQuiet()
+  },
+  act: async (play) => {
+    play.letThrough()
+    await play.untilDownloading(1, 'next')
+    play.letThrough('next')
+    await play.untilSynced()
+    await play.untilSynced('next')
+  },
+  // The release of the first slot is the claim of the second.
+  writes: [
+    ...FROM_DOWNLOAD_TO_SNAPSHOT,
+    ...PUBLICATION,
+    ...DOWNLOAD.slice(1),
+    ...FROM_DOWNLOAD_TO_SNAPSHOT,
+    ...PUBLICATION,
+  ],
+}
+
+const failure: Flow = {
+  name: 'failure with retries until Failed',
+  policy: QUICK,
+  prepare: download,
+  act: async (play) => {
+    play.world.imageServer.set({ path: play.pathOf(), fault: { cutAfterBytes: 1024 } })
+    play.letThrough()
+    await play.untilDownloading(2)
+    play.letThrough()
+    await play.until('Failed', () => play.getImage()?.status?.phase === 'Failed')
+    await play.untilStopped()
+  },
+  writes: [...TEARDOWN, 'update vmdiskimages/status', ...DOWNLOAD, ...TEARDOWN, 'update vmdiskimages/status'],
+}
+
+const backoff: Flow = {
+  name: 'failure, and the wait for the next attempt',
+  policy: { ...QUICK, retryBackoffDuration: '1h' },
+  prepare: download,
+  act: async (play) => {
+    play.world.imageServer.set({ path: play.pathOf(), fault: { cutAfterBytes: 1024 } })
+    play.letThrough()
+    await play.untilReason('RetryBackoff')
+    await play.untilStopped()
+  },
+  writes: [...TEARDOWN, 'update vmdiskimages/status'],
+}
+
+const refresh: Flow = {
+  name: 'refresh',
+  policy: QUICK,
+  prepare: sync,
+  act: async (play) => {
+    await play.patch({ metadata: { annotations: { 'pelotech.ot/sync-requested-at': 'today' } } })
+    await play.untilDownloading(2)
+    play.letThrough()
+    await play.untilSynced()
+    await play.untilQuiet()
+    await play.pretendPublished(ELEVEN_MINUTES)
+    await play.until('the old artifact is gone', () => play.dataVolumes.length === 1)
+    await play.until('the old snapshot is gone', () => play.of(play.world.mirror.snapshots).length === 1)
+  },
+  writes: [
+    'update vmdiskimages/status',
+    ...DOWNLOAD,
+    ...FROM_DOWNLOAD_TO_SNAPSHOT,
+    'patch datasources',
+    'update vmdiskimages/status',
+    'create events',
+    'delete datavolumes',
+    'delete volumesnapshots',
+  ],
+}
+
+const deletion: Flow = {
+  name: 'deletion of an image that is there',
+  policy: QUICK,
+  prepare: sync,
+  act: async (play) => {
+    await play.deleteImage()
+    await play.untilGone()
+  },
+  writes: [
+    'update vmdiskimages/status',
+    'delete datasources',
+    'delete volumesnapshots',
+    'delete datavolumes',
+    'patch vmdiskimages',
+  ],
+  telling: 'update vmdiskimages/status',
+}
+
+const cancellation: Flow = {
+  name: 'deletion of an image that downloads',
+  policy: QUICK,
+  prepare: download,
+  act: async (play) => {
+    await play.deleteImage()
+    await play.untilGone()
+    await play.untilStopped()
+  },
+  writes: ['update vmdiskimages/status', 'delete datavolumes', 'update configmaps', 'patch vmdiskimages'],
+  telling: 'update vmdiskimages/status',
+}
+
+const suspension: Flow = {
+  name: 'suspend and resume',
+  policy: QUICK,
+  prepare: download,
+  act: async (play) => {
+    await play.patch({ spec: { suspend: true } })
+    await play.untilReason('Suspended')
+    await play.untilStopped()
+    await play.untilQuiet()
+    await play.patch({ spec: { suspend: false } })
+    await play.untilDownloading(2)
+    play.letThrough()
+    await play.untilSynced()
+  },
+  writes: [
+    ...TEARDOWN,
+    'update vmdiskimages/status',
+    'create events',
+    'update vmdiskimages/status',
+    'update configmaps',
+    'create datavolumes',
+    'update vmdiskimages/status',
+    ...FROM_DOWNLOAD_TO_SNAPSHOT,
+    ...PUBLICATION,
+  ],
+}
+
+export const FLOWS: readonly Flow[] = [success, handOver, failure, backoff, refresh, deletion, cancellation, suspension]

@@ -1,0 +1,246 @@
+import { POLICY_NAME } from '@open-terrain/constructs'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
+import { FaultProxy, type SeenRequest } from '../harness/fault-proxy.ts'
+import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from '../harness/kinds.ts'
+import type { SeenEvent } from '../harness/mirror.ts'
+import { OperatorProcess } from '../harness/operator-process.ts'
+import type { World } from '../harness/world.ts'
+
+const NAME = 'image'
+const DEADLINE_MS = 90_000
+const LEASE = { LEASE_DURATION: '2s', LEASE_RENEW_DEADLINE: '1700ms', LEASE_RETRY_PERIOD: '150ms' }
+/** After so many renewals of the Lease without a write, an operator has no more to say. */
+const QUIET_RENEWALS = 4
+
+export interface Crash {
+  /** As `verb resource`. */
+  readonly write: string
+  /** Which one of these writes, from 1. */
+  readonly nth: number
+  /** Before the API server sees the write, or after it has carried it out and before the operator knows. */
+  readonly when: 'before' | 'after'
+}
+
+/**
+ * The life of one image under an operator process that knows of one namespace alone, which lets many plays run at the same
+ * time in one cluster. All that the operator says to the API server goes through a proxy.
+ */
+export class Play implements AsyncDisposable {
+  readonly world: World
+  readonly namespace: string
+  readonly proxy: FaultProxy
+  readonly #bundle: string
+  /** How to let the downloads of an image through, by its name. */
+  readonly #held = new Map<string, () => void>()
+  #operator: OperatorProcess | undefined
+  #restarted: Promise<void> | undefined
+
+  private constructor(parts: { world: World; namespace: string; proxy: FaultProxy; bundle: string }) {
+    this.world = parts.world
+    this.namespace = parts.namespace
+    this.proxy = parts.proxy
+    this.#bundle = parts.bundle
+  }
+
+  static async start(world: World, id: string, bundle: string, policy: Record<string, string>): Promise<Play> {
+    const namespace = `${world.namespace}-${id}`
+    await world.createNamespace(namespace)
+    const metadata = { namespace, name: POLICY_NAME }
+    await world.client.create(CONFIG_MAP, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: policy } as never)
+    const play = new Play({ world, namespace, proxy: await FaultProxy.start(world.cluster, { namespace }), bundle })
+    play.#startOperator('first')
+    return play
+  }
+
+  urlOf(name = NAME): string {
+    return `https://images.example.com${this.pathOf(name)}`
+  }
+
+  /** On the image server. */
+  pathOf(name = NAME): string {
+    return `/${this.namespace}/${name}.qcow2`
+  }
+
+  /** Kills the operator at a write that is yet to come, and starts the next one at once. */
+  crashAt(crash: Crash): void {
+    let seen = 0
+    this.proxy.rule = (request) => {
+      if (`${request.verb} ${request.resource}` !== crash.write) return undefined
+      seen += 1
+      if (seen !== crash.nth) return undefined
+      this.proxy.rule = undefined
+      return crash.when === 'before'
+        ? { type: 'hold', until: () => this.#restart().then(() => 'drop') }
+        : { type: 'lose', after: () => this.#restart() }
+    }
+  }
+
+  get hasCrashed(): boolean {
+    return this.#restarted !== undefined
+  }
+
+  // What people do
+
+  /** Its downloads are held back, each until it is let through. */
+  async createImage(name = NAME): Promise<void> {
+    const url = this.urlOf(name)
+    this.#held.set(name, this.world.gate.hold(url))
+    await this.world.createImage(name, { url }, { namespace: this.namespace })
+  }
+
+  async patch(patch: object): Promise<void> {
+    await this.world.patchImage(NAME, patch, this.namespace)
+  }
+
+  async deleteImage(): Promise<void> {
+    await this.world.deleteImage(NAME, this.namespace)
+  }
+
+  /** The artifact in use was published so long ago: what is due after a time is due now. */
+  async pretendPublished(agoMs: number): Promise<void> {
+    const image = await this.world.client.get<Image>(IMAGE, { namespace: this.namespace, name: NAME })
+    const publishedAt = new Date(Date.now() - agoMs).toISOString().replace(/\.\d+Z$/, 'Z')
+    const artifact = { ...image.status?.artifact, publishedAt }
+    await this.world.client.replaceStatus(IMAGE, { ...image, status: { ...image.status, artifact } } as Image)
+  }
+
+  /** Lets the download under way go on; the next one is held again. */
+  letThrough(name = NAME): void {
+    const release = this.#held.get(name)
+    this.#held.set(name, this.world.gate.hold(this.urlOf(name)))
+    release?.()
+  }
+
+  // What there is
+
+  getImage(name = NAME): Image | undefined {
+    return this.world.getImage(name, this.namespace)
+  }
+
+  get dataVolumes(): DataVolume[] {
+    return this.of(this.world.mirror.dataVolumes)
+  }
+
+  /** The objects of this play. */
+  of<T extends KubeObject>(store: { values(): IterableIterator<T> }): T[] {
+    return [...store.values()].filter(({ metadata }) => metadata.namespace === this.namespace)
+  }
+
+  get holders(): readonly { name: string }[] {
+    const data = this.world.mirror.configMaps.get(`${this.namespace}/sync-operator-slots`)?.data
+    return JSON.parse(data?.['holders'] ?? '[]')
+  }
+
+  /** Of this play; a watch that had to list again says so for all. */
+  get history(): SeenEvent[] {
+    return this.world.mirror.history.filter(
+      ({ type, object }) => type === 'RELIST' || object.metadata.namespace === this.namespace,
+    )
+  }
+
+  // Waiting
+
+  async until(what: string, look: () => boolean): Promise<void> {
+    const { mirror } = this.world
+    await mirror.until(`${this.namespace}: ${what}`, look, () => this.describe(), DEADLINE_MS)
+  }
+
+  async untilDownloading(download = 1, name = NAME): Promise<void> {
+    await this.until(`download ${download} of ${name} runs`, () => {
+      const isRunning = this.dataVolumes.some(
+        ({ metadata, status }) => metadata.name.startsWith(`${name}-`) && status?.phase === 'ImportInProgress',
+      )
+      const begun = this.world.downloadsOf(this.urlOf(name))
+      return this.getImage(name)?.status?.phase === 'Syncing' && isRunning && begun >= download
+    })
+  }
+
+  /** The wanted artifact serves, and its slot is free. */
+  async untilSynced(name = NAME): Promise<void> {
+    await this.until(`${name} is Succeeded and up to date`, () => {
+      const image = this.getImage(name)
+      const { status, metadata } = image ?? {}
+      const isObserved = status?.observedGeneration === metadata?.generation
+      const isUpToDate = conditionOf(image, 'UpToDate')?.status === 'True'
+      const isFree = this.holders.every((holder) => holder.name !== name)
+      return status?.phase === 'Succeeded' && isObserved && isUpToDate && isFree
+    })
+  }
+
+  async untilReason(reason: string, name = NAME): Promise<void> {
+    await this.until(`${name} has the reason ${reason}`, () => reasonOf(this.getImage(name)) === reason)
+  }
+
+  async untilGone(): Promise<void> {
+    await this.until('the image is gone', () => this.getImage() === undefined)
+  }
+
+  async untilStopped(): Promise<void> {
+    await this.until('nothing downloads', () => this.dataVolumes.every(isFinished) && this.holders.length === 0)
+  }
+
+  /** The crash is over, the operator leads, and has nothing left to do. */
+  async untilQuiet(): Promise<void> {
+    await this.#restarted
+    let since = this.#renewals
+    let writes = -1
+    await this.until('the operator is quiet', () => {
+      const count = this.writes.length
+      if (count !== writes) {
+        writes = count
+        since = this.#renewals
+      }
+      return this.#renewals - since >= QUIET_RENEWALS
+    })
+  }
+
+  /** Requests that change something, the Lease aside. */
+  get writes(): SeenRequest[] {
+    const isWrite = ({ verb, resource }: SeenRequest) =>
+      ['create', 'update', 'patch', 'delete'].includes(verb) && resource !== 'leases'
+    return this.proxy.seen.filter(isWrite)
+  }
+
+  get #renewals(): number {
+    return this.proxy.countOf('update', 'leases')
+  }
+
+  describe(): string {
+    const images = this.of(this.world.mirror.images).map(({ metadata, status }) =>
+      JSON.stringify({ finalizers: metadata.finalizers, deleted: metadata.deletionTimestamp, status }),
+    )
+    const requests = this.proxy.seen.filter(({ verb }) => !['list', 'watch'].includes(verb)).slice(-12)
+    return [
+      ...images,
+      ...this.dataVolumes.map((one) => `DataVolume ${one.metadata.name}: ${JSON.stringify(one.status)}`),
+      `holders: ${JSON.stringify(this.holders)}`,
+      ...requests.map((one) => `${one.verb} ${one.resource} ${one.name ?? ''}: ${one.status}`),
+      ...(this.#operator?.lines.slice(-8) ?? []),
+    ].join('\n  ')
+  }
+
+  #startOperator(name: string): void {
+    const { kubeconfigPath } = this.proxy
+    const surroundings = { cluster: this.world.cluster, operatorNamespace: this.namespace }
+    const options = { kubeconfig: kubeconfigPath, entry: this.#bundle, lease: LEASE }
+    this.#operator = new OperatorProcess(surroundings, name, options)
+  }
+
+  #restart(): Promise<void> {
+    this.#restarted ??= this.#replaceOperator()
+    return this.#restarted
+  }
+
+  async #replaceOperator(): Promise<void> {
+    await this.#operator?.kill()
+    this.#startOperator('second')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#restarted
+    await this.#operator?.[Symbol.asyncDispose]()
+    for (const release of this.#held.values()) release()
+    await this.proxy[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,63 @@
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete'
+
+/** A request as the API server understands it. */
+export interface ProxiedRequest {
+  readonly verb: Verb
+  /** Plural name, with the subresource: `vmdiskimages/status`. */
+  readonly resource: string
+  readonly namespace: string | undefined
+  readonly name: string | undefined
+  /** Which one of its verb and resource this is, from 1. */
+  readonly nth: number
+  readonly body: KubeObject | undefined
+}
+
+interface Location {
+  readonly root: string
+  readonly namespace: string | undefined
+  readonly resource: string
+  readonly name: string | undefined
+  readonly subresource: string | undefined
+}
+
+const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
+  'customresourcedefinitions',
+  'namespaces',
+  'storageclasses',
+  'volumesnapshotclasses',
+])
+
+const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
+
+/** Reads method and URL. Throws for what is no path of a resource: the operator asks for nothing else. */
+export function readRequest(method: string, url: URL): Omit<ProxiedRequest, 'nth' | 'body'> {
+  const { namespace, resource, name, subresource } = locate(url.pathname)
+  const reading = url.searchParams.has('watch') ? 'watch' : name === undefined ? 'list' : 'get'
+  return {
+    verb: VERBS[method] ?? reading,
+    resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+    namespace,
+    name,
+  }
+}
+
+/** The same path, where it asks for all namespaces, in this one alone. */
+export function narrow(path: string, namespace: string): string {
+  const { root, namespace: given, resource, name } = locate(path)
+  if (given !== undefined || name !== undefined || CLUSTER_SCOPED.has(resource)) return path
+  return `${root}/namespaces/${namespace}/${resource}`
+}
+
+function locate(path: string): Location {
+  const root = /^\/(api\/[^/]+|apis\/[^/]+\/[^/]+)(?=\/)/.exec(path)?.[0]
+  if (root === undefined) throw new Error(`not a path of a resource: ${path}`)
+  const segments = path
+    .slice(root.length + 1)
+    .split('/')
+    .map(decodeURIComponent)
+  const isNamespaced = segments[0] === 'namespaces' && segments.length > 2
+  const [resource = '', name, subresource] = isNamespaced ? segments.slice(2) : segments
+  return { root, namespace: isNamespaced ? segments[1] : undefined, resource, name, subresource }
+}
