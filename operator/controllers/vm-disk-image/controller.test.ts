@@ -10,7 +10,7 @@ import { Caches } from './caches.ts'
 import { ImageController } from './controller.ts'
 import { ImageMetrics } from './image-metrics.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
-import { anImage, aPolicy, NO_REFERENCES, SECOND, Walk } from './world.fixtures.ts'
+import { anImage, aPolicy, CDI, NO_REFERENCES, SECOND, Walk } from './world.fixtures.ts'
 
 const OPERATOR = 'sync-operator'
 const LEDGER = `${OPERATOR}/${LEDGER_NAME}`
@@ -51,12 +51,14 @@ class Term {
     this.client.put(anImage(metadata) as KubeObject)
   }
 
-  async start(): Promise<void> {
+  /** @param afterSync what happens when the caches are complete, and of which no watch tells */
+  async start(afterSync: () => void = () => undefined): Promise<void> {
     const { client, clock, log, caches } = this
     const { signal } = this.#stop
     const { runtimeMetrics } = this
     void caches.run(signal)
     await settled()
+    afterSync()
     const controller = new ImageController({
       client,
       caches,
@@ -140,6 +142,28 @@ describe('a download', () => {
     expect(await term.runtimeMetrics.render()).toContain('\not_sync_started_total 1\n')
   })
 })
+
+describe('a process that has just taken over', () => {
+  it('does not call a download failed that its caches have not heard of', async () => {
+    const walk = new Walk({ metadata: { name: 'running', uid: 'uid-running' } })
+    walk.settle().admit().report(CDI.running).settle()
+    const { image, dataVolumes } = walk.world
+    const [dataVolume] = dataVolumes
+    if (dataVolume === undefined) throw new Error(walk.stand)
+    term.client.put(image)
+    await term.start(() => term.client.put(running(dataVolume)))
+    await term.clock.advance(5 * SECOND)
+    expect(term.client.said('get')).toContain(`get DataVolume team/${dataVolume.metadata.name}`)
+    expect(term.client.peek<typeof image>('VMDiskImage', 'team/running')?.status.attempts).toBeUndefined()
+    expect(term.client.said('delete')).toEqual([])
+  })
+})
+
+/** As CDI would have it, while its importer runs. */
+function running(view: KubeObject): KubeObject {
+  const { apiVersion, kind, metadata } = view
+  return { apiVersion, kind, metadata, status: { phase: 'ImportInProgress', progress: '12.0%' } } as KubeObject
+}
 
 describe('the first of two images', () => {
   const begin = async () => {

@@ -18,6 +18,7 @@ import { BY_IMAGE, type Caches, IMAGE } from './caches.ts'
 import { Clones } from './clones.ts'
 import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
 import type { ImagePlan, ImageRemoval } from './image-plan.ts'
+import { lookForLost } from './losses.ts'
 import { observeImage, type Sources } from './observe.ts'
 import { planImage } from './plan.ts'
 import { refreshPositions } from './positions.ts'
@@ -31,6 +32,7 @@ import type { References, World } from './world.ts'
 
 const WORKERS = 8
 /** Watches bring it soon. */
+const NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should have by then what a live look has found' }
 const USERS_NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should know by then who uses the image' }
 const BUG = 'a bug in the operator: the image cannot be planned'
 /** Planning thousands of images at the start must not keep a Lease from being renewed. */
@@ -224,7 +226,8 @@ export class ImageController {
   #plan(image: ImageView): Planned {
     const world = observeImage(image, this.#sources)
     const plan = planImage(world, this.#options.clock.now())
-    this.#admission.want(image.metadata.uid ?? '', plan.start)
+    // What may rest on a cache that is behind has to be looked at first.
+    this.#admission.want(image.metadata.uid ?? '', plan.losses === undefined ? plan.start : undefined)
     return { world, plan }
   }
 
@@ -251,12 +254,21 @@ export class ImageController {
       throw error
     }
     const { world, plan } = planned
+    if (await this.#findLost(image, plan, signal)) return NOT_SEEN
     if (plan.unlessUsed && (await this.#countLive(image, signal)).users.length > 0) return USERS_NOT_SEEN
     const isPositionDue = this.#positionDue.delete(image.metadata.uid ?? '')
     const isStatusDue = isWorthWriting(image.status, plan.status, world, isPositionDue)
     await this.#writer.write(image, plan, isStatusDue, signal)
     if (plan.reclaim) await this.#reclaim(image, signal)
     return plan.wake
+  }
+
+  /** Whether anything that the plan takes to be gone is there after all; then the caches know it from now on. */
+  async #findLost(image: ImageView, { losses = [] }: ImagePlan, signal: AbortSignal): Promise<boolean> {
+    const { client, caches } = this.#options
+    const found = await Promise.all(losses.map((loss) => lookForLost(client, image, loss, signal)))
+    for (const one of found) if (one !== undefined) caches.observeWrite(one.type, one.object)
+    return found.some((one) => one !== undefined)
   }
 
   async #isHeldBack(

@@ -11,6 +11,8 @@ export interface ImagePlan extends ObjectPlan<ImageRemoval> {
   readonly start?: Start
   /** Nobody has needed the image for long enough: delete it, if a live count agrees. */
   readonly reclaim?: boolean
+  /** What the plan takes to be gone, though the status knows it: not to be carried out if a live look finds it. */
+  readonly losses?: readonly Loss[]
   /** Removes what others may be using: not to be carried out if a live count finds a user. */
   readonly unlessUsed?: boolean
 }
@@ -19,6 +21,14 @@ export interface ImageRemoval extends Removal {
   readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'DataSource'
   /** Whether, and by what look, to wait until no unfinished clone reads from it. */
   readonly unlessCloned: 'never' | 'cached' | 'live'
+}
+
+/** A child that the status knows and the caches do not have. */
+export interface Loss {
+  readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'PersistentVolumeClaim'
+  readonly name: string
+  /** Where it is known. */
+  readonly uid?: string
 }
 
 /** What the admission needs to know to download an image. */

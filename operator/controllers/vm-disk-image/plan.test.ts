@@ -1,4 +1,4 @@
-import { childName, shortHash } from '@open-terrain/constructs'
+import { ANNOTATIONS, childName, shortHash } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { fromTime } from './status.ts'
 import {

@@ -1,5 +1,6 @@
 import {
   ANNOTATIONS,
+  childName,
   FINALIZER,
   LABELS,
   type Reason,
@@ -10,13 +11,13 @@ import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
-import { type Draft, finalizerOf, type ImagePlan, plan, removalOf, type Start } from './image-plan.ts'
+import { type Draft, finalizerOf, type ImagePlan, type Loss, plan, removalOf, type Start } from './image-plan.ts'
 import { isFinished, isPermanent } from './judge.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { planStopping } from './plan-stopping.ts'
 import { abandoned, reclaiming } from './plan-unreferenced.ts'
-import { eventsBetween, fromTime, reasonOf, type Standing, toTime, withStanding } from './status.ts'
+import { eventsBetween, fromTime, isRecorded, reasonOf, type Standing, toTime, withStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
 import type { DataVolumeView } from './views.ts'
 import type { Refusal, World } from './world.ts'
@@ -43,8 +44,10 @@ import type { Refusal, World } from './world.ts'
  */
 export function planImage(world: World, now: number): ImagePlan {
   const plan = decide(world, now)
+  const losses = lossesOf(world, plan.status)
   return {
     ...plan,
+    ...(losses.length > 0 && { losses }),
     events: [...plan.events, ...eventsBetween(world.image.status, plan.status, world.policy.retryLimit)],
   }
 }
@@ -128,6 +131,21 @@ function dropLostArtifact(status: VMDiskImageStatus, { snapshots, claims, dataVo
   const isOverwritten =
     artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))
   return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
+}
+
+/** What this status gives up that the one before relied on, because the caches do not have it. */
+function lossesOf({ image, dataVolumes, snapshots, claims }: World, next: VMDiskImageStatus): Loss[] {
+  const { artifact, dataVolumeUID: uid, revision = '' } = image.status
+  const lacks = (children: readonly KubeObject[], name: string) => !children.some((one) => one.metadata.name === name)
+  const losses: Loss[] = []
+  if (artifact !== undefined && next.artifact === undefined) {
+    const { kind, name } = artifact
+    if (lacks(kind === 'VolumeSnapshot' ? snapshots : claims, name)) losses.push({ kind, name })
+  }
+  const isGivenUp = uid !== undefined && !isRecorded(image.status) && isRecorded({ ...next, dataVolumeUID: uid })
+  if (isGivenUp && !dataVolumes.some(({ metadata }) => metadata.uid === uid))
+    losses.push({ kind: 'DataVolume', name: childName(image.metadata.name, revision), uid })
+  return losses
 }
 
 /**

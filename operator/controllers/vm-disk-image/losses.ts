@@ -1,0 +1,40 @@
+import { LABELS } from '@open-terrain/constructs'
+import { isApiError } from '../../kube/api-error.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import type { Loss } from './image-plan.ts'
+import { type ImageView, isControlledBy } from './views.ts'
+
+const TYPES: Readonly<Record<Loss['kind'], ResourceType>> = {
+  DataVolume: DATA_VOLUME,
+  PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIM,
+  VolumeSnapshot: VOLUME_SNAPSHOT,
+}
+
+/**
+ * Looks live for a child that the caches do not have though the status knows it: the watch of one kind may be behind that of
+ * another, above all when a process has just taken over, and believing it would mean a failure that was none, or a
+ * download of what is there. Undefined: it is gone.
+ */
+export async function lookForLost(
+  client: KubeClient,
+  image: ImageView,
+  { kind, name, uid }: Loss,
+  signal: AbortSignal,
+): Promise<{ type: ResourceType; object: KubeObject } | undefined> {
+  const { namespace = '' } = image.metadata
+  const type = TYPES[kind]
+  try {
+    const object = await client.get(type, { namespace, name }, { signal })
+    const isIt = uid === undefined ? isOurs(object, image) : object.metadata.uid === uid
+    return isIt ? { type, object } : undefined
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+
+function isOurs(object: KubeObject, { metadata }: ImageView): boolean {
+  return isControlledBy(object, metadata.uid) || object.metadata.labels?.[LABELS.imageUid] === metadata.uid
+}
