@@ -1,0 +1,112 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { join } from 'node:path'
+import { nameOf, type Story, storyAt } from './story.ts'
+import { added, NOTHING_YET, type StoryResult, type Tally, tallyOf, totalOf } from './tally.ts'
+
+/** So long no schedule takes, on any machine: it hangs. */
+const HANGS_AFTER_MS = 15 * 60_000
+/** A process that has run so many schedules is replaced: what one leaves behind must not slow the others down. */
+const STORIES_A_PROCESS = 500
+
+export interface CampaignOptions {
+  /** The first seed; each schedule has the next one. */
+  readonly seed: number
+  /** It ends when so many claims were admitted. */
+  readonly admissions: number
+  readonly workers: number
+  /** Whether to end with the first finding. */
+  readonly isStoppedByFinding: boolean
+  readonly onFinding: (finding: StoryResult) => void
+  /** After each schedule. */
+  readonly onProgress: (tally: Tally) => void
+}
+
+export interface CampaignResult {
+  readonly tally: Tally
+  readonly findings: readonly StoryResult[]
+}
+
+/** Runs schedules in child processes until enough images were admitted. */
+export class Campaign {
+  readonly #options: CampaignOptions
+  readonly #findings: StoryResult[] = []
+  #tally = NOTHING_YET
+  #begun = 0
+
+  constructor(options: CampaignOptions) {
+    this.#options = options
+  }
+
+  async run(): Promise<CampaignResult> {
+    await Promise.all(Array.from({ length: this.#options.workers }, () => this.#work()))
+    return { tally: this.#tally, findings: this.#findings }
+  }
+
+  get #isOver(): boolean {
+    const { admissions, isStoppedByFinding } = this.#options
+    return totalOf(this.#tally.admissions) >= admissions || (isStoppedByFinding && this.#findings.length > 0)
+  }
+
+  async #work(): Promise<void> {
+    while (!this.#isOver) {
+      using worker = new Worker()
+      for (let stories = 0; stories < STORIES_A_PROCESS && worker.isAlive && !this.#isOver; stories += 1)
+        this.#take(await worker.run(this.#nextStory()))
+    }
+  }
+
+  #nextStory(): Story {
+    this.#begun += 1
+    return storyAt(this.#begun - 1, this.#options.seed)
+  }
+
+  #take(result: StoryResult): void {
+    this.#tally = added(this.#tally, result.tally)
+    if (result.violations.length > 0) {
+      this.#findings.push(result)
+      this.#options.onFinding(result)
+    }
+    this.#options.onProgress(this.#tally)
+  }
+}
+
+/** A child process that runs stories, one at a time. */
+class Worker implements Disposable {
+  readonly #child: ChildProcess
+
+  constructor() {
+    this.#child = fork(join(import.meta.dirname, 'campaign-process.ts'), {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+  }
+
+  get isAlive(): boolean {
+    return this.#child.connected
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  /** One that hangs, or takes its process with it, is a finding. */
+  async run(story: Story): Promise<StoryResult> {
+    const { promise, resolve } = Promise.withResolvers<StoryResult>()
+    const broken = (what: string) => () => {
+      const message = `${nameOf(story)} ${what}`
+      resolve({ story, tally: tallyOf(story), violations: [{ invariant: 0, message, atMs: 0 }] })
+    }
+    const onExit = broken('took its process with it')
+    const timer = setTimeout(() => {
+      broken(`did not end within ${HANGS_AFTER_MS / 60_000} minutes`)()
+      this[Symbol.dispose]()
+    }, HANGS_AFTER_MS)
+    this.#child.once('message', resolve as (message: unknown) => void).once('exit', onExit)
+    this.#child.send(story)
+    try {
+      return await promise
+    } finally {
+      clearTimeout(timer)
+      this.#child.off('exit', onExit).removeAllListeners('message')
+    }
+  }
+}

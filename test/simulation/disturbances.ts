@@ -1,0 +1,27 @@
+/**
+ * What harms the operator, by how it is excused: `api` (requests fail), `watch` (events come late or never), `freeze` (the
+ * process sleeps), `crash` (nobody leads), `cdi` (the systems around it stop).
+ */
+export type Harm = 'api' | 'watch' | 'freeze' | 'crash' | 'cdi'
+
+/** Since when each of them is over. */
+export class Disturbances {
+  readonly #now: () => number
+  readonly #until = new Map<Harm, number>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** It happens now, and lasts for so long. */
+  mark(harm: Harm, forMs = 0): void {
+    this.#until.set(harm, Math.max(this.#until.get(harm) ?? 0, this.#now() + forMs))
+  }
+
+  /** Milliseconds since the last of these was over; negative while one lasts. */
+  calmForMs(...harms: readonly Harm[]): number {
+    let until = Number.NEGATIVE_INFINITY
+    for (const harm of harms) until = Math.max(until, this.#until.get(harm) ?? Number.NEGATIVE_INFINITY)
+    return this.#now() - until
+  }
+}

@@ -1,0 +1,160 @@
+import { LABELS } from '@open-terrain/constructs'
+import { isApiError } from '../../../operator/kube/api-error.ts'
+import { apiVersionOf, type KubeObject, type ObjectKey } from '../../../operator/kube/kube-object.ts'
+import { DATA_VOLUME, POD } from '../../../operator/kube/resource-types.ts'
+import type { Commit, MemoryCluster, VirtualTime } from '../../../sandbox/memory-cluster/index.ts'
+import type { GateImages } from './gate-images.ts'
+import type { GateStory, Range } from './gate-story.ts'
+
+const POD_AFTER_MS: Range = { least: 1, most: 30 }
+/** A pod that is deleted goes on so long at most. */
+const LINGERS_MS: Range = { least: 0, most: 8_000 }
+const HOLD = 'gate.example.com/linger'
+
+interface Download {
+  readonly uid: string
+  readonly imageUid: string
+  readonly key: ObjectKey
+  pod: ObjectKey | undefined
+  isOver: boolean
+}
+
+export interface GateCdiOptions {
+  readonly story: GateStory
+  readonly time: VirtualTime
+  readonly cluster: MemoryCluster
+  readonly random: () => number
+  readonly images: () => GateImages
+}
+
+/** As much of CDI as the gate can see: DataVolumes that succeed, or are torn down, with importer pods that take their time to go. */
+export class GateCdi {
+  readonly #options: GateCdiOptions
+  /** By uid, as long as they exist. */
+  readonly #downloads = new Map<string, Download>()
+
+  constructor(options: GateCdiOptions) {
+    this.#options = options
+  }
+
+  get isIdle(): boolean {
+    return [...this.#downloads.values()].every(({ isOver }) => isOver)
+  }
+
+  onCommit({ type, resource, object }: Commit): void {
+    if (resource.kind === DATA_VOLUME.kind) this.#onDataVolume(type, object)
+    else if (resource.kind === POD.kind && type !== 'DELETED' && isHeld(object))
+      this.#later(LINGERS_MS, () => this.#letGo(object))
+  }
+
+  /** Somebody deletes it, whatever it is doing. */
+  remove(uid: string): void {
+    const { random, story, cluster } = this.#options
+    this.#later(QUICKLY, () => {
+      const download = this.#downloads.get(uid)
+      if (download === undefined) return
+      const propagationPolicy = random() < story.shares.background ? 'Background' : 'Foreground'
+      unlessGone(() => cluster.admin.delete(DATA_VOLUME, download.key, { uid, propagationPolicy }))
+    })
+  }
+
+  #onDataVolume(type: Commit['type'], { metadata, ...rest }: KubeObject): void {
+    const { uid = '', namespace = '', name } = metadata
+    const imageUid = metadata.ownerReferences?.[0]?.uid ?? ''
+    if (type === 'ADDED') {
+      const download = { uid, imageUid, key: { namespace, name }, pod: undefined, isOver: false }
+      this.#downloads.set(uid, download)
+      this.#begin(download, { metadata, ...rest })
+    }
+    const download = this.#downloads.get(uid)
+    if (download === undefined) return
+    if (metadata.deletionTimestamp !== undefined) download.isOver = true
+    if (type !== 'DELETED') return
+    download.isOver = true
+    this.#downloads.delete(uid)
+  }
+
+  #begin(download: Download, object: KubeObject): void {
+    const { random, story, images } = this.#options
+    const isTorn = random() < story.shares.torn && !images().isWindingUp
+    const { least, most } = story.downloadMs
+    const downloadMs = least + (most - least) * random()
+    if (isTorn || random() < story.shares.pods) this.#later(POD_AFTER_MS, () => this.#import(download, object, isTorn))
+    this.#options.time.schedule(isTorn ? downloadMs * random() : downloadMs, () => {
+      if (download.isOver) return
+      if (isTorn) this.#tear(download)
+      else this.#succeed(download)
+    })
+  }
+
+  #import(download: Download, object: KubeObject, isHeld: boolean): void {
+    if (download.isOver) return
+    const { labels = {} } = object.metadata
+    const { namespace, name } = download.key
+    download.pod = { namespace: namespace ?? '', name: `importer-${name}-${download.uid.slice(-6)}` }
+    const pod: KubeObject = {
+      apiVersion: apiVersionOf(POD),
+      kind: POD.kind,
+      metadata: {
+        ...download.pod,
+        labels: { [LABELS.imageUid]: download.imageUid, [LABELS.revision]: labels[LABELS.revision] ?? '', ...named(labels) },
+        ...(isHeld && { finalizers: [HOLD] }),
+        ownerReferences: [
+          {
+            apiVersion: apiVersionOf(DATA_VOLUME),
+            kind: DATA_VOLUME.kind,
+            name,
+            uid: download.uid,
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+      },
+    }
+    this.#options.cluster.admin.create(POD, pod)
+  }
+
+  #tear(download: Download): void {
+    this.#options.images().failed(download.imageUid, download.uid)
+    this.remove(download.uid)
+  }
+
+  #succeed({ key, pod }: Download): void {
+    const { admin } = this.#options.cluster
+    if (pod !== undefined) unlessGone(() => admin.replaceStatus(POD, withPhase(admin.get(POD, pod))))
+    unlessGone(() => admin.replaceStatus(DATA_VOLUME, withPhase(admin.get(DATA_VOLUME, key))))
+  }
+
+  #letGo({ metadata: { namespace = '', name } }: KubeObject): void {
+    const { admin } = this.#options.cluster
+    unlessGone(() => admin.mergePatch(POD, { namespace, name }, { metadata: { finalizers: null } }))
+  }
+
+  #later({ least, most }: Range, work: () => void): void {
+    const { time, random } = this.#options
+    time.schedule(least + (most - least) * random(), work)
+  }
+}
+
+const QUICKLY: Range = { least: 0, most: 50 }
+
+function isHeld({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(HOLD) === true
+}
+
+function named(labels: Readonly<Record<string, string>>): Record<string, string> {
+  const { [LABELS.imageName]: name } = labels
+  return name === undefined ? {} : { [LABELS.imageName]: name }
+}
+
+function withPhase(object: KubeObject): KubeObject {
+  return { ...object, status: { phase: 'Succeeded', progress: '100.0%' } } as KubeObject
+}
+
+function unlessGone(work: () => unknown): void {
+  try {
+    work()
+  } catch (error) {
+    if (!isApiError(error, 'NotFound', 'Conflict')) throw error
+  }
+}

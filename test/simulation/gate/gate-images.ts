@@ -1,0 +1,256 @@
+import { childName } from '@open-terrain/constructs'
+import type { Start } from '../../../operator/controllers/vm-disk-image/image-plan.ts'
+import type { ImageView } from '../../../operator/controllers/vm-disk-image/views.ts'
+import { keyOf } from '../../../operator/kube/kube-object.ts'
+import { IMAGE, type MemoryCluster, type VirtualTime } from '../../../sandbox/memory-cluster/index.ts'
+import type { GateStory, Range } from './gate-story.ts'
+
+const NAMESPACE = 'team'
+/** What somebody changes about a wish happens within this time. */
+const FICKLE_MS: Range = { least: 0, most: 3_000 }
+/** Status and finalizer are written within this time. */
+const ENQUEUED_MS: Range = { least: 1, most: 400 }
+
+/** What the operator can know of an image: itself, and what its plan would tell the admission. */
+export interface ImageNews {
+  readonly image: ImageView
+  readonly start: Start | undefined
+}
+
+interface GateImage {
+  readonly uid: string
+  readonly name: string
+  state: 'resting' | 'waiting' | 'syncing'
+  /** Of the DataVolume that downloads for it. */
+  dataVolume: string | undefined
+  revision: number
+  attempt: number
+  generation: number
+  /** Counts wishes, so that what was meant for one of them does not hit the next. */
+  wishes: number
+  news: ImageNews
+}
+
+export interface GateImagesOptions {
+  readonly story: GateStory
+  readonly time: VirtualTime
+  readonly cluster: MemoryCluster
+  readonly random: () => number
+  readonly onNews: (news: ImageNews) => void
+  /** A download that its image does not want any more. */
+  readonly onUnwanted: (dataVolumeUid: string) => void
+}
+
+/**
+ * What the images want, in truth: a download, again and again, each time with a new ticket. Retries count attempts up,
+ * successes are followed by another revision.
+ */
+export class GateImages {
+  readonly #options: GateImagesOptions
+  readonly #images = new Map<string, GateImage>()
+  #ticket = 1_000
+  #isWindingUp = false
+
+  constructor(options: GateImagesOptions) {
+    this.#options = options
+    for (let number = 0; number < options.story.images; number += 1) this.#add(`image-${number}`)
+  }
+
+  /** All that is known of all images at this moment. */
+  all(): ImageNews[] {
+    return [...this.#images.values()].map(({ news }) => news)
+  }
+
+  begin(): void {
+    const isRush = this.#options.random() < 0.5
+    for (const image of this.#images.values()) this.#later(isRush ? NOW : SOON, () => this.#wish(image, true))
+  }
+
+  /** From now on nobody wants anything new: all wishes come true, and that is it. */
+  windUp(): void {
+    this.#isWindingUp = true
+  }
+
+  get isWindingUp(): boolean {
+    return this.#isWindingUp
+  }
+
+  get isAtRest(): boolean {
+    return [...this.#images.values()].every(({ state }) => state === 'resting')
+  }
+
+  describe(): string {
+    const busy = [...this.#images.values()].filter(({ state }) => state !== 'resting')
+    return busy
+      .map(({ name, state, revision, attempt }) => `${name} ${state}, revision ${revision}, attempt ${attempt}`)
+      .join('\n')
+  }
+
+  /** A DataVolume of this image exists from now on. */
+  created(uid: string, dataVolumeUid: string, revision: string, attempt: number): void {
+    const image = this.#images.get(uid)
+    if (image === undefined) return
+    const isWanted = image.state === 'waiting' && revisionText(image.revision) === revision && image.attempt === attempt
+    if (!isWanted) {
+      this.#options.onUnwanted(dataVolumeUid)
+      return
+    }
+    image.state = 'syncing'
+    image.dataVolume = dataVolumeUid
+    this.#tell(image, undefined)
+  }
+
+  succeeded(uid: string, dataVolumeUid: string): void {
+    const image = this.#downloadingBy(uid, dataVolumeUid)
+    if (image === undefined) return
+    this.#rest(image)
+    image.revision += 1
+    image.attempt = 1
+    this.#later(NOW, () => this.#options.onUnwanted(dataVolumeUid))
+    this.#wishLater(image)
+  }
+
+  /** It is about to be torn down: that attempt has failed. */
+  failed(uid: string, dataVolumeUid: string): void {
+    const image = this.#downloadingBy(uid, dataVolumeUid)
+    if (image === undefined || this.#options.random() >= this.#options.story.shares.hasty) return
+    this.#retry(image)
+  }
+
+  gone(uid: string, dataVolumeUid: string): void {
+    const image = this.#downloadingBy(uid, dataVolumeUid)
+    if (image !== undefined) this.#retry(image)
+  }
+
+  #retry(image: GateImage): void {
+    this.#rest(image)
+    image.attempt += 1
+    this.#wishLater(image, true)
+  }
+
+  #downloadingBy(uid: string, dataVolumeUid: string): GateImage | undefined {
+    const image = this.#images.get(uid)
+    return image?.state === 'syncing' && image.dataVolume === dataVolumeUid ? image : undefined
+  }
+
+  #add(name: string): void {
+    const { cluster } = this.#options
+    const made = cluster.admin.create(IMAGE, {
+      apiVersion: `${IMAGE.group}/${IMAGE.version}`,
+      kind: IMAGE.kind,
+      metadata: { namespace: NAMESPACE, name },
+    })
+    const { uid = '' } = made.metadata
+    const image: Omit<GateImage, 'news'> = {
+      uid,
+      name,
+      state: 'resting',
+      dataVolume: undefined,
+      revision: 1,
+      attempt: 1,
+      generation: 1,
+      wishes: 0,
+    }
+    this.#images.set(uid, { ...image, news: this.#newsOf(image, undefined) })
+  }
+
+  #rest(image: GateImage): void {
+    image.state = 'resting'
+    image.dataVolume = undefined
+  }
+
+  #wishLater(image: GateImage, isRetry = false): void {
+    const { story } = this.#options
+    this.#later(story.restMs, () => this.#wish(image, isRetry))
+  }
+
+  /** It queues, with a new ticket; perhaps its ticket is still being written, perhaps it will not want it for long. */
+  #wish(image: GateImage, isOwed: boolean): void {
+    const { story, random } = this.#options
+    if (image.state !== 'resting' || (this.#isWindingUp && !isOwed)) return
+    image.state = 'waiting'
+    image.wishes += 1
+    this.#ticket += 1
+    const ticket = String(this.#ticket)
+    const { wishes } = image
+    const isEarly = random() < story.shares.early
+    this.#tell(image, this.#startOf(image, ticket, !isEarly))
+    const isStill = () => image.wishes === wishes && image.state === 'waiting'
+    if (isEarly) this.#later(ENQUEUED_MS, () => isStill() && this.#tell(image, this.#startOf(image, ticket, true)))
+    if (random() < story.shares.fickle) this.#later(FICKLE_MS, () => image.wishes === wishes && this.#takeBack(image))
+  }
+
+  #takeBack(image: GateImage): void {
+    if (this.#isWindingUp || image.state === 'resting') return
+    const { dataVolume } = image
+    this.#rest(image)
+    image.generation += 1
+    image.revision += 1
+    image.attempt = 1
+    this.#tell(image, undefined)
+    if (dataVolume !== undefined) this.#options.onUnwanted(dataVolume)
+    this.#wishLater(image)
+  }
+
+  #tell(image: GateImage, start: Start | undefined): void {
+    image.news = this.#newsOf(image, start)
+    this.#options.onNews(image.news)
+  }
+
+  #newsOf({ uid, name, generation }: Omit<GateImage, 'news'>, start: Start | undefined): ImageNews {
+    // Each news is a version of its own, later than the ticket.
+    this.#ticket += 1
+    const resourceVersion = String(this.#ticket)
+    return {
+      image: {
+        apiVersion: `${IMAGE.group}/${IMAGE.version}`,
+        kind: IMAGE.kind,
+        metadata: { namespace: NAMESPACE, name, uid, generation, resourceVersion },
+        spec: undefined,
+        status: { ticket: '1' },
+      },
+      start,
+    }
+  }
+
+  #startOf({ uid, name, generation, revision, attempt }: GateImage, ticket: string, admissible: boolean): Start {
+    const text = revisionText(revision)
+    const key = { namespace: NAMESPACE, name }
+    return {
+      ...key,
+      key: keyOf(key),
+      uid,
+      generation,
+      ticket,
+      revision: text,
+      attempt,
+      admissible,
+      target: { ...TARGET, revision: text, volumeName: childName(name, text), snapshotName: childName(name, text) },
+    }
+  }
+
+  #later({ least, most }: Range, work: () => void): void {
+    const { time, random } = this.#options
+    time.schedule(least + (most - least) * random(), work)
+  }
+}
+
+const NOW: Range = { least: 0, most: 20 }
+const SOON: Range = { least: 0, most: 10_000 }
+
+const TARGET: Omit<Start['target'], 'revision' | 'volumeName' | 'snapshotName'> = {
+  defaults: {},
+  url: 'https://images.example.com/a.qcow2',
+  sourceType: 'http',
+  diskSize: '1Gi',
+  storageClass: 'fast',
+  snapshotClass: undefined,
+  secretRef: undefined,
+  certConfigMap: undefined,
+  checksum: undefined,
+  budgetKey: 'budget',
+}
+
+function revisionText(revision: number): string {
+  return revision.toString(16).padStart(8, '0')
+}

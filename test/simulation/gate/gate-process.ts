@@ -1,0 +1,220 @@
+import { LABELS } from '@open-terrain/constructs'
+import { Registry } from 'prom-client'
+import { Admission } from '../../../operator/controllers/vm-disk-image/admission.ts'
+import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission-queue.ts'
+import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/downloads.ts'
+import { ImageMetrics } from '../../../operator/controllers/vm-disk-image/image-metrics.ts'
+import type { Start } from '../../../operator/controllers/vm-disk-image/image-plan.ts'
+import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/slot-ledger.ts'
+import {
+  controllerOf,
+  type DataVolumeView,
+  type ImageView,
+  isAlive,
+  type MetaView,
+  type PodView,
+  viewDataVolume,
+  viewMeta,
+  viewPod,
+} from '../../../operator/controllers/vm-disk-image/views.ts'
+import type { KubeClient } from '../../../operator/kube/kube-client.ts'
+import { keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import { CONFIG_MAP, DATA_VOLUME, POD } from '../../../operator/kube/resource-types.ts'
+import type { Logger } from '../../../operator/runtime/log.ts'
+import { Reflector, type ReflectorOptions } from '../../../operator/runtime/reflector.ts'
+import { Store, type Stored } from '../../../operator/runtime/store.ts'
+import type { SimulatedProcess } from '../../../sandbox/memory-cluster/index.ts'
+import { OPERATOR_NAMESPACE } from '../chronicle.ts'
+import type { ImageNews } from './gate-images.ts'
+
+const BY_IMAGE = 'image'
+const LEDGER = `${OPERATOR_NAMESPACE}/${LEDGER_NAME}`
+/** An image whose ticket is not written by then counts as stuck. */
+const STUCK_AFTER_MS = 200
+const RETRY_MS = 1_000
+
+export interface GateProcessOptions {
+  readonly process: SimulatedProcess
+  readonly client: KubeClient
+  readonly random: () => number
+  readonly log: Logger
+}
+
+/** A replica of the operator of which only the gate is real: admission, ledger and caches. What reconciles would do besides is here. */
+export class GateProcess {
+  readonly process: SimulatedProcess
+  readonly #options: GateProcessOptions
+  readonly #images = new Store<ImageView>()
+  readonly dataVolumes = new Store<DataVolumeView>()
+    .index(IMPORTING_INDEX, importingIndex)
+    .index(BY_IMAGE, (one) => [controllerOf(one)?.uid ?? ''])
+  readonly #pods = new Store<PodView>().index(BY_IMAGE, ({ metadata }) => [metadata.labels?.[LABELS.imageUid] ?? ''])
+  readonly #configMaps = new Store<MetaView>()
+  readonly #metrics: ImageMetrics
+  /** What each image wants, as far as this process was told, by uid. */
+  readonly #known = new Map<string, ImageNews>()
+  readonly #stuck = new Set<string>()
+  readonly #synced: Promise<unknown>
+  readonly #caching = new AbortController()
+  #due = new Set<string>()
+  #policyLimit: number | undefined
+  #term: AbortController | undefined
+  #admission: Admission | undefined
+
+  constructor(options: GateProcessOptions) {
+    this.#options = options
+    this.process = options.process
+    this.#metrics = new ImageMetrics(new Registry(), options.process.clock)
+    const reflectors = [
+      this.#reflect(DATA_VOLUME, this.dataVolumes, viewDataVolume),
+      this.#reflect(POD, this.#pods, viewPod, { labelSelector: LABELS.imageUid }),
+      this.#reflect(CONFIG_MAP, this.#configMaps, viewMeta, { metadataOnly: true }),
+    ]
+    this.#synced = Promise.all(reflectors.map(({ synced }) => synced))
+    this.dataVolumes.onChange(() => this.#admission?.wake())
+    this.#pods.onChange(() => this.#admission?.wake())
+    this.#configMaps.onChange(({ key }) => {
+      if (key === LEDGER) this.#admission?.checkLedger(this.#configMaps.get(LEDGER))
+    })
+    for (const reflector of reflectors) void reflector.run(this.#caching.signal)
+  }
+
+  get admission(): Admission | undefined {
+    return this.#admission
+  }
+
+  isStuck(uid: string): boolean {
+    return this.#stuck.has(uid)
+  }
+
+  /** What it was told that the image wants. */
+  wishOf(uid: string): Start | undefined {
+    return this.#known.get(uid)?.start
+  }
+
+  /** A watch, or the first list, tells of an image. */
+  learn(news: ImageNews): void {
+    const { uid = '' } = news.image.metadata
+    this.#known.set(uid, news)
+    this.#images.put(news.image)
+    this.#stuck.delete(uid)
+    if (news.start?.admissible === false) this.#options.process.clock.setTimer(() => this.#giveUp(uid, news), STUCK_AFTER_MS)
+    this.#reconcile(uid)
+  }
+
+  learnLimit(limit: number): void {
+    this.#policyLimit = limit
+    this.#admission?.wake()
+  }
+
+  lead(): void {
+    if (this.#term === undefined) void this.#lead()
+  }
+
+  resign(): void {
+    this.#term?.abort(new Error('lost the lead'))
+    this.#term = undefined
+    this.#admission = undefined
+  }
+
+  async #lead(): Promise<void> {
+    const term = new AbortController()
+    this.#term = term
+    await this.#synced
+    if (term.signal.aborted) return
+    const { client, process, random, log } = this.#options
+    const { clock, name: me } = process
+    const admission = new Admission({
+      client,
+      clock,
+      random,
+      log,
+      me,
+      metrics: this.#metrics,
+      ledger: new SlotLedger({ client, clock, namespace: OPERATOR_NAMESPACE }),
+      images: this.#images,
+      dataVolumes: this.dataVolumes,
+      hasImporter: (uid) => this.#pods.find(BY_IMAGE, uid).some(isAlive),
+      limit: (ledgerLimit) => this.#policyLimit ?? ledgerLimit ?? 4,
+      onChange: (key) => this.#lookSoon(key),
+    })
+    this.#admission = admission
+    await admission.takeOver(term.signal)
+    if (term.signal.aborted) return
+    for (const { image } of [...this.#known.values()].toSorted(byTicket)) this.#reconcile(image.metadata.uid ?? '')
+    await admission.run(term.signal)
+  }
+
+  #reflect<T extends Stored>(
+    type: ResourceType,
+    store: Store<T>,
+    project: ReflectorOptions<T>['project'],
+    selection: NonNullable<ReflectorOptions<T>['selection']> = {},
+  ) {
+    const { client, random, log, process } = this.#options
+    return new Reflector<T>({ client, random, log, clock: process.clock, type, store, project, selection })
+  }
+
+  /** The work queue of the operator: what is to be looked at is looked at in a moment, once. */
+  #lookSoon(key: string): void {
+    if (this.#due.size === 0) this.#options.process.clock.setTimer(() => this.#lookAtDue(), this.#options.random() * 2)
+    this.#due.add(key)
+  }
+
+  #lookAtDue(): void {
+    const due = this.#due
+    this.#due = new Set()
+    for (const key of due) {
+      const uid = this.#images.get(key)?.metadata.uid
+      if (uid === undefined) continue
+      this.#reconcile(uid)
+      this.#removeStrays(uid, key)
+    }
+  }
+
+  /** As a plan does: a refused image does not ask again for a while. */
+  #reconcile(uid: string): void {
+    const admission = this.#admission
+    const start = this.#known.get(uid)?.start
+    if (admission === undefined) return
+    const refusal = admission.refusalOf(uid)
+    const isRefused = start !== undefined && refusal?.revision === start.revision
+    if (!isRefused) {
+      admission.want(uid, start)
+      return
+    }
+    const { clock } = this.#options.process
+    const leftMs = (refusal.until ?? Number.POSITIVE_INFINITY) - clock.now()
+    admission.want(uid, leftMs > 0 ? undefined : start)
+    if (leftMs > 0 && Number.isFinite(leftMs)) clock.setTimer(() => this.#reconcile(uid), leftMs)
+  }
+
+  #giveUp(uid: string, news: ImageNews): void {
+    if (this.#known.get(uid) !== news) return
+    this.#stuck.add(uid)
+    this.#admission?.setStuck(uid)
+  }
+
+  /** A DataVolume of ours that has no slot is deleted on sight. */
+  #removeStrays(uid: string, key: string): void {
+    for (const one of this.dataVolumes.find(BY_IMAGE, uid)) {
+      const isGoing = one.metadata.deletionTimestamp !== undefined
+      if (isGoing || this.#admission?.isStray(one) !== true) continue
+      const preconditions = { uid: one.metadata.uid ?? '', propagationPolicy: 'Foreground' } as const
+      const { client, process } = this.#options
+      const again = () => process.clock.setTimer(() => this.#lookSoon(key), RETRY_MS)
+      client
+        .delete(DATA_VOLUME, { namespace: one.metadata.namespace ?? '', name: one.metadata.name }, preconditions)
+        .catch(again)
+    }
+  }
+}
+
+function byTicket(a: ImageNews, b: ImageNews): number {
+  if (a.start === undefined || b.start === undefined) return (a.start === undefined ? 1 : 0) - (b.start === undefined ? 1 : 0)
+  return compareTickets(a.start, b.start)
+}
+
+export function keyOfStart({ namespace, target }: Start): string {
+  return keyOf({ namespace, name: target.volumeName })
+}

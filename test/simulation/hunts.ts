@@ -1,0 +1,59 @@
+import type fc from 'fast-check'
+import { FAMILIES } from './arbitraries.ts'
+import type { Action, Schedule } from './schedule.ts'
+
+// Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
+
+const TEN_MINUTES_MS = 600_000
+
+/** People delete DataVolumes in the background while they download: importers outlive them. */
+export const impatient: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+  ...schedule,
+  policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
+  images: schedule.images.map((image) => ({
+    ...image,
+    isInvalid: false,
+    ttlSeconds: undefined,
+    nature: 'good',
+    downloadSeconds: 10 + image.downloadSeconds,
+  })),
+  steps: schedule.steps.map(({ afterMs }, image) => ({
+    afterMs: 1_000 + (afterMs % 5_000),
+    action: { do: 'deleteChild', image, kind: 'DataVolume', foreground: false },
+  })),
+}))
+
+const LATE_LEDGER: Action = {
+  do: 'requestFaults',
+  fault: 'late',
+  percent: 60,
+  forMs: TEN_MINUTES_MS,
+  kind: 'ConfigMap',
+}
+
+/** Writes of the ledger are carried out long after anybody waits for their answer. */
+export const lateLedger: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
+  ...schedule,
+  steps: [{ afterMs: 0, action: LATE_LEDGER }, ...schedule.steps, { afterMs: 60_000, action: { do: 'breakWatches' } }],
+}))
+
+/** Somebody clones what is about to be replaced, for longer than it would be kept otherwise. */
+export const cloners: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+  ...schedule,
+  policy: { ...schedule.policy, concurrency: 4 },
+  images: schedule.images.slice(0, 3).map((image) => ({
+    ...image,
+    isInvalid: false,
+    ttlSeconds: undefined,
+    nature: 'good',
+    failures: 0,
+    storageClass: 0,
+    secret: undefined,
+    downloadSeconds: 1,
+    createdAtMs: 0,
+  })),
+  steps: [0, 1, 2].flatMap((image) => [
+    { afterMs: image === 0 ? 40_000 : 1_000, action: { do: 'clone', image, forMs: 2 * TEN_MINUTES_MS } },
+    { afterMs: 20_000, action: { do: 'refresh', image } },
+  ]),
+}))

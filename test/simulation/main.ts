@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs'
+import { cpus, loadavg, release, totalmem, type } from 'node:os'
+import { parseArgs } from 'node:util'
+import { commitFact } from '../bench/machine.ts'
+import { Campaign, type CampaignResult } from './campaign.ts'
+import { replayOf, violationText, writeReport } from './report.ts'
+import { runSchedule } from './run.ts'
+import type { Schedule } from './schedule.ts'
+import { shrink } from './shrink.ts'
+import { scheduleOf, storyOf } from './story.ts'
+import { type StoryResult, type Tally, totalOf } from './tally.ts'
+
+const PROGRESS_MS = 10_000
+const USAGE = `usage: npm run simulate -- [--admissions N] [--seed S] [--workers N] [--stop] [--report FILE]
+       npm run simulate -- --replay KIND:SEED|FILE [--shrink MINUTES]
+  Runs random schedules until so many images were admitted, and checks every invariant after every commit.
+  --admissions N    default 20000
+  --seed S          of the first schedule; default: a new one
+  --workers N       child processes; default 1
+  --stop            ends with the first finding
+  --report FILE     writes the report there, for example docs/simulation.md
+  --replay          runs one schedule again: one that was named, or one that is in a file as JSON
+  --shrink MINUTES  looks so long for a smaller schedule that breaks an invariant too, and prints it as JSON
+`
+
+const { values } = parseArgs({
+  options: {
+    admissions: { type: 'string', default: '20000' },
+    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    workers: { type: 'string', default: '1' },
+    stop: { type: 'boolean', default: false },
+    report: { type: 'string' },
+    replay: { type: 'string' },
+    shrink: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  },
+})
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+if (values.help) say(USAGE)
+else if (values.replay === undefined) await explore()
+else await replay(values.replay)
+
+function wholeNumber(name: 'admissions' | 'seed' | 'workers'): number {
+  if (/^[0-9]{1,10}$/.test(values[name])) return Number(values[name])
+  throw new Error(`--${name} must be a whole number\n${USAGE}`)
+}
+
+async function explore(): Promise<void> {
+  const [seed, admissions, workers] = [wholeNumber('seed'), wholeNumber('admissions'), wholeNumber('workers')]
+  const facts = [
+    ['commit', commitFact()],
+    ['started', new Date().toISOString()],
+    ['seed', String(seed)],
+    ['workers', String(workers)],
+    ...machine(),
+  ] as const
+  say(`seed ${seed}, ${admissions} admissions`)
+  const startedAt = performance.now()
+  const seconds = () => (performance.now() - startedAt) / 1_000
+  const onProgress = everySoOften((tally) => say(progressText(tally, seconds())))
+  const isStoppedByFinding = values.stop
+  const campaign = new Campaign({ seed, admissions, workers, isStoppedByFinding, onFinding: tell, onProgress })
+  const result = await campaign.run()
+  say(progressText(result.tally, seconds()))
+  say(conclusionOf(result))
+  if (values.report !== undefined)
+    writeReport(values.report, { ...result, facts: [...facts, ['duration', `${(seconds() / 60).toFixed(1)} min`]] })
+  process.exitCode = result.findings.length > 0 ? 1 : 0
+}
+
+function machine(): (readonly [string, string])[] {
+  const processors = cpus()
+  return [
+    ['processor', `${processors[0]?.model ?? 'unknown'}, ${processors.length} cores`],
+    ['memory', `${Math.round(totalmem() / 1024 ** 3)} GiB`],
+    ['kernel', `${type()} ${release()}`],
+    ['Node', process.version],
+    ['load average at the start (1 min)', (loadavg()[0] ?? 0).toFixed(2)],
+  ]
+}
+
+function everySoOften(work: (tally: Tally) => void): (tally: Tally) => void {
+  let last = performance.now()
+  return (tally) => {
+    if (performance.now() - last < PROGRESS_MS) return
+    last = performance.now()
+    work(tally)
+  }
+}
+
+function progressText({ schedules, admissions }: Tally, seconds: number): string {
+  const admitted = totalOf(admissions)
+  return `${seconds.toFixed(0)} s: ${totalOf(schedules)} schedules, ${admitted} admissions, ${(admitted / seconds).toFixed(0)} a second`
+}
+
+function conclusionOf({ findings }: CampaignResult): string {
+  return findings.length === 0 ? 'no invariant was broken' : `schedules that broke an invariant: ${findings.length}`
+}
+
+function tell({ story, violations }: StoryResult): void {
+  for (const violation of violations) say(violationText(violation))
+  say(`  again: ${replayOf(story)}\n  made small: ${replayOf(story)} --shrink 5`)
+}
+
+async function replay(name: string): Promise<void> {
+  const schedule: Schedule = name.endsWith('.json') ? JSON.parse(readFileSync(name, 'utf8')) : scheduleOf(storyOf(name))
+  const { violations } = await runSchedule(schedule)
+  if (violations.length === 0) {
+    say('no invariant was broken')
+    return
+  }
+  process.exitCode = 1
+  const shown = values.shrink === undefined ? schedule : await shrink(schedule, Number(values.shrink) * 60_000)
+  say(JSON.stringify(shown, undefined, 2))
+  for (const violation of violations) say(violationText(violation))
+}

@@ -1,0 +1,115 @@
+import type { WatchEvent } from '../../operator/kube/kube-client.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import type { Fate, Passage, RequestInfo } from '../../sandbox/memory-cluster/index.ts'
+import type { Disturbances } from './disturbances.ts'
+import type { NetworkAction, RequestFault, WatchFault } from './schedule.ts'
+
+type Window = Extract<NetworkAction, { readonly percent: number }>
+
+/** The promises about slots count on requests being carried out within this time of being sent. */
+const LATEST_MS = 10_000
+
+/**
+ * The link between the operator and the API server: quick and reliable, but for the faults that a schedule opens for a
+ * while. Chance decides which request or event they strike.
+ */
+export class Network {
+  /** How often each fault struck. */
+  readonly struck = new Map<string, number>()
+  readonly #windows = new Set<Window>()
+  readonly #random: () => number
+  readonly #disturbances: Disturbances
+  readonly #compactLater: (delayMs: number) => void
+
+  constructor(random: () => number, disturbances: Disturbances, compactLater: (delayMs: number) => void) {
+    this.#random = random
+    this.#disturbances = disturbances
+    this.#compactLater = compactLater
+  }
+
+  open(window: Window): void {
+    this.#windows.add(window)
+  }
+
+  close(window: Window): void {
+    this.#windows.delete(window)
+  }
+
+  closeAll(): void {
+    this.#windows.clear()
+  }
+
+  fateOf(request: RequestInfo): Fate {
+    const fault = this.#strikes<RequestFault>('requestFaults', request.resource.kind)
+    if (fault === undefined) return { kind: 'deliver', requestMs: this.#between(1, 4), answerMs: this.#between(1, 4) }
+    const fate = this.#faulty(fault)
+    this.#disturbances.mark('api', fate.answerMs + LATEST_MS)
+    return fate
+  }
+
+  passageOf(_event: WatchEvent<KubeObject>, request: RequestInfo): Passage {
+    const fault = this.#strikes<WatchFault>('watchFaults', request.resource.kind)
+    if (fault === undefined) return { delayMs: this.#between(1, 6) }
+    const passage = this.#disturbed(fault)
+    this.#disturbances.mark('watch', passage.delayMs)
+    return passage
+  }
+
+  #strikes<F extends RequestFault | WatchFault>(which: Window['do'], kind: string): F | undefined {
+    if (this.#windows.size === 0) return undefined
+    for (const window of this.#windows) {
+      const isMeant = window.do === which && (window.kind === undefined || window.kind === kind)
+      if (!isMeant || this.#random() * 100 >= window.percent) continue
+      this.struck.set(window.fault, (this.struck.get(window.fault) ?? 0) + 1)
+      return window.fault as F
+    }
+    return undefined
+  }
+
+  #faulty(fault: RequestFault): Fate {
+    const answerMs = this.#between(1, 200)
+    switch (fault) {
+      case 'conflict':
+        return { kind: 'refuse', status: 409, answerMs }
+      case 'tooManyRequests':
+        return { kind: 'refuse', status: 429, answerMs, retryAfterMs: this.#between(1, 8) * 1_000 }
+      case 'internalError':
+        return { kind: 'refuse', status: 500, answerMs }
+      case 'unavailable':
+        return { kind: 'refuse', status: 503, answerMs }
+      case 'gatewayTimeout':
+        return { kind: 'refuse', status: 504, answerMs: this.#between(1, 5_000) }
+      case 'loseRequest':
+        return { kind: 'loseRequest', answerMs: this.#between(1, 5_000) }
+      case 'loseAnswer':
+        return { kind: 'loseAnswer', requestMs: this.#between(1, 1_000), answerMs: this.#between(1, 4_000) }
+      case 'late': {
+        const silentMs = this.#between(1, 5_000)
+        return { kind: 'late', answerMs: silentMs, requestMs: this.#between(silentMs + 1, LATEST_MS) }
+      }
+    }
+  }
+
+  #disturbed(fault: WatchFault): Passage {
+    switch (fault) {
+      case 'late':
+        return { delayMs: this.#between(100, 5_000) }
+      case 'held':
+        return { delayMs: this.#between(5_000, 30_000) }
+      case 'frozen':
+        return { delayMs: this.#between(60_000, 120_000) }
+      case 'duplicated':
+        return { delayMs: this.#between(1, 50), times: 2 }
+      case 'lost':
+        // The watch cannot be taken up again where it was: what it missed is only in the next list.
+        this.#compactLater(1)
+        return { delayMs: 0, times: 0, breakAfter: true }
+      case 'broken':
+        return { delayMs: this.#between(1, 50), breakAfter: true }
+    }
+  }
+
+  #between(min: number, max: number): number {
+    return Math.round(min + (max - min) * this.#random())
+  }
+}

@@ -1,0 +1,166 @@
+import { ANNOTATIONS, type Attempt } from '@open-terrain/constructs'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import type { DataVolume, Image } from '../../harness/kinds.ts'
+import { type Download, imageOwner, isDeletion, isEnd, isOperator, isPerson } from '../chronicle.ts'
+import type { Oracle, Witness } from './oracle.ts'
+
+/** What one revision may cost until a person does something about it. */
+interface Budget {
+  transfers: number
+}
+
+/** A failing importer is restarted after 10 s: who sees it in time has stopped it by then. */
+const SEEN_IN_TIME_MS = 60_000
+const TIMED_OUT: ReadonlySet<string> = new Set(['Stalled', 'AttemptTimeout'])
+
+export interface CostWitness extends Witness {
+  /** The highest `retryLimit` that any policy of this run had. */
+  readonly retryLimit: () => number
+  readonly stallTimeoutMs: number
+}
+
+/**
+ * Invariant 4: at most 1 + retryLimit downloads for a revision and a person's act; what failed is in the status before it
+ * is torn down; and only what really failed is called so.
+ */
+export class CostOracle implements Oracle {
+  readonly #witness: CostWitness
+  readonly #budgets = new Map<string, Budget>()
+  /** Uids of DataVolumes whose end a status has told. */
+  readonly #recorded = new Set<string>()
+  /** Attempts that are over, by image, revision and number. */
+  readonly #over = new Set<string>()
+  readonly #wanted = new Map<string, string>()
+
+  constructor(witness: CostWitness) {
+    this.#witness = witness
+  }
+
+  /** Somebody did something that nobody can do to a single image: all of them start anew. */
+  renewAll(): void {
+    this.#budgets.clear()
+  }
+
+  onCommit(commit: Commit): void {
+    const { resource, actor, object } = commit
+    if (resource.kind === 'VMDiskImage') this.#followImage(commit)
+    else if (resource.kind === 'DataVolume' && imageOwner(object) !== undefined) this.#followDownload(commit)
+    else if (isPerson(actor) && isEnd(commit)) this.#followLoss(commit)
+  }
+
+  onTransfer(download: Download): void {
+    const { disturbances, report } = this.#witness
+    download.transfers += 1
+    const isHarmed = download.trouble?.startsWith('its importer pod') === true
+    const isRestart = download.transfers > 1 && !download.hasSucceeded && !isHarmed
+    const calmMs = disturbances.calmForMs('api', 'watch', 'freeze')
+    // While the operator cannot see or stop it, CDI restarts a failing importer for ever.
+    if (isRestart && calmMs < SEEN_IN_TIME_MS) return
+    const isStoppable = disturbances.calmForMs('crash', 'cdi') > SEEN_IN_TIME_MS
+    if (isRestart && isStoppable) {
+      const { key, transfers } = download
+      report(4, `${key} began to download for the ${transfers}nd time; the first failure should have ended it`)
+      return
+    }
+    if (!this.#isRepeated(download)) this.#budgetOf(download.imageUid).transfers += 1
+  }
+
+  #followImage({ type, object, actor, revision }: Commit): void {
+    const { uid = '' } = object.metadata
+    if (type === 'DELETED') {
+      this.#budgets.delete(uid)
+      this.#wanted.delete(uid)
+      return
+    }
+    if (!isOperator(actor)) {
+      this.#followPerson(object as Image)
+      return
+    }
+    const attempts = (object as Image).status?.attempts ?? []
+    for (const attempt of attempts) this.#checkAttempt(object as Image, attempt, revision)
+  }
+
+  /** A new spec, a new annotation: whatever a person changes may grant a new budget. */
+  #followPerson({ metadata, spec }: Image): void {
+    const { [ANNOTATIONS.retryRequestedAt]: retry, [ANNOTATIONS.syncRequestedAt]: sync } = metadata.annotations ?? {}
+    const wanted = JSON.stringify([spec, retry, sync])
+    const { uid = '' } = metadata
+    if (this.#wanted.get(uid) === wanted) return
+    this.#wanted.set(uid, wanted)
+    this.#budgets.delete(uid)
+  }
+
+  #checkAttempt(image: Image, attempt: Attempt, revision: number): void {
+    const { dataVolumeUID: uid, outcome, reason } = attempt
+    if (uid === undefined || this.#recorded.has(uid)) return
+    this.#recorded.add(uid)
+    this.#over.add(`${image.metadata.uid}/${attempt.revision}/${attempt.number}`)
+    if (outcome !== 'Failed') return
+    const { chronicle, report, stallTimeoutMs } = this.#witness
+    const download = chronicle.downloads.get(uid)
+    const name = image.metadata.name
+    if (download === undefined) {
+      report(4, `revision ${revision}: image ${name} failed by an unknown DataVolume`)
+      return
+    }
+    if (TIMED_OUT.has(reason)) {
+      const ageMs = chronicle.nowMs - download.createdAtMs
+      if (ageMs < stallTimeoutMs) report(4, `revision ${revision}: image ${name} ${reason} after only ${ageMs} ms`)
+      return
+    }
+    if (download.trouble !== undefined) return
+    report(4, `revision ${revision}: image ${name} failed (${reason}: ${attempt.message}), but its import did not`)
+  }
+
+  #followDownload(commit: Commit): void {
+    const { type, object, actor, revision } = commit
+    const uid = object.metadata.uid ?? ''
+    const download = this.#witness.chronicle.downloads.get(uid)
+    if (download === undefined) return
+    if (!isOperator(actor)) {
+      // Who deletes a download, finished or not, wants another one.
+      if (isPerson(actor) && isEnd(commit)) this.#budgets.delete(download.imageUid)
+      return
+    }
+    if (type === 'ADDED') this.#checkBudget(download, revision)
+    else if (isEnd(commit)) this.#checkTeardown(object as DataVolume, download, revision)
+  }
+
+  #checkBudget(download: Download, revision: number): void {
+    const { report, retryLimit } = this.#witness
+    const { imageUid, key } = download
+    // Nobody had answered its create, and it was carried out when the attempt was over.
+    if (this.#isRepeated(download)) return
+    const { transfers } = this.#budgetOf(imageUid)
+    if (transfers > retryLimit())
+      report(4, `revision ${revision}: ${key} after ${transfers} downloads, with a retryLimit of ${retryLimit()}`)
+  }
+
+  #isRepeated({ imageUid, revision, attempt }: Download): boolean {
+    return this.#over.has(`${imageUid}/${revision}/${attempt}`)
+  }
+
+  #checkTeardown(dataVolume: DataVolume, download: Download, revision: number): void {
+    const { imageUid, hasSucceeded, key, uid } = download
+    const image = this.#witness.chronicle.images.get(imageUid)
+    const isExpected = hasSucceeded || image === undefined || isDeletion(image)
+    if (isExpected || this.#recorded.has(uid) || this.#isRepeated(download)) return
+    const { phase } = dataVolume.status ?? {}
+    this.#witness.report(4, `revision ${revision}: ${key} (${phase}) was torn down before the status told of its end`)
+  }
+
+  /** Claims, pods: whose download that was does not matter much, all of the image may begin again. */
+  #followLoss({ object }: Commit): void {
+    const imageUid = object.metadata.labels?.['pelotech.ot/image-uid']
+    if (imageUid !== undefined) this.#budgets.delete(imageUid)
+  }
+
+  #budgetOf(imageUid: string): Budget {
+    let budget = this.#budgets.get(imageUid)
+    if (budget === undefined) {
+      budget = { transfers: 0 }
+      this.#budgets.set(imageUid, budget)
+    }
+    return budget
+  }
+}

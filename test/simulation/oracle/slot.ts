@@ -1,0 +1,81 @@
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { type Image, reasonOf } from '../../harness/kinds.ts'
+import { type Download, imageOwner, isLedger, isOperator, isSameClaim, ledgerIn, type Slot } from '../chronicle.ts'
+import type { Oracle, Witness } from './oracle.ts'
+
+/** Requests that rest on a ledger that somebody deleted may still arrive: sent within 5 s, carried out within 10 s. */
+const LOST_LEDGER_MS = 20_000
+
+/** Invariant 2: a slot is held from before the DataVolume until nothing can download any more, and no longer. */
+export class SlotOracle implements Oracle {
+  readonly #witness: Witness
+
+  constructor(witness: Witness) {
+    this.#witness = witness
+  }
+
+  onCommit(commit: Commit): void {
+    if (!isOperator(commit.actor)) return
+    if (isLedger(commit)) this.#checkReleases(commit)
+    else if (commit.resource.kind === 'DataVolume') this.#checkStart(commit)
+    else if (commit.resource.kind === 'VMDiskImage' && commit.type === 'MODIFIED') this.#checkRest(commit)
+  }
+
+  onTransfer(download: Download): void {
+    const { chronicle, report } = this.#witness
+    if (download.hasSucceeded || download.isAfterthought || this.#isLedgerLost()) return
+    const slot = chronicle.slotOf(download.imageUid)
+    if (slot?.revision !== download.revision) report(2, `${download.key} downloads without a slot`)
+  }
+
+  #checkStart({ type, object, revision }: Commit): void {
+    const owner = imageOwner(object)
+    if (type !== 'ADDED' || owner === undefined || this.#isLedgerLost()) return
+    const { chronicle, report } = this.#witness
+    const download = chronicle.downloads.get(object.metadata.uid ?? '')
+    if (download?.isAfterthought) return
+    const slot = chronicle.slotOf(owner.uid)
+    const isItsSlot = slot?.revision === download?.revision && slot?.attempt === download?.attempt
+    if (!isItsSlot) report(2, `revision ${revision}: DataVolume ${object.metadata.name} was created without a slot`)
+  }
+
+  #checkReleases({ type, object, revision }: Commit): void {
+    const { chronicle, report } = this.#witness
+    const before = chronicle.ledgerBefore
+    const after = type === 'DELETED' ? undefined : ledgerIn(object)
+    if (before === undefined || after === undefined || this.#isLedgerLost()) return
+    for (const holder of before.holders) {
+      if (after.holders.some((one) => isSameClaim(one, holder))) continue
+      const still = this.#stillDownloads(holder)
+      if (still !== undefined) report(2, `revision ${revision}: the slot of ${holder.name} was freed, but ${still}`)
+    }
+  }
+
+  #stillDownloads({ uid, revision }: Slot): string | undefined {
+    const { chronicle } = this.#witness
+    const download = chronicle.downloadOf(uid, revision)
+    if (download?.hasSucceeded) return undefined
+    if (download !== undefined && chronicle.running.has(download.uid)) return `DataVolume ${download.key} is unfinished`
+    for (const importer of chronicle.importers.values()) {
+      if (importer.imageUid === uid && importer.revision === revision) return 'its importer pod is alive'
+    }
+    return undefined
+  }
+
+  /** Neither backing off nor being snapshotted needs a slot. */
+  #checkRest({ object, revision, actor }: Commit): void {
+    const image = object as Image
+    const { phase } = image.status ?? {}
+    const isAtRest = phase === 'Snapshotting' || reasonOf(image) === 'RetryBackoff'
+    if (!isAtRest || this.#isLedgerLost()) return
+    const slot = this.#witness.chronicle.slotOf(object.metadata.uid ?? '')
+    // Another one, which leads by now, may have admitted it again.
+    if (slot === undefined || slot.claimant !== actor) return
+    this.#witness.report(2, `revision ${revision}: image ${object.metadata.name} holds a slot in phase ${phase}`)
+  }
+
+  #isLedgerLost(): boolean {
+    const { chronicle } = this.#witness
+    return chronicle.nowMs - chronicle.ledgerLostAtMs < LOST_LEDGER_MS
+  }
+}

@@ -1,0 +1,231 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  DATA_SOURCE,
+  DATA_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  SECRET,
+  STORAGE_CLASS,
+  VOLUME_SNAPSHOT,
+  VOLUME_SNAPSHOT_CLASS,
+} from '../../operator/kube/resource-types.ts'
+import { type DataVolume, IMAGE, type Image } from '../harness/kinds.ts'
+import * as objects from './objects.ts'
+import type { CatalogAction, ChildKind, ImageAction, ImagePlan } from './schedule.ts'
+import { urlOf } from './sources.ts'
+import type { World } from './world.ts'
+
+/** People whose wish cannot be granted yet ask again so often. */
+export const ASK_AGAIN_MS = 1_000
+const CHILD_TYPES: Readonly<Record<ChildKind, ResourceType>> = {
+  DataVolume: DATA_VOLUME,
+  PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIM,
+  VolumeSnapshot: VOLUME_SNAPSHOT,
+  Pod: POD,
+  DataSource: DATA_SOURCE,
+}
+const CATALOG: Readonly<Record<CatalogAction['what'], ResourceType>> = {
+  Secret: SECRET,
+  StorageClass: STORAGE_CLASS,
+  VolumeSnapshotClass: VOLUME_SNAPSHOT_CLASS,
+}
+
+/** An image of the schedule. */
+export interface Subject {
+  readonly plan: ImagePlan
+  readonly key: Required<ObjectKey>
+  isCreating: boolean
+}
+
+/** What people do to images, and to the things that images name. */
+export class People {
+  /** When the last clone will be finished, in virtual milliseconds. */
+  clonedUntilMs = 0
+  readonly #world: World
+  readonly #subjects: readonly Subject[]
+  #counter = 0
+
+  constructor(world: World, subjects: readonly Subject[]) {
+    this.#world = world
+    this.#subjects = subjects
+  }
+
+  create(subject: Subject): void {
+    const { plan, key } = subject
+    const { admin } = this.#world.cluster
+    try {
+      const object = objects.image(key.namespace, key.name, objects.specOf(plan, `${key.namespace}-${key.name}`, 0))
+      admin.create(IMAGE, object)
+      subject.isCreating = false
+    } catch (error) {
+      // Its namespace is not there, or its namesake is not gone yet.
+      if (!isApiError(error)) throw error
+      subject.isCreating = true
+      this.#world.time.schedule(ASK_AGAIN_MS, () => this.create(subject))
+    }
+  }
+
+  act(action: ImageAction): void {
+    const subject = this.#subjects[action.image % this.#subjects.length]
+    if (subject === undefined) return
+    const { key, plan } = subject
+    // What deletes itself is left alone: whether it is still there would decide what an edit comes to.
+    if (plan.ttlSeconds !== undefined) return
+    switch (action.do) {
+      case 'edit':
+        this.#edit(subject, action)
+        return
+      case 'delete':
+        leaveRefused(() => this.#world.cluster.admin.delete(IMAGE, key))
+        return
+      case 'recreate':
+        this.#recreate(subject)
+        return
+      case 'retryNow':
+        this.annotate(key, ANNOTATIONS.retryRequestedAt)
+        return
+      case 'refresh':
+        this.annotate(key, ANNOTATIONS.syncRequestedAt)
+        return
+      case 'spoil':
+        this.#patchImage(key, { spec: { diskSize: 'huge' } })
+        return
+      case 'heal':
+        this.#patchImage(key, { spec: { diskSize: '16Mi' } })
+        return
+      case 'suspend':
+        this.#patchImage(key, { spec: { suspend: action.suspend } })
+        return
+      case 'deleteChild':
+        this.#deleteChild(key, action.kind, action.foreground)
+        return
+      case 'clone':
+        this.#clone(key, action.forMs)
+        return
+    }
+  }
+
+  #recreate(subject: Subject): void {
+    const found = this.#image(subject.key)
+    if (subject.isCreating || (found !== undefined && found.metadata.deletionTimestamp === undefined)) return
+    this.create(subject)
+  }
+
+  #edit({ key, plan }: Subject, { field, value }: Extract<ImageAction, { do: 'edit' }>): void {
+    const isBlank = plan.nature === 'blank'
+    if (isBlank && (field === 'url' || field === 'secretRef')) return
+    switch (field) {
+      case 'url': {
+        const nature = value === 3 ? 'missing' : plan.nature
+        this.#patchImage(key, {
+          spec: { url: urlOf(`${key.namespace}-${key.name}`, value, { ...plan, nature }) },
+        })
+        return
+      }
+      case 'diskSize':
+        this.#patchImage(key, { spec: { diskSize: `${16 * (value + 1)}Mi` } })
+        return
+      case 'snapshotClass':
+        this.#patchImage(key, { spec: { snapshotClass: value === 3 ? null : `snapshots-${value}` } })
+        return
+      case 'secretRef':
+        this.#patchImage(key, { spec: { secretRef: value === 3 ? null : `secret-${value}` } })
+        return
+      case 'storageClass':
+        this.#patchImage(key, { spec: { storageClass: `storage-${value % 3}` } })
+        return
+      case 'name':
+        this.#patchImage(key, { spec: { name: `name-${value}` } })
+        return
+      case 'labels':
+        this.#patchImage(key, { metadata: { labels: { label: `value-${value}` } } })
+        return
+    }
+  }
+
+  annotate(key: Required<ObjectKey>, annotation: string): void {
+    this.#counter += 1
+    this.#patchImage(key, { metadata: { annotations: { [annotation]: String(this.#counter) } } })
+  }
+
+  #patchImage(key: Required<ObjectKey>, patch: object): void {
+    const found = this.#image(key)
+    if (found === undefined || found.metadata.deletionTimestamp !== undefined) return
+    this.#world.cluster.admin.mergePatch(IMAGE, key, patch)
+  }
+
+  #image(key: Required<ObjectKey>): Image | undefined {
+    return find<Image>(this.#world, IMAGE, key)
+  }
+
+  #deleteChild(key: Required<ObjectKey>, kind: ChildKind, foreground: boolean): void {
+    const { admin } = this.#world.cluster
+    const image = this.#image(key)
+    const uid = image?.metadata.uid
+    if (uid === undefined) return
+    const type = CHILD_TYPES[kind]
+    leaveRefused(() => {
+      const { items } = admin.list(type, { namespace: key.namespace, labelSelector: `pelotech.ot/image-uid=${uid}` })
+      for (const { metadata } of items)
+        admin.delete(type, metadata, { propagationPolicy: foreground ? 'Foreground' : 'Background' })
+    })
+  }
+
+  #clone(key: Required<ObjectKey>, forMs: number): void {
+    const { admin } = this.#world.cluster
+    const artifact = this.#image(key)?.status?.artifact
+    if (artifact === undefined) return
+    this.#counter += 1
+    const clone = objects.clone(key.namespace, `clone-${this.#counter}`, artifact)
+    leaveRefused(() => {
+      admin.create(DATA_VOLUME, clone)
+      // Nobody cuts a clone short.
+      this.clonedUntilMs = Math.max(this.clonedUntilMs, this.#world.time.elapsedMs + forMs)
+      this.#world.time.schedule(forMs, () => {
+        const found = find<DataVolume>(this.#world, DATA_VOLUME, clone.metadata)
+        if (found !== undefined)
+          admin.replaceStatus(DATA_VOLUME, { ...found, status: { phase: 'Succeeded' } } as KubeObject)
+      })
+    })
+  }
+
+  toggle({ what, number }: CatalogAction): void {
+    const type = CATALOG[what]
+    const each = what === 'Secret' ? objects.NAMESPACES : [undefined]
+    for (const namespace of each) this.#toggleOne(type, this.#catalogObject(what, number, namespace))
+  }
+
+  #catalogObject(what: CatalogAction['what'], number: number, namespace: string | undefined): KubeObject {
+    if (what === 'Secret') return objects.secret(namespace ?? '', number)
+    return what === 'StorageClass' ? objects.storageClass(number) : objects.snapshotClass(number)
+  }
+
+  #toggleOne(type: ResourceType, object: KubeObject): void {
+    const { admin } = this.#world.cluster
+    const exists = find(this.#world, type, object.metadata) !== undefined
+    leaveRefused(() => {
+      if (exists) admin.delete(type, object.metadata)
+      else admin.create(type, object)
+    })
+  }
+}
+
+export function find<T extends KubeObject>({ cluster }: World, type: ResourceType, key: ObjectKey): T | undefined {
+  try {
+    return cluster.admin.get<T>(type, key)
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+    return undefined
+  }
+}
+
+/** What the API server refuses, people leave. */
+export function leaveRefused(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    if (!isApiError(error)) throw error
+  }
+}

@@ -1,0 +1,105 @@
+import { Operator } from '../../operator/operator.ts'
+import type { Logger } from '../../operator/runtime/log.ts'
+import { type MemoryCluster, SimulatedProcess, type VirtualTime } from '../../sandbox/memory-cluster/index.ts'
+import { OPERATOR_NAMESPACE } from './chronicle.ts'
+import type { Network } from './network.ts'
+import { randomFrom, seedFor } from './random.ts'
+
+/** As in production. */
+const LEASE = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
+
+export interface ReplicaOptions {
+  readonly time: VirtualTime
+  readonly cluster: MemoryCluster
+  readonly network: Network
+  readonly seed: number
+  readonly number: number
+  readonly log: Logger
+}
+
+/** One replica of the operator: a process that can be killed, frozen, stopped and started again, under a new name each time. */
+export class Replica {
+  readonly #options: ReplicaOptions
+  #starts = 0
+  #isWanted = false
+  #running: { process: SimulatedProcess; operator: Operator; stopping: AbortController; isOver: boolean } | undefined
+  /** What ended a run that should not have ended. */
+  failure: unknown
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined && !this.#running.isOver
+  }
+
+  get operator(): Operator | undefined {
+    return this.#running?.operator
+  }
+
+  /** One that is still stopping is started when that is over. */
+  describe(): string {
+    const { process, stopping, isOver } = this.#running ?? {}
+    return `${process?.name} ${process?.state}${stopping?.signal.aborted ? ', stopping' : ''}${isOver ? ', over' : ''}`
+  }
+
+  start(): void {
+    this.#isWanted = true
+    if (this.isRunning) return
+    const { time, cluster, network, seed, number, log } = this.#options
+    this.#starts += 1
+    const name = `operator-${number}.${this.#starts}`
+    const process = new SimulatedProcess(time, name)
+    const random = randomFrom(seedFor(seed, name))
+    const connection = {
+      process,
+      fateOf: network.fateOf.bind(network),
+      passageOf: network.passageOf.bind(network),
+    }
+    const operator = new Operator({
+      client: cluster.connect(connection),
+      leaseClient: cluster.connect(connection),
+      clock: process.clock,
+      random,
+      log,
+      namespace: OPERATOR_NAMESPACE,
+      identity: name,
+      lease: LEASE,
+    })
+    const running = { process, operator, stopping: new AbortController(), isOver: false }
+    this.#running = running
+    operator.run(running.stopping.signal).then(
+      () => {
+        running.isOver = true
+        process.kill()
+        if (this.#isWanted) this.start()
+      },
+      (error: unknown) => {
+        running.isOver = true
+        this.failure ??= error
+      },
+    )
+  }
+
+  /** SIGKILL: nothing that it waits for ever comes, and what it sent is carried out all the same. */
+  crash(): void {
+    if (this.#running === undefined || this.#running.isOver) return
+    this.#running.isOver = true
+    this.#running.process.kill()
+  }
+
+  /** SIGTERM. */
+  stop(): void {
+    this.#isWanted = false
+    this.#running?.stopping.abort()
+  }
+
+  freeze(): void {
+    this.#running?.process.freeze()
+  }
+
+  thaw(): void {
+    this.#running?.process.thaw()
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * What happens in one simulated run, as plain data: it is printed when a run fails, and replayed from there. Times are
+ * virtual milliseconds. Images and steps refer to each other by number, modulo how many there are, so that taking some
+ * away leaves the rest meaningful.
+ */
+export interface Schedule {
+  /** Of everything that chance decides inside the run: latencies, uids, which request a fault strikes. */
+  readonly seed: number
+  readonly replicas: 1 | 2
+  readonly policy: PolicyPlan
+  readonly images: readonly ImagePlan[]
+  readonly steps: readonly Step[]
+}
+
+/** Keys of the policy ConfigMap at the start. Times are short: nobody waits for them. */
+export interface PolicyPlan {
+  readonly concurrency: number
+  readonly retryLimit: number
+  readonly backoffSeconds: number
+  readonly keepSourceVolume: boolean
+}
+
+/**
+ * What a download of a source comes to, for ever. `broken` fails each time for a reason that may pass, `missing` and
+ * `forbidden` for one that may not.
+ */
+export type SourceNature = 'good' | 'missing' | 'forbidden' | 'broken' | 'blank'
+
+export interface ImagePlan {
+  /** Number of its namespace. */
+  readonly namespace: number
+  readonly nature: SourceNature
+  readonly downloadSeconds: number
+  /** Number of its VolumeSnapshotClass; undefined: the claim is the artifact. */
+  readonly snapshotClass: number | undefined
+  /** Number of the Secret that it names. The last one is missing at first. */
+  readonly secret: number | undefined
+  /** Number of its StorageClass. The last one is missing at first. */
+  readonly storageClass: number
+  /** The first so many downloads fail, once for each container run. */
+  readonly failures: number
+  /** After the start. */
+  readonly createdAtMs: number
+  /** Deletes itself so long after it was synced. */
+  readonly ttlSeconds: number | undefined
+  /** Its spec breaks the schema, as if it had been stored before there was one. */
+  readonly isInvalid: boolean
+}
+
+export interface Step {
+  /** After the step before. */
+  readonly afterMs: number
+  readonly action: Action
+}
+
+export type Action =
+  | ImageAction
+  | CatalogAction
+  | PolicyAction
+  | LedgerAction
+  | CdiAction
+  | SurroundingsAction
+  | ProcessAction
+  | NetworkAction
+
+export const EDITS = ['url', 'diskSize', 'snapshotClass', 'secretRef', 'storageClass', 'name', 'labels'] as const
+export type Edit = (typeof EDITS)[number]
+
+export const CHILDREN = ['DataVolume', 'PersistentVolumeClaim', 'VolumeSnapshot', 'Pod', 'DataSource'] as const
+export type ChildKind = (typeof CHILDREN)[number]
+
+/** By people, to one image. */
+export type ImageAction =
+  | { readonly do: 'edit'; readonly image: number; readonly field: Edit; readonly value: number }
+  | { readonly do: 'delete' | 'recreate' | 'retryNow' | 'refresh' | 'spoil' | 'heal'; readonly image: number }
+  | { readonly do: 'suspend'; readonly image: number; readonly suspend: boolean }
+  | { readonly do: 'deleteChild'; readonly image: number; readonly kind: ChildKind; readonly foreground: boolean }
+  /** Somebody clones what the image has, for so long. */
+  | { readonly do: 'clone'; readonly image: number; readonly forMs: number }
+
+/** Things that images name come and go. */
+export type CatalogAction = {
+  readonly do: 'toggle'
+  readonly what: 'Secret' | 'StorageClass' | 'VolumeSnapshotClass'
+  readonly number: number
+}
+
+export type PolicyAction =
+  | { readonly do: 'setLimit'; readonly limit: number }
+  | { readonly do: 'setRetryLimit'; readonly retryLimit: number }
+  /** A value that nobody can use, for a key that has a good one. */
+  | { readonly do: 'spoilPolicy'; readonly key: string; readonly value: string }
+  | { readonly do: 'deletePolicy'; readonly forMs: number }
+
+export type LedgerAction = { readonly do: 'deleteLedger' | 'garbleLedger' }
+
+export type CdiFaultType =
+  | 'error'
+  | 'hiddenError'
+  | 'oomKilled'
+  | 'evicted'
+  | 'checksumMismatch'
+  | 'scratchSpaceRequired'
+  | 'stall'
+  | 'imagePull'
+  | 'unschedulable'
+  | 'quota'
+  | 'unprovisioned'
+  | 'slowEnd'
+
+/** Imports of one image, or of all, go wrong. */
+export type CdiAction =
+  | {
+      readonly do: 'cdiFault'
+      readonly image: number | undefined
+      readonly fault: CdiFaultType
+      readonly times: number
+      readonly forMs: number
+    }
+  | {
+      readonly do: 'snapshotFault'
+      readonly image: number
+      readonly fault: 'error' | 'neverReady' | 'slow'
+      readonly forMs: number
+    }
+  | { readonly do: 'restartSimulators'; readonly downMs: number }
+
+export type SurroundingsAction =
+  | { readonly do: 'deleteNamespace'; readonly namespace: number; readonly forMs: number }
+  | { readonly do: 'uninstallCdi'; readonly forMs: number }
+
+/** To one replica of the operator. */
+export type ProcessAction =
+  | { readonly do: 'crash'; readonly replica: number; readonly downMs: number }
+  | { readonly do: 'stop'; readonly replica: number; readonly downMs: number }
+  | { readonly do: 'freeze'; readonly replica: number; readonly forMs: number }
+
+export const REQUEST_FAULTS = [
+  'conflict',
+  'tooManyRequests',
+  'internalError',
+  'unavailable',
+  'gatewayTimeout',
+  'loseRequest',
+  'loseAnswer',
+  'late',
+] as const
+export type RequestFault = (typeof REQUEST_FAULTS)[number]
+
+export const WATCH_FAULTS = ['late', 'held', 'duplicated', 'lost', 'broken', 'frozen'] as const
+export type WatchFault = (typeof WATCH_FAULTS)[number]
+
+/** Between the operator and the API server, for a while. */
+export type NetworkAction =
+  | {
+      readonly do: 'requestFaults'
+      readonly fault: RequestFault
+      readonly percent: number
+      readonly forMs: number
+      /** Only requests about this kind. */
+      readonly kind: string | undefined
+    }
+  | {
+      readonly do: 'watchFaults'
+      readonly fault: WatchFault
+      readonly percent: number
+      readonly forMs: number
+      readonly kind: string | undefined
+    }
+  | { readonly do: 'compact' | 'breakWatches' }
+
+/** Whether the action harms the operator or its link to the API server: the rest is what it has to do in any case. */
+export function isDisturbance({ do: what }: Action): boolean {
+  return DISTURBANCES.has(what)
+}
+
+const DISTURBANCES: ReadonlySet<Action['do']> = new Set([
+  'crash',
+  'stop',
+  'freeze',
+  'requestFaults',
+  'watchFaults',
+  'compact',
+  'breakWatches',
+])
+
+/** The same without what harms the operator: what its end state is compared with. Times stay. */
+export function withoutDisturbances(schedule: Schedule): Schedule {
+  let debtMs = 0
+  const steps = schedule.steps.flatMap(({ afterMs, action }): Step[] => {
+    debtMs += afterMs
+    if (isDisturbance(action)) return []
+    const step = { afterMs: debtMs, action }
+    debtMs = 0
+    return [step]
+  })
+  return { ...schedule, steps }
+}

@@ -1,0 +1,175 @@
+import {
+  CONFIG_MAP,
+  NAMESPACE,
+  SECRET,
+  STORAGE_CLASS,
+  VOLUME_SNAPSHOT_CLASS,
+} from '../../operator/kube/resource-types.ts'
+import type { Logger } from '../../operator/runtime/log.ts'
+import {
+  type Commit,
+  MemoryCluster,
+  SERVED_TYPES,
+  SimulatedProcess,
+  VirtualTime,
+} from '../../sandbox/memory-cluster/index.ts'
+import { type Simulators, startSimulators } from '../../sandbox/simulators/index.ts'
+import { Chronicle, isOperator, OPERATOR_NAMESPACE } from './chronicle.ts'
+import { Disturbances } from './disturbances.ts'
+import { Network } from './network.ts'
+import * as objects from './objects.ts'
+import { CostOracle } from './oracle/cost.ts'
+import { ForeignOracle } from './oracle/foreign.ts'
+import { InUseOracle } from './oracle/in-use.ts'
+import { LimitOracle } from './oracle/limit.ts'
+import type { Invariant, Oracle, Violation, Witness } from './oracle/oracle.ts'
+import { OrderOracle } from './oracle/order.ts'
+import { SecretsOracle } from './oracle/secrets.ts'
+import { SlotOracle } from './oracle/slot.ts'
+import { randomFrom, seedFor } from './random.ts'
+import { Replica } from './replica.ts'
+import type { Schedule } from './schedule.ts'
+import { sourceTransfer } from './sources.ts'
+
+/** Secrets and classes with a higher number are missing at first. */
+const PRESENT_AT_FIRST = 2
+
+/** Everything of one simulated run: a cluster, what runs in it, and the oracles that watch. */
+export class World {
+  readonly schedule: Schedule
+  readonly time = new VirtualTime()
+  readonly cluster: MemoryCluster
+  readonly chronicle: Chronicle
+  readonly disturbances: Disturbances
+  readonly network: Network
+  readonly replicas: readonly Replica[]
+  readonly violations: Violation[] = []
+  readonly cost: CostOracle
+  readonly secrets: SecretsOracle
+  readonly counts = { admissions: 0, commits: 0, operatorCommits: 0, transfers: 0 }
+  policy: objects.PolicyData
+  highestRetryLimit: number
+  simulators: Simulators | undefined
+  readonly #oracles: readonly Oracle[]
+  #simulatorStarts = 0
+  #simulatorProcess: SimulatedProcess | undefined
+  readonly #listeners: ((commit: Commit) => void)[] = []
+
+  constructor(schedule: Schedule) {
+    this.schedule = schedule
+    const { seed, policy, replicas } = schedule
+    const { time } = this
+    const now = () => time.elapsedMs
+    const random = (purpose: string) => randomFrom(seedFor(seed, purpose))
+    this.policy = objects.policyData(policy)
+    this.highestRetryLimit = policy.retryLimit
+    this.cluster = new MemoryCluster({ time, random: random('cluster'), types: SERVED_TYPES })
+    this.chronicle = new Chronicle(now)
+    this.disturbances = new Disturbances(now)
+    this.network = new Network(random('network'), this.disturbances, (delayMs) => {
+      time.schedule(delayMs, () => this.cluster.compact())
+    })
+    const log = this.#log()
+    this.replicas = Array.from(
+      { length: replicas },
+      (_, number) => new Replica({ time, cluster: this.cluster, network: this.network, seed, number, log }),
+    )
+    const witness: Witness = {
+      chronicle: this.chronicle,
+      disturbances: this.disturbances,
+      report: (invariant, message) => this.report(invariant, message),
+    }
+    const { STALL_TIMEOUT_MS: stallTimeoutMs } = objects
+    this.cost = new CostOracle({ ...witness, stallTimeoutMs, retryLimit: () => this.highestRetryLimit })
+    this.secrets = new SecretsOracle(witness)
+    this.#oracles = [
+      new LimitOracle(witness),
+      new SlotOracle(witness),
+      new OrderOracle(witness),
+      this.cost,
+      new InUseOracle(witness),
+      new ForeignOracle(witness),
+      this.secrets,
+    ]
+    this.cluster.onCommit((commit) => this.#onCommit(commit))
+  }
+
+  report(invariant: Invariant, message: string): void {
+    this.violations.push({ invariant, message, atMs: this.time.elapsedMs })
+  }
+
+  /** Tells of every commit, after the oracles. */
+  onCommit(listener: (commit: Commit) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** What is there before anybody acts. */
+  furnish(): void {
+    const { admin } = this.cluster
+    admin.create(NAMESPACE, objects.namespace(OPERATOR_NAMESPACE))
+    for (const name of objects.NAMESPACES) this.furnishNamespace(name)
+    for (let number = 0; number < PRESENT_AT_FIRST; number += 1) {
+      admin.create(STORAGE_CLASS, objects.storageClass(number))
+      admin.create(VOLUME_SNAPSHOT_CLASS, objects.snapshotClass(number))
+    }
+    admin.create(CONFIG_MAP, objects.policy(this.policy))
+  }
+
+  furnishNamespace(name: string): void {
+    const { admin } = this.cluster
+    admin.create(NAMESPACE, objects.namespace(name))
+    for (let number = 0; number < PRESENT_AT_FIRST; number += 1) admin.create(SECRET, objects.secret(name, number))
+    for (const [type, object] of objects.lookalikes(name)) admin.create(type, object)
+  }
+
+  /** A new process of all simulators, in place of the one before. */
+  startSimulators(): void {
+    this.killSimulators()
+    this.#simulatorStarts += 1
+    const process = new SimulatedProcess(this.time, `simulators.${this.#simulatorStarts}`)
+    this.#simulatorProcess = process
+    const random = randomFrom(seedFor(this.schedule.seed, process.name))
+    const { clock } = process
+    const transfer = sourceTransfer(clock, (url) => this.#onTransfer(url))
+    void startSimulators({ client: this.cluster.connect({ process }), clock, random, transfer }).then((simulators) => {
+      if (this.#simulatorProcess === process) this.simulators = simulators
+    })
+  }
+
+  killSimulators(): void {
+    this.#simulatorProcess?.kill()
+    this.#simulatorProcess = undefined
+    this.simulators = undefined
+  }
+
+  #onTransfer(url: string): void {
+    this.counts.transfers += 1
+    const download = this.chronicle.downloadFrom(url)
+    if (download === undefined) {
+      this.report(0, `a transfer of ${url} that no DataVolume asked for`)
+      return
+    }
+    for (const oracle of this.#oracles) oracle.onTransfer?.(download)
+  }
+
+  #onCommit(commit: Commit): void {
+    const { counts, chronicle } = this
+    counts.commits += 1
+    if (isOperator(commit.actor)) counts.operatorCommits += 1
+    chronicle.take(commit)
+    for (const oracle of this.#oracles) oracle.onCommit(commit)
+    counts.admissions += chronicle.takeAdmissions()
+    for (const listener of this.#listeners) listener(commit)
+  }
+
+  #log(): Logger {
+    const check =
+      (level: string) =>
+      (...args: unknown[]) => {
+        this.secrets.checkText(`a log entry (${level})`, JSON.stringify(args))
+        if (level === 'error') this.report(0, `the operator logged an error: ${JSON.stringify(args)}`)
+      }
+    const log = { debug: check('debug'), info: check('info'), warn: check('warn'), error: check('error') }
+    return { ...log, child: () => log } as unknown as Logger
+  }
+}
