@@ -1,0 +1,119 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
+import { FakeClock } from '../kube/fake-clock.fixtures.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
+import { EventRecorder } from './event-recorder.ts'
+import { fakeLog } from './fake-log.fixtures.ts'
+import { type ObjectPlan, PlanWriter, type Removal } from './plan-writer.ts'
+
+let client = new FakeClient()
+let clock = new FakeClock()
+let cached = new Map<string, KubeObject>()
+let heldBack = new Set<string>()
+let writer: PlanWriter<KubeObject, Removal>
+beforeEach(() => {
+  client = new FakeClient()
+  clock = new FakeClock()
+  cached = new Map()
+  heldBack = new Set()
+  const id = ({ kind }: ResourceType, key: string) => `${kind} ${key}`
+  writer = new PlanWriter({
+    client,
+    clock,
+    caches: {
+      get: (type, key) => cached.get(id(type, key)),
+      observeWrite: (type, object) => void cached.set(id(type, keyOf(object.metadata)), object),
+    },
+    events: new EventRecorder({ client, clock, log: fakeLog(), random: () => 0.5, component: 'test', instance: 'me' }),
+    type: CONFIG_MAP,
+    finalizer: 'ours',
+    children: { Secret: { type: SECRET, propagationPolicy: 'Foreground' } },
+    isHeldBack: async ({ name }) => heldBack.has(name),
+  })
+})
+
+const anObject = (kind: string, name: string, more: Partial<KubeObject['metadata']> = {}): KubeObject =>
+  client.put({ apiVersion: 'v1', kind, metadata: { name, namespace: 'n', ...more } })
+
+async function write(primary: KubeObject, plan: Partial<ObjectPlan>, isStatusDue = false): Promise<string[]> {
+  client.calls.length = 0
+  const nothing: ObjectPlan = { status: {}, finalizer: 'keep', apply: [], remove: [], events: [] }
+  await writer.write(primary, { ...nothing, ...plan }, isStatusDue, new AbortController().signal)
+  await clock.advance(0)
+  return client.said()
+}
+const removalOf = ({ kind, metadata: { name, uid = '' } }: KubeObject): Removal => ({ kind, name, uid })
+
+describe('a plan', () => {
+  it('that asks for nothing new writes nothing', async () => {
+    expect(await write(anObject('ConfigMap', 'a'), { status: { phase: 'x' } })).toEqual([])
+  })
+
+  it('writes its status when that is due, and remembers when', async () => {
+    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
+    expect(writer.sinceStatusWriteMs('a')).toBeUndefined()
+    expect(await write(primary, { status: { phase: 'x' } }, true)).toEqual(['status ConfigMap n/a'])
+    await clock.advance(700)
+    expect(writer.sinceStatusWriteMs('a')).toBe(700)
+    writer.forget('a')
+    expect(writer.sinceStatusWriteMs('a')).toBeUndefined()
+  })
+
+  it('changes a child that the caches have, and creates one that they do not', async () => {
+    const child = anObject('Secret', 'child')
+    const primary = anObject('ConfigMap', 'a')
+    const wanted: KubeObject = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'child', namespace: 'n' } }
+    await expect(write(primary, { apply: [wanted] })).rejects.toMatchObject({ reason: 'AlreadyExists' })
+    cached.set('Secret n/child', child)
+    expect(await write(primary, { apply: [wanted] })).toEqual(['patch Secret n/child'])
+  })
+})
+
+describe('a removal', () => {
+  it('waits while it is held back, and is then made once', async () => {
+    const primary = anObject('ConfigMap', 'a')
+    const child = anObject('Secret', 'child', { uid: 'child' })
+    heldBack.add('child')
+    expect(await write(primary, { remove: [removalOf(child)] })).toEqual([])
+    heldBack.clear()
+    expect(await write(primary, { remove: [removalOf(child)] })).toEqual(['delete Secret n/child'])
+    expect(await write(primary, { remove: [removalOf(child)] })).toEqual([])
+  })
+
+  it('is made again when the object is still there half a minute later', async () => {
+    const primary = anObject('ConfigMap', 'a')
+    const child = anObject('Secret', 'child', { uid: 'child' })
+    await write(primary, { remove: [removalOf(child)] })
+    await clock.advance(30_000)
+    expect(await write(primary, { remove: [removalOf(child)] })).toEqual(['delete Secret n/child'])
+  })
+})
+
+describe('our finalizer', () => {
+  it('is released once, and only where it is', async () => {
+    const primary = anObject('ConfigMap', 'a', { uid: 'a', finalizers: ['theirs', 'ours'] })
+    expect(await write(primary, { finalizer: 'release' })).toEqual(['patch ConfigMap n/a'])
+    expect(client.peek<KubeObject>('ConfigMap', 'n/a')?.metadata.finalizers).toEqual(['theirs'])
+    expect(await write(primary, { finalizer: 'release' })).toEqual([])
+    const another = anObject('ConfigMap', 'b', { uid: 'b', finalizers: ['theirs'] })
+    expect(await write(another, { finalizer: 'release' })).toEqual([])
+  })
+})
+
+describe('an object that is gone', () => {
+  it('needs nothing any more', async () => {
+    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
+    client.drop('ConfigMap', 'n/a')
+    await expect(write(primary, {}, true)).resolves.toEqual(['status ConfigMap n/a'])
+  })
+
+  it('is not believed to be gone while the caches have it', async () => {
+    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
+    cached.set('ConfigMap n/a', primary)
+    client.before = () => {
+      throw apiError('NotFound')
+    }
+    await expect(write(primary, {}, true)).rejects.toMatchObject({ reason: 'NotFound' })
+  })
+})
