@@ -1,10 +1,11 @@
 /**
  * V8 lets its nursery grow to 16 MB a space and lets garbage pile up before it tidies up, and glibc keeps an arena of freed
  * memory for each thread: an operator that reads a steady stream of small JSON then sits on several times what it needs.
- * With these it does the same work in half of the memory and no more time. The HTTP parser is WebAssembly: compiling it with
- * the optimizing compiler takes 25 MB for a moment, of which the allocator keeps 10; the simple compiler (Liftoff) is enough.
+ * With these it does the same work in half of the memory. Two compilers are left out, because each takes a lot for a moment, of
+ * which the allocator keeps 10 MB or more: the optimizing one for WebAssembly (the HTTP parser; Liftoff is enough for it),
+ * and Maglev, the middle one for JavaScript.
  */
-const HEAP_FLAGS = ['--max-semi-space-size=2', '--optimize-for-size', '--liftoff-only']
+const HEAP_FLAGS = ['--max-semi-space-size=2', '--optimize-for-size', '--liftoff-only', '--no-maglev']
 /** Fixed thresholds: glibc raises them by itself after the first large buffer (a page of a list), and then keeps those after it. */
 const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' }
 const MARK = 'OPEN_TERRAIN_HEAP'

@@ -58,7 +58,8 @@ export function apiVersionOf(type: ResourceType): string {
 
 /** `namespace/name`, or `name` for cluster-scoped objects: the key of caches, queues and logs. */
 export function keyOf(key: ObjectKey): string {
-  return key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`
+  // Joined, not concatenated: V8 keeps a concatenation beside the text that it becomes, and there are many of these.
+  return key.namespace === undefined ? key.name : [key.namespace, key.name].join('/')
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ImageStats } from '../../sandbox/image-server/stats.ts'
+import type { Image } from './kinds.ts'
 import type { World } from './world.ts'
 
 /** Names of the images whose DataVolumes were created, in the order of their creation. */
@@ -14,4 +15,24 @@ export function starts(world: World): string[] {
 /** What the image server counted for an image. */
 export function served(world: World, name: string): ImageStats {
   return world.imageServer.statsOf(world.urlOf(name))
+}
+
+/**
+ * Status writes that told nothing but a newer place in the queue, or that it goes on: at most one a second for all images
+ * together, however many wait.
+ */
+export function positionWrites(world: World): number {
+  const last = new Map<string, Image>()
+  let writes = 0
+  for (const { kind, object } of world.mirror.history) {
+    if (kind !== 'VMDiskImage') continue
+    const image = object as Image
+    const before = last.get(image.metadata.uid ?? '')
+    last.set(image.metadata.uid ?? '', image)
+    const isWaiting = before?.status?.phase === 'Queued' && image.status?.phase === 'Queued'
+    const isSameTicket = before?.status?.ticket === image.status?.ticket
+    const isTold = before?.status?.queuePositionTime !== image.status?.queuePositionTime
+    if (isWaiting && isSameTicket && isTold) writes += 1
+  }
+  return writes
 }

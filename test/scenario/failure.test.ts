@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
 import { served, starts } from '../harness/history.ts'
-import { reasonOf } from '../harness/kinds.ts'
+import { type Image, reasonOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
 const QUICK = { retryBackoffDuration: '600ms', retryLimit: '2', concurrency: '1' }
@@ -137,17 +137,19 @@ describe('an image that fails', () => {
   it('waits behind the others for its retry', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
     world.imageServer.set({ path: `/${world.namespace}/flaky.qcow2`, fault: { status: 503 }, times: 1 })
-    const release = world.gate.hold(world.urlOf('second'))
+    const [releaseFlaky, releaseSecond] = ['flaky', 'second'].map((name) => world.gate.hold(world.urlOf(name)))
     await world.createImage('flaky')
-    await world.untilReason('flaky', 'RetryBackoff')
-    await world.createImage('second')
+    await world.untilDownloading('flaky')
+    for (const name of ['second', 'third']) {
+      await world.createImage(name)
+      await world.untilReason(name, 'Queued')
+    }
+    releaseFlaky?.()
     await world.untilDownloading('second')
-    await world.createImage('third')
-    await world.untilReason('third', 'Queued')
-    await world.untilReason('flaky', 'Queued')
-    release()
+    await world.untilImage('flaky', 'queued again', (image) => reasonOf(image) === 'Queued' && hasFailed(image))
+    releaseSecond?.()
     for (const name of ['flaky', 'second', 'third']) await world.untilSynced(name)
-    expect(starts(world).slice(0, 2)).toEqual(['flaky', 'second'])
+    expect(starts(world)).toEqual(['flaky', 'second', 'third', 'flaky'])
     await world.finish()
   })
 
@@ -183,4 +185,8 @@ function expectBackoff(
     const waitedMs = Date.parse(attempts[at + 1]?.startedAt ?? '') - Date.parse(endedAt)
     expect(waitedMs, `the wait after attempt ${at + 1}`).toBeGreaterThanOrEqual(firstMs * 2 ** at * 0.9 - 1)
   }
+}
+
+function hasFailed({ status }: Image): boolean {
+  return status?.attempts?.at(-1)?.outcome === 'Failed'
 }

@@ -35,7 +35,7 @@ the samples of one process, from its ${WARM_UP_MINUTES}th minute on.`
 export function renderSoak(report: SoakReport): string {
   const { facts, minutes, churn, disturbances, lifetimes, reactions, findings } = report
   const counts = [
-    ...Object.entries(churn).map(([what, count]) => [`images or policies ${what}`, String(count)] as const),
+    ...Object.entries(CHURN).map(([key, what]) => [what, String(churn[key as keyof ChurnCounts])] as const),
     ...[...disturbances.counts].map(([what, count]) => [what, String(count)] as const),
     ['downloads', String(report.downloads)] as const,
     ['revisions checked', String(report.revisions)] as const,
@@ -53,6 +53,15 @@ export function renderSoak(report: SoakReport): string {
     '## Processes',
     table(PROCESS_HEAD, lifetimes.map(processRow)),
   ].join('\n\n')}\n`
+}
+
+const CHURN: Readonly<Record<keyof ChurnCounts, string>> = {
+  created: 'images created',
+  refreshed: 'images given another URL',
+  suspended: 'images suspended or resumed',
+  deleted: 'images deleted',
+  policies: 'policy changes',
+  refused: 'requests of these that found no API server',
 }
 
 const PROCESS_HEAD = [

@@ -2,7 +2,7 @@ import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient, ListOptions, RequestOptions } from '../../kube/kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
-import { type DataVolumeView, viewClaim, viewDataVolume } from './views.ts'
+import { type DataVolumeView, sourceOfClaim, viewDataVolume } from './views.ts'
 import type { References } from './world.ts'
 
 /** A kind of object that names images. Each such kind counts itself; an image's references are the sum. */
@@ -52,7 +52,7 @@ export async function isBeingCloned(
   if (isRead) return true
   const { namespace = '' } = child
   const helpers = await listAll(client, PERSISTENT_VOLUME_CLAIM, { ...options, namespace, labelSelector: CLONE_HELPER })
-  return helpers.map(viewClaim).some(({ dataSourceName }) => dataSourceName === child.name)
+  return helpers.some((helper) => sourceOfClaim(helper) === child.name)
 }
 
 async function listAll(client: KubeClient, type: ResourceType, selection: ListOptions): Promise<KubeObject[]> {

@@ -410,7 +410,6 @@ export function aClaim(metadata: ObjectMeta, more: Partial<ClaimView> = {}): Cla
     volumeMode: 'Filesystem',
     accessModes: ['ReadWriteOnce'],
     capacity: '11Gi',
-    dataSourceName: undefined,
     ...more,
   }
 }

@@ -47,7 +47,7 @@ export async function measureStored(tell: (line: string) => void): Promise<Chapt
     title: '10,000 finished images with their children',
     method:
       `10,000 images that are Succeeded, each with its DataVolume, claim, snapshot and DataSource (${(IMAGES * 5).toLocaleString('en')} objects in ${SPREAD} namespaces): one was synced by the operator, the ` +
-      `others are copies of what it left. A new process for each run; ${IDLE_MS / SECOND_MS} s after it came to rest. It takes over the ledger with one write, and has no other reason to write. ` +
+      `others are copies of what it left. A new process for each run; ${IDLE_MS / SECOND_MS} s after it came to rest. It has nothing to write. ` +
       'Cold start: with a queue behind the finished images; from the start of the process to the first DataVolume.',
     figures: [
       { title: 'resident memory', unit: 'MB', digits: 1, values: resident, target: atMost(160, 'MB') },
