@@ -109,3 +109,18 @@ describe('changes', () => {
     expect(client.calls.at(-1)?.body).toMatchObject({ metadata: { uid: 'other' } })
   })
 })
+
+describe('a removal of what was seen in one state', () => {
+  it('is not made in another one, and says so', async () => {
+    const primary = client.put(anObject('ConfigMap', 'a'))
+    const seen = client.put(anObject('Secret', 'child', { uid: 'one' }))
+    client.put({ ...seen, metadata: { ...seen.metadata, labels: { changed: 'since' } } })
+    const { resourceVersion = '' } = seen.metadata
+    const stale = { ...removal('child', 'one'), resourceVersion }
+    await expect(apply(primary, { removals: [stale] })).rejects.toMatchObject({ reason: 'Conflict' })
+    expect(client.peek('Secret', 'n/child')).toBeDefined()
+    const now = client.peek<KubeObject>('Secret', 'n/child')?.metadata.resourceVersion ?? ''
+    await apply(primary, { removals: [{ ...stale, resourceVersion: now }] })
+    expect(client.peek('Secret', 'n/child')).toBeUndefined()
+  })
+})

@@ -25,6 +25,8 @@ export interface ChildRemoval {
   readonly key: ObjectKey
   /** Nothing else of that name is deleted. */
   readonly uid: string
+  /** Nor is it, if it has changed since: for what is only right for the state that was seen. */
+  readonly resourceVersion?: string
   readonly propagationPolicy: 'Foreground' | 'Background'
 }
 
@@ -87,14 +89,12 @@ async function applyChild(
   onWritten(type, await client.mergePatch(type, wanted.metadata, patch, { signal }))
 }
 
-async function remove(
-  { type, key, uid, propagationPolicy }: ChildRemoval,
-  { client, signal }: ApplyContext,
-): Promise<void> {
+async function remove({ type, key, ...how }: ChildRemoval, { client, signal }: ApplyContext): Promise<void> {
   try {
-    await client.delete(type, key, { uid, propagationPolicy, signal })
+    await client.delete(type, key, { ...how, signal })
   } catch (error) {
     // Gone already, or another object has its name by now.
-    if (!isApiError(error, 'NotFound', 'Conflict')) throw error
+    const isDone = isApiError(error, 'NotFound') || (how.resourceVersion === undefined && isApiError(error, 'Conflict'))
+    if (!isDone) throw error
   }
 }

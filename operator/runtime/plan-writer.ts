@@ -28,6 +28,8 @@ export interface Removal {
   readonly kind: string
   readonly name: string
   readonly uid: string
+  /** Where it is only right for the state that was seen. */
+  readonly resourceVersion?: string
 }
 
 /** A kind of children, and how one goes: in the foreground only when all that it owns is gone. */
@@ -121,9 +123,10 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     const { namespace } = primary.metadata
     const due: Changes['removals'][number][] = []
     for (const removal of removals) {
-      const { kind, name, uid } = removal
+      const { kind, name, uid, resourceVersion } = removal
       if (this.#wasJustDeleted(uid) || (await isHeldBack(removal, primary, signal))) continue
-      due.push({ ...children[kind as R['kind']], key: namespace === undefined ? { name } : { namespace, name }, uid })
+      const key = namespace === undefined ? { name } : { namespace, name }
+      due.push({ ...children[kind as R['kind']], key, uid, ...(resourceVersion !== undefined && { resourceVersion }) })
     }
     return due
   }

@@ -46,7 +46,7 @@ describe('many slots', () => {
     expect(bench.created).toEqual(names.slice(0, slots))
     expect(bench.admission.queue.size).toBe(50)
     expect(JSON.stringify(ledgerObject()).length).toBeLessThan(2 ** 20)
-  })
+  }, 60_000)
 })
 
 describe('a create that is answered with an error', () => {

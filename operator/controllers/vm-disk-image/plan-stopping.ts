@@ -2,7 +2,7 @@ import { ANNOTATIONS, LABELS, type Reason, type VMDiskImageStatus } from '@open-
 import type { Wake } from '../../runtime/controller.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
-import { type Draft, type ImagePlan, plan, removalOf } from './image-plan.ts'
+import { type Draft, type ImagePlan, type ImageRemoval, plan, removalOf } from './image-plan.ts'
 import { type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { fromTime, isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
 import { type DataVolumeView, importersOf } from './views.ts'
@@ -22,7 +22,7 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
   if (stops.length === 0 && vanished === undefined && !isTeardownPending(draft)) return undefined
   const ended = vanished ?? draft.status
   const recorded = stops.reduce((status, stop) => stop.record(status), ended)
-  const remove = stops.flatMap(({ dataVolume }) => removalOf(dataVolume))
+  const remove = stops.flatMap(({ dataVolume }) => asSeen(dataVolume))
   const events = stops.flatMap(({ notes }) => notes)
   // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
   const standing: Standing = world.slot === undefined ? standingStill(recorded, world) : stopping(recorded, stops, now)
@@ -31,6 +31,15 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
 }
 
 const STOPPING_LOOK_MS = 60_000
+
+/** Only as long as it is what was judged: by a cache that is behind, a finished volume looks like a download without a slot. */
+function asSeen(dataVolume: DataVolumeView): ImageRemoval[] {
+  const { resourceVersion } = dataVolume.metadata
+  return removalOf(dataVolume).map((removal) => ({
+    ...removal,
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  }))
+}
 
 function standingStill(status: VMDiskImageStatus, world: World): Standing {
   const { phase = 'Queued', message = '' } = world.image.status
