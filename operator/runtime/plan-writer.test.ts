@@ -70,6 +70,21 @@ describe('a plan', () => {
   })
 })
 
+describe('what a status tells', () => {
+  it('is an Event also when a later write fails, and once', async () => {
+    const primary = anObject('ConfigMap', 'a')
+    const child = anObject('Secret', 'child', { uid: 'child' })
+    const note = { type: 'Warning', reason: 'Odd', message: 'it is' } as const
+    client.before = ({ verb }) => {
+      if (verb === 'delete') throw apiError('Conflict')
+    }
+    const remove = [{ ...removalOf(child), resourceVersion: '1' }]
+    await expect(write(primary, { events: [note], remove }, true)).rejects.toMatchObject({ reason: 'Conflict' })
+    await clock.advance(1_000)
+    expect(client.said('create').filter((line) => line.includes('Event'))).toHaveLength(1)
+  })
+})
+
 describe('a removal', () => {
   it('waits while it is held back, and is then made once', async () => {
     const primary = anObject('ConfigMap', 'a')

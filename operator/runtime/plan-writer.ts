@@ -89,16 +89,26 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
       children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
       removals: await this.#removals(primary, plan.remove, signal),
     }
+    const notes = [...plan.events]
+    const tell = () => {
+      for (const note of notes.splice(0)) events.record(primary, note)
+    }
+    const onWritten = (written: ResourceType, object: KubeObject) => {
+      caches.observeWrite(written, object)
+      if (!isStatusDue) return
+      // The status comes first, and is told at once: what fails after it is planned again, but is not news any more.
+      this.#statusWrittenAt.set(uid, clock.monotonic())
+      tell()
+    }
     try {
-      await applyChanges(primary, changes, { client, type, signal, onWritten: caches.observeWrite })
+      await applyChanges(primary, changes, { client, type, signal, onWritten })
     } catch (error) {
       if (!this.#isGone(primary, error)) throw error
     }
     const deleted = changes.removals.map((removal) => removal.uid)
     if (changes.releaseFinalizer !== undefined) deleted.push(uid)
     for (const one of deleted) this.#deletedAt.set(one, clock.monotonic())
-    if (isStatusDue) this.#statusWrittenAt.set(uid, clock.monotonic())
-    if (isStatusDue || changes.removals.length > 0) for (const note of plan.events) events.record(primary, note)
+    if (changes.removals.length > 0) tell()
   }
 
   #finalizerChange(
