@@ -10,7 +10,7 @@ import { dataOf } from './policy-campaign.ts'
 import { PolicyModel } from './policy-model.ts'
 import { concurrencyValue, type PolicyWrite, policyWrites } from './policy-writes.ts'
 
-const SEED = Math.floor(Date.now() / 86_400_000)
+const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
 const WRITES = 60
 const IMAGES = 8
 const LIMIT_AT_START = 2

@@ -1,5 +1,5 @@
-import { runSchedule } from './run.ts'
-import { nameOf, type Story, scheduleOf } from './story.ts'
+import { nameOf, type Story } from './story.ts'
+import { runStory } from './story-run.ts'
 import { type StoryResult, tallyOf } from './tally.ts'
 
 // A child process of the campaign: runs the stories that it is told of, one after the other, and tells what came of them.
@@ -11,9 +11,7 @@ process.on('message', (story: Story) => {
 
 async function resultOf(story: Story): Promise<StoryResult> {
   try {
-    // Crowds are for admissions: the quiet after them is as the quiet after any other schedule.
-    const isIdleChecked = !story.kind.startsWith('crowd')
-    const result = await runSchedule(scheduleOf(story), { isIdleChecked })
+    const result = await runStory(story)
     return { story, tally: tallyOf(story, result), violations: result.violations }
   } catch (error) {
     const message = `${nameOf(story)} did not end: ${error instanceof Error ? error.stack : String(error)}`

@@ -31,17 +31,16 @@ export interface Download {
   readonly revision: string
   readonly attempt: number
   readonly createdAtMs: number
-  readonly revisionOfCreation: number
   /** As it was stored last; undefined once it is gone. */
   object: DataVolume | undefined
   /** Once is for ever: what downloads after that was not asked for by the operator. */
   hasSucceeded: boolean
   /** What went wrong with it that was no doing of the operator's; undefined while nothing did. */
   trouble: string | undefined
-  /** When a person deleted it; undefined when nobody did. */
-  deletedByPersonAtMs: number | undefined
+  /** When it was deleted by a person, or before its artifact was made; undefined when it was not. */
+  deletedInHasteAtMs: number | undefined
   /**
-   * A person deleted the finished one before it so quickly that a create which nobody had answered found its name free.
+   * The finished one before it was deleted so quickly that a create which nobody had answered found its name free.
    * Nobody admitted it: it is stopped on sight.
    */
   readonly isAfterthought: boolean
@@ -130,6 +129,9 @@ export class Chronicle {
       case 'Pod':
         this.#takePod(commit)
         return
+      case 'PersistentVolumeClaim':
+        this.#takeClaim(commit)
+        return
       case 'ConfigMap':
         this.#takeConfigMap(commit)
         return
@@ -151,46 +153,56 @@ export class Chronicle {
   }
 
   #takeDataVolume(commit: Commit): void {
-    const { type, object, actor, revision } = commit
-    const { uid = '', labels = {}, annotations = {} } = object.metadata
+    const { type, object, actor } = commit
+    const { uid = '' } = object.metadata
     const owner = imageOwner(object)
     if (owner === undefined) return
-    let download = this.downloads.get(uid)
-    if (download === undefined) {
-      download = {
-        uid,
-        key: keyOf(object.metadata),
-        imageUid: owner.uid,
-        revision: labels[LABELS.revision] ?? '',
-        attempt: Number(annotations[ANNOTATIONS.attempt] ?? 1),
-        createdAtMs: this.nowMs,
-        revisionOfCreation: revision,
-        object: undefined,
-        hasSucceeded: false,
-        trouble: undefined,
-        importerUid: undefined,
-        deletedByPersonAtMs: undefined,
-        isAfterthought: this.#isAfterthought(owner.uid, labels[LABELS.revision] ?? ''),
-        transfers: 0,
-      }
-      this.downloads.set(uid, download)
-      this.#latest.set(`${download.imageUid}/${download.revision}`, download)
-      const [source] = Object.values((object as DataVolume).spec.source ?? {}) as { readonly url?: string }[]
-      if (source?.url !== undefined) this.#byUrl.set(source.url, download)
-    }
+    const download = this.downloads.get(uid) ?? this.#begin(commit, owner.uid)
     const dataVolume = object as DataVolume
     download.object = type === 'DELETED' ? undefined : dataVolume
     download.hasSucceeded ||= dataVolume.status?.phase === 'Succeeded'
     download.trouble ??= troubleOf(dataVolume)
     if (isEnd(commit) && !isOperator(actor)) download.trouble ??= 'deleted by somebody'
-    if (isEnd(commit) && isPerson(actor)) download.deletedByPersonAtMs = this.nowMs
+    const isSpare = this.images.get(owner.uid)?.status?.artifact?.revision === download.revision
+    if (isEnd(commit) && (isPerson(actor) || !isSpare)) download.deletedInHasteAtMs = this.nowMs
     if (type === 'DELETED' || download.hasSucceeded) this.running.delete(uid)
     else this.running.set(uid, download)
   }
 
+  #begin({ object }: Commit, imageUid: string): Download {
+    const { uid = '', labels = {}, annotations = {} } = object.metadata
+    const { [LABELS.revision]: of = '' } = labels
+    const download: Download = {
+      uid,
+      key: keyOf(object.metadata),
+      imageUid,
+      revision: of,
+      attempt: Number(annotations[ANNOTATIONS.attempt] ?? 1),
+      createdAtMs: this.nowMs,
+      object: undefined,
+      hasSucceeded: false,
+      trouble: undefined,
+      importerUid: undefined,
+      deletedInHasteAtMs: undefined,
+      isAfterthought: this.#isAfterthought(imageUid, of),
+      transfers: 0,
+    }
+    this.downloads.set(uid, download)
+    this.#latest.set(`${imageUid}/${of}`, download)
+    const [source] = Object.values((object as DataVolume).spec.source ?? {}) as { readonly url?: string }[]
+    if (source?.url !== undefined) this.#byUrl.set(source.url, download)
+    return download
+  }
+
   #isAfterthought(imageUid: string, revision: string): boolean {
-    const { hasSucceeded = false, deletedByPersonAtMs } = this.downloadOf(imageUid, revision) ?? {}
-    return hasSucceeded && deletedByPersonAtMs !== undefined && this.nowMs - deletedByPersonAtMs < UNANSWERED_MS
+    const { hasSucceeded = false, deletedInHasteAtMs } = this.downloadOf(imageUid, revision) ?? {}
+    return hasSucceeded && deletedInHasteAtMs !== undefined && this.nowMs - deletedInHasteAtMs < UNANSWERED_MS
+  }
+
+  #takeClaim(commit: Commit): void {
+    const { [LABELS.imageUid]: imageUid = '', [LABELS.revision]: revision = '' } = commit.object.metadata.labels ?? {}
+    const download = this.downloadOf(imageUid, revision)
+    if (download !== undefined && isEnd(commit) && isPerson(commit.actor)) download.trouble ??= 'its claim was deleted'
   }
 
   #takePod(commit: Commit): void {

@@ -83,7 +83,10 @@ export class Driver {
 
   /** New simulators know no scripts. */
   rescript(): void {
-    for (const script of this.#scripts) script.start()
+    for (const script of this.#scripts) {
+      script.stop?.()
+      script.start()
+    }
   }
 
   #carryOut(action: Action): void {

@@ -3,11 +3,13 @@ import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { parseArgs } from 'node:util'
 import { commitFact } from '../bench/machine.ts'
 import { Campaign, type CampaignResult } from './campaign.ts'
+import { runGate } from './gate/gate-run.ts'
+import { gateStory } from './gate/gate-story.ts'
 import { replayOf, violationText, writeReport } from './report.ts'
 import { runSchedule } from './run.ts'
 import type { Schedule } from './schedule.ts'
 import { shrink } from './shrink.ts'
-import { scheduleOf, storyOf } from './story.ts'
+import { type GateStoryName, isOfGate, scheduleOf, storyOf } from './story.ts'
 import { type StoryResult, type Tally, totalOf } from './tally.ts'
 
 const PROGRESS_MS = 10_000
@@ -105,6 +107,8 @@ function tell({ story, violations }: StoryResult): void {
 }
 
 async function replay(name: string): Promise<void> {
+  const story = name.endsWith('.json') ? undefined : storyOf(name)
+  if (story !== undefined && isOfGate(story)) return await replayGate(story)
   const schedule: Schedule = name.endsWith('.json') ? JSON.parse(readFileSync(name, 'utf8')) : scheduleOf(storyOf(name))
   const { violations } = await runSchedule(schedule)
   if (violations.length === 0) {
@@ -114,5 +118,13 @@ async function replay(name: string): Promise<void> {
   process.exitCode = 1
   const shown = values.shrink === undefined ? schedule : await shrink(schedule, Number(values.shrink) * 60_000)
   say(JSON.stringify(shown, undefined, 2))
+  for (const violation of violations) say(violationText(violation))
+}
+
+async function replayGate({ kind, seed }: GateStoryName): Promise<void> {
+  const schedule = gateStory(kind, seed)
+  const { violations } = await runGate(schedule)
+  if (violations.length > 0) process.exitCode = 1
+  say(violations.length === 0 ? 'no invariant was broken' : JSON.stringify(schedule, undefined, 2))
   for (const violation of violations) say(violationText(violation))
 }

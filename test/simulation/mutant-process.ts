@@ -32,10 +32,10 @@ if (mutant !== undefined) {
 }
 
 // Only now: the hook has to be there before the product is loaded.
-const { runSchedule } = await import('./run.ts')
-const { scheduleOf, storyOf } = await import('./story.ts')
+const { runStory } = await import('./story-run.ts')
+const { storyOf } = await import('./story.ts')
 for (let seed = 1; seed <= Number(count); seed += 1) {
-  const { violations } = await runSchedule(scheduleOf(storyOf(`${kind}:${seed}`)))
+  const { violations } = await runStory(storyOf(`${kind}:${seed}`))
   const [violation] = violations
   if (violation !== undefined) report({ isLoaded, seed, ...violation })
 }

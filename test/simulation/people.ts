@@ -19,6 +19,8 @@ import type { World } from './world.ts'
 
 /** People whose wish cannot be granted yet ask again so often. */
 export const ASK_AGAIN_MS = 1_000
+/** Until the stalled imports of a storage class that went have been stopped. */
+const CLASSLESS_MS = 10 * 60_000
 const CHILD_TYPES: Readonly<Record<ChildKind, ResourceType>> = {
   DataVolume: DATA_VOLUME,
   PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIM,
@@ -205,6 +207,8 @@ export class People {
   #toggleOne(type: ResourceType, object: KubeObject): void {
     const { admin } = this.#world.cluster
     const exists = find(this.#world, type, object.metadata) !== undefined
+    // Without the class CDI tells nothing of the imports that are under way.
+    if (exists && type === STORAGE_CLASS) this.#world.disturbances.mark('cdi', CLASSLESS_MS)
     leaveRefused(() => {
       if (exists) admin.delete(type, object.metadata)
       else admin.create(type, object)

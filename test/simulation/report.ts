@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import type { CampaignResult } from './campaign.ts'
 import type { Violation } from './oracle/oracle.ts'
-import { nameOf, type Story } from './story.ts'
-import { type Counts, totalOf } from './tally.ts'
+import { isGateKind, nameOf, type Story } from './story.ts'
+import type { Counts } from './tally.ts'
 
 export interface CampaignReport extends CampaignResult {
   /** Rows of a table: commit, date, seed, machine. */
@@ -13,7 +13,13 @@ const INTRODUCTION = `# Simulation
 
 Written by \`npm run simulate\`; do not edit. The operator and the simulators of CDI, storage and snapshots run as they are, in one process, on an in-memory
 API server and a clock of their own. Random schedules say what people, systems, networks and processes do; after every commit the nine invariants of the
-design are checked. An admission is a claim that was added to the slot ledger. \`test/simulation/story.ts\` says which kinds of schedules there are.`
+design are checked. An admission is a claim that was added to the slot ledger. \`test/simulation/story.ts\` says which kinds of schedules there are.
+
+Schedules of the gate alone run the admission with its queue, ledger, claims and caches; what images, CDI and the rest of the operator do is imitated, and
+invariants 1 to 3 are checked.`
+
+const WHOLE = 'the whole operator'
+const GATE = 'the gate alone'
 
 /** How to see it again. */
 export function replayOf(story: Story): string {
@@ -26,7 +32,13 @@ export function violationText({ invariant, message, atMs }: Violation): string {
 
 export function writeReport(file: string, { facts, tally, findings }: CampaignReport): void {
   const { schedules, admissions, work, events, virtualMs } = tally
-  const kinds = Object.keys(schedules).map((kind) => [kind, String(schedules[kind]), String(admissions[kind] ?? 0)])
+  const kinds = Object.keys(schedules)
+  const gates = kinds.filter(isGateKind)
+  const wholes = kinds.filter((kind) => !isGateKind(kind))
+  const sum = (counts: Counts, of: readonly string[]) => of.reduce((total, kind) => total + (counts[kind] ?? 0), 0)
+  const row = (name: string, what: string, of: readonly string[]) => {
+    return [name, what, String(sum(schedules, of)), String(sum(admissions, of))]
+  }
   const text = [
     INTRODUCTION,
     table([['', ''], ...facts]),
@@ -34,9 +46,11 @@ export function writeReport(file: string, { facts, tally, findings }: CampaignRe
     findings.length === 0 ? 'None.' : findings.map(findingText).join('\n'),
     '## Schedules',
     table([
-      ['kind', 'schedules', 'admissions'],
-      ...kinds,
-      ['all', String(totalOf(schedules)), String(totalOf(admissions))],
+      ['kind', 'what runs', 'schedules', 'admissions'],
+      ...wholes.map((kind) => row(kind, WHOLE, [kind])),
+      row('together', WHOLE, wholes),
+      ...gates.map((kind) => row(kind, GATE, [kind])),
+      row('together', GATE, gates),
     ]),
     '## What happened',
     table([

@@ -44,6 +44,7 @@ export async function runSchedule(schedule: Schedule, { isIdleChecked = true }: 
   const lastStepMs = driver.plan()
   await until(lastStepMs + SECOND)
   driver.calm()
+  world.highestRetryLimit = Math.max(world.highestRetryLimit, 1)
   driver.setPolicy(soundPolicy(world.policy))
   await until(time.elapsedMs + MINUTE)
   driver.retryAll()
@@ -78,7 +79,8 @@ function soundPolicy(data: World['policy']): World['policy'] {
   return {
     ...data,
     concurrency: String(Number.isInteger(limit) && limit > 0 && limit <= 50 ? limit : 3),
-    retryLimit: /^[0-3]$/.test(data['retryLimit'] ?? '') ? (data['retryLimit'] ?? '') : '1',
+    // An attempt that hangs since before must not have been the last one.
+    retryLimit: /^[1-3]$/.test(data['retryLimit'] ?? '') ? (data['retryLimit'] ?? '') : '1',
     retryBackoffDuration: '5s',
     attemptTimeout: '10m',
     keepSourceVolume: data['keepSourceVolume'] === 'false' ? 'false' : 'true',

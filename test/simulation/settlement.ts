@@ -99,7 +99,10 @@ export class Settlement {
     if (isSynced) return [SYNCED, ...this.#snapshotRests(image)]
     if (spec.suspend === true) return [{ phase: 'Queued', reasons: ['Suspended'] }, ...this.#snapshotRests(image)]
     const blocked = this.#blockedBy(image)
-    if (blocked !== undefined) return [{ phase: 'Queued', reasons: [blocked] }, ...this.#snapshotRests(image)]
+    // An attempt that ran when what it needs went may have used the budget up.
+    const isUsedUp = status?.attempts?.at(-1)?.outcome === 'Failed'
+    const ends: Rest[] = isUsedUp ? [{ phase: 'Failed', reasons: ['RetryLimitExceeded'] }] : []
+    if (blocked !== undefined) return [{ phase: 'Queued', reasons: [blocked] }, ...ends, ...this.#snapshotRests(image)]
     return [ENDS[natureOf(spec)]]
   }
 

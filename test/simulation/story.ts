@@ -1,16 +1,31 @@
 import fc from 'fast-check'
 import { FAMILIES } from './arbitraries.ts'
 import { crowd } from './crowd.ts'
+import { GATE_KINDS, type GateKind } from './gate/gate-story.ts'
 import { cloners, impatient, lateLedger } from './hunts.ts'
 import type { Schedule } from './schedule.ts'
 
 const KINDS = { ...FAMILIES, crowd, cloners, impatient, lateLedger } as const
-export type Kind = keyof typeof KINDS
+type WholeKind = keyof typeof KINDS
+export type Kind = WholeKind | GateKind
 
 /** Names one schedule, as long as the arbitraries stay as they are. */
 export interface Story {
   readonly kind: Kind
   readonly seed: number
+}
+
+/** One that runs the gate alone; all others run the whole operator. */
+export interface GateStoryName extends Story {
+  readonly kind: GateKind
+}
+
+export function isOfGate(story: Story): story is GateStoryName {
+  return isGateKind(story.kind)
+}
+
+export function isGateKind(kind: string): kind is GateKind {
+  return GATE_KINDS.some((one) => one === kind)
 }
 
 export function nameOf({ kind, seed }: Story): string {
@@ -20,12 +35,17 @@ export function nameOf({ kind, seed }: Story): string {
 /** Throws where it is no name of a story. */
 export function storyOf(name: string): Story {
   const [kind = '', seed = ''] = name.split(':')
-  if (!Object.hasOwn(KINDS, kind) || !/^[0-9]{1,10}$/.test(seed))
-    throw new Error(`${name} is not one of ${Object.keys(KINDS).join(', ')} with a seed, such as varied:1`)
+  const isKind = Object.hasOwn(KINDS, kind) || isGateKind(kind)
+  if (!isKind || !/^[0-9]{1,10}$/.test(seed))
+    throw new Error(
+      `${name} is not one of ${[...Object.keys(KINDS), ...GATE_KINDS].join(', ')} with a seed, such as varied:1`,
+    )
   return { kind: kind as Kind, seed: Number(seed) }
 }
 
+/** Throws for a story of the gate: its schedule is made elsewhere. */
 export function scheduleOf({ kind, seed }: Story): Schedule {
+  if (isGateKind(kind)) throw new Error(`${kind}:${seed} has no schedule of the whole operator`)
   const [schedule] = fc.sample<Schedule>(KINDS[kind], { numRuns: 1, seed })
   if (schedule === undefined) throw new Error('fast-check made no schedule')
   return schedule
@@ -35,7 +55,7 @@ export function scheduleOf({ kind, seed }: Story): Schedule {
  * What a campaign runs, in turn: crowds, for the number of admissions, and in between all kinds of stories, which meet
  * more of what can happen for each admission.
  */
-const MIX: readonly Kind[] = [
+const MIX: readonly WholeKind[] = [
   'crowd',
   'varied',
   'crowd',
@@ -60,7 +80,14 @@ const MIX: readonly Kind[] = [
   'cloners',
 ]
 
+/** Stories of the gate from one of the whole operator to the next: they take about as long as that one. */
+const GATES_BETWEEN = 20
+
 /** The schedules of a campaign depend on its seed alone; how many are run, on how many admissions are wanted. */
 export function storyAt(number: number, campaignSeed: number): Story {
-  return { kind: MIX[number % MIX.length] ?? 'varied', seed: (campaignSeed + number) % 2 ** 31 }
+  const seed = (campaignSeed + number) % 2 ** 31
+  const round = Math.floor(number / (GATES_BETWEEN + 1))
+  const place = number % (GATES_BETWEEN + 1)
+  if (place > 0) return { kind: GATE_KINDS[place % GATE_KINDS.length] ?? 'gate', seed }
+  return { kind: MIX[round % MIX.length] ?? 'varied', seed }
 }

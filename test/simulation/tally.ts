@@ -1,6 +1,6 @@
 import type { Violation } from './oracle/oracle.ts'
-import type { RunResult } from './run.ts'
 import type { Story } from './story.ts'
+import type { StoryRun } from './story-run.ts'
 
 /** What happened in one run, or in many. Counts by name, so that sums are made without knowing what is counted. */
 export interface Tally {
@@ -25,7 +25,7 @@ export interface StoryResult {
 export const NOTHING_YET: Tally = { schedules: {}, admissions: {}, work: {}, events: {}, virtualMs: 0 }
 
 /** Without a result the run was broken off: only that it was begun is known. */
-export function tallyOf({ kind }: Story, result?: RunResult): Tally {
+export function tallyOf({ kind }: Story, result?: StoryRun): Tally {
   if (result === undefined) return { ...NOTHING_YET, schedules: { [kind]: 1 } }
   const { admissions, transfers, commits, operatorCommits } = result.counts
   return {

@@ -1,8 +1,10 @@
 import { LABELS } from '@open-terrain/constructs'
+import { attemptOf } from '../../../operator/controllers/vm-disk-image/downloads.ts'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import { apiVersionOf, type KubeObject, type ObjectKey } from '../../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, POD } from '../../../operator/kube/resource-types.ts'
 import type { Commit, MemoryCluster, VirtualTime } from '../../../sandbox/memory-cluster/index.ts'
+import { imageOwner } from '../chronicle.ts'
 import type { GateImages } from './gate-images.ts'
 import type { GateStory, Range } from './gate-story.ts'
 
@@ -10,6 +12,10 @@ const POD_AFTER_MS: Range = { least: 1, most: 30 }
 /** A pod that is deleted goes on so long at most. */
 const LINGERS_MS: Range = { least: 0, most: 8_000 }
 const HOLD = 'gate.example.com/linger'
+
+interface Phased extends KubeObject {
+  readonly status?: { readonly phase?: string }
+}
 
 interface Download {
   readonly uid: string
@@ -58,20 +64,29 @@ export class GateCdi {
     })
   }
 
-  #onDataVolume(type: Commit['type'], { metadata, ...rest }: KubeObject): void {
-    const { uid = '', namespace = '', name } = metadata
-    const imageUid = metadata.ownerReferences?.[0]?.uid ?? ''
-    if (type === 'ADDED') {
-      const download = { uid, imageUid, key: { namespace, name }, pod: undefined, isOver: false }
-      this.#downloads.set(uid, download)
-      this.#begin(download, { metadata, ...rest })
-    }
+  #onDataVolume(type: Commit['type'], object: KubeObject): void {
+    const { uid = '', deletionTimestamp } = object.metadata
+    const images = this.#options.images()
+    if (type === 'ADDED') this.#add(object)
     const download = this.#downloads.get(uid)
     if (download === undefined) return
-    if (metadata.deletionTimestamp !== undefined) download.isOver = true
-    if (type !== 'DELETED') return
-    download.isOver = true
-    this.#downloads.delete(uid)
+    const hasSucceeded = (object as Phased).status?.phase === 'Succeeded'
+    download.isOver ||= type === 'DELETED' || deletionTimestamp !== undefined || hasSucceeded
+    if (type === 'DELETED') {
+      this.#downloads.delete(uid)
+      images.gone(download.imageUid, uid)
+    } else if (hasSucceeded) {
+      images.succeeded(download.imageUid, uid)
+    }
+  }
+
+  #add(object: KubeObject): void {
+    const { uid = '', namespace = '', name, labels = {} } = object.metadata
+    const imageUid = imageOwner(object)?.uid ?? ''
+    const download: Download = { uid, imageUid, key: { namespace, name }, pod: undefined, isOver: false }
+    this.#downloads.set(uid, download)
+    this.#options.images().created(imageUid, uid, labels[LABELS.revision] ?? '', attemptOf(object))
+    this.#begin(download, object)
   }
 
   #begin(download: Download, object: KubeObject): void {
@@ -97,7 +112,11 @@ export class GateCdi {
       kind: POD.kind,
       metadata: {
         ...download.pod,
-        labels: { [LABELS.imageUid]: download.imageUid, [LABELS.revision]: labels[LABELS.revision] ?? '', ...named(labels) },
+        labels: {
+          [LABELS.imageUid]: download.imageUid,
+          [LABELS.revision]: labels[LABELS.revision] ?? '',
+          ...named(labels),
+        },
         ...(isHeld && { finalizers: [HOLD] }),
         ownerReferences: [
           {

@@ -1,13 +1,18 @@
 import { childName } from '@open-terrain/constructs'
 import type { Start } from '../../../operator/controllers/vm-disk-image/image-plan.ts'
 import type { ImageView } from '../../../operator/controllers/vm-disk-image/views.ts'
-import { keyOf } from '../../../operator/kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { IMAGE, type MemoryCluster, type VirtualTime } from '../../../sandbox/memory-cluster/index.ts'
 import type { GateStory, Range } from './gate-story.ts'
 
-const NAMESPACE = 'team'
+export const IMAGE_NAMESPACE = 'team'
 /** What somebody changes about a wish happens within this time. */
 const FICKLE_MS: Range = { least: 0, most: 3_000 }
+/**
+ * A finished DataVolume stays so long at least. Until then another create of the same claim, which nobody answered, meets
+ * it; its slot was freed when it succeeded.
+ */
+const KEPT_MS: Range = { least: 15_000, most: 20_000 }
 /** Status and finalizer are written within this time. */
 const ENQUEUED_MS: Range = { least: 1, most: 400 }
 
@@ -63,7 +68,7 @@ export class GateImages {
 
   begin(): void {
     const isRush = this.#options.random() < 0.5
-    for (const image of this.#images.values()) this.#later(isRush ? NOW : SOON, () => this.#wish(image, true))
+    for (const image of this.#images.values()) this.#later(isRush ? AT_ONCE : SOON, () => this.#wish(image, true))
   }
 
   /** From now on nobody wants anything new: all wishes come true, and that is it. */
@@ -106,7 +111,7 @@ export class GateImages {
     this.#rest(image)
     image.revision += 1
     image.attempt = 1
-    this.#later(NOW, () => this.#options.onUnwanted(dataVolumeUid))
+    this.#later(KEPT_MS, () => this.#options.onUnwanted(dataVolumeUid))
     this.#wishLater(image)
   }
 
@@ -135,12 +140,12 @@ export class GateImages {
 
   #add(name: string): void {
     const { cluster } = this.#options
-    const made = cluster.admin.create(IMAGE, {
+    const made = cluster.admin.create<KubeObject>(IMAGE, {
       apiVersion: `${IMAGE.group}/${IMAGE.version}`,
       kind: IMAGE.kind,
-      metadata: { namespace: NAMESPACE, name },
+      metadata: { namespace: IMAGE_NAMESPACE, name },
     })
-    const { uid = '' } = made.metadata
+    const uid = made.metadata.uid ?? ''
     const image: Omit<GateImage, 'news'> = {
       uid,
       name,
@@ -197,7 +202,7 @@ export class GateImages {
     this.#options.onNews(image.news)
   }
 
-  #newsOf({ uid, name, generation }: Omit<GateImage, 'news'>, start: Start | undefined): ImageNews {
+  #newsOf({ uid, name, generation, wishes }: Omit<GateImage, 'news'>, start: Start | undefined): ImageNews {
     // Each news is a version of its own, later than the ticket.
     this.#ticket += 1
     const resourceVersion = String(this.#ticket)
@@ -205,9 +210,9 @@ export class GateImages {
       image: {
         apiVersion: `${IMAGE.group}/${IMAGE.version}`,
         kind: IMAGE.kind,
-        metadata: { namespace: NAMESPACE, name, uid, generation, resourceVersion },
+        metadata: { namespace: IMAGE_NAMESPACE, name, uid, generation, resourceVersion },
         spec: undefined,
-        status: { ticket: '1' },
+        status: wishes === 0 ? {} : { ticket: resourceVersion },
       },
       start,
     }
@@ -215,7 +220,7 @@ export class GateImages {
 
   #startOf({ uid, name, generation, revision, attempt }: GateImage, ticket: string, admissible: boolean): Start {
     const text = revisionText(revision)
-    const key = { namespace: NAMESPACE, name }
+    const key = { namespace: IMAGE_NAMESPACE, name }
     return {
       ...key,
       key: keyOf(key),
@@ -235,8 +240,8 @@ export class GateImages {
   }
 }
 
-const NOW: Range = { least: 0, most: 20 }
-const SOON: Range = { least: 0, most: 10_000 }
+const AT_ONCE: Range = { least: 200, most: 210 }
+const SOON: Range = { least: 200, most: 10_000 }
 
 const TARGET: Omit<Start['target'], 'revision' | 'volumeName' | 'snapshotName'> = {
   defaults: {},

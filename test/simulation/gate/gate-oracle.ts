@@ -47,10 +47,7 @@ export class GateOracle {
   #lostAtMs = Number.NEGATIVE_INFINITY
   #limits: { readonly atMs: number; readonly limit: number }[] = []
   #writes = 0
-  /** Claims that were added to the ledger. */
-  admissions = 0
-  downloads = 0
-  commits = 0
+  readonly counts = { admissions: 0, transfers: 0, commits: 0, operatorCommits: 0 }
 
   constructor(options: GateOracleOptions) {
     this.#options = options
@@ -65,7 +62,8 @@ export class GateOracle {
   }
 
   onCommit(commit: Commit): void {
-    this.commits += 1
+    this.counts.commits += 1
+    if (isOperator(commit.actor)) this.counts.operatorCommits += 1
     if (isLedger(commit)) this.#onLedger(commit)
     else if (commit.resource.kind === 'DataVolume') this.#onDataVolume(commit)
     else if (commit.resource.kind === 'Pod') this.#onPod(commit)
@@ -81,32 +79,36 @@ export class GateOracle {
 
   /** Whoever gets a slot now has the earliest ticket of all that this process knows of. */
   #checkTurns(by: GateProcess, object: KubeObject): void {
-    const { name: me } = by.process
-    const { queue, state } = by.admission ?? {}
     const next = ledgerIn(object)
-    if (queue === undefined || next === undefined) return
-    const before = state?.holders ?? []
-    const added = next.holders.filter((holder) => !before.some((one) => isSameClaim(one, holder)))
-    if (added.length === 0) return
-    this.#writes += 1
-    const claims = this.#claims.get(me) ?? new Map<string, Claim>()
-    this.#claims.set(me, claims)
-    let last: Start | undefined
-    for (const { uid } of added) {
-      const start = by.wishOf(uid)
-      if (start === undefined) continue
-      claims.set(uid, { start, write: this.#writes, isAsked: false })
-      if (last === undefined || compareTickets(last, start) < 0) last = start
-    }
+    if (by.admission === undefined || next === undefined) return
+    const before = by.admission.state?.holders ?? []
+    const last = this.#noteClaims(by, this.#newIn(next, before)).toSorted(compareTickets).at(-1)
     if (last === undefined) return
-    for (const { uid } of by.known()) this.#checkOvertaken(by, uid, last, next, before)
+    const slots = new Set([...before, ...next.holders].map(({ uid }) => uid))
+    for (const start of by.wishes()) {
+      if (compareTickets(start, last) >= 0 || slots.has(start.uid) || by.isStuck(start.uid)) continue
+      this.#options.report(3, `${last.name} (ticket ${last.ticket}) gets a slot before ${start.name} (${start.ticket})`)
+    }
   }
 
-  #checkOvertaken(by: GateProcess, uid: string, last: Start, next: Ledger, before: readonly Slot[]): void {
-    const start = by.queuedWishOf(uid)
-    const hasSlot = next.holders.some((one) => one.uid === uid) || before.some((one) => one.uid === uid)
-    if (start === undefined || hasSlot || by.isStuck(uid) || compareTickets(start, last) >= 0) return
-    this.#options.report(3, `${last.name} (ticket ${last.ticket}) gets a slot before ${start.name} (${start.ticket})`)
+  /** What downloads already is only entered again, into a ledger that is made anew. */
+  #newIn({ holders }: Ledger, before: readonly Slot[]): readonly Slot[] {
+    const downloading = this.#downloading
+    return holders.filter((one) => !downloading.has(one.uid) && !before.some((other) => isSameClaim(one, other)))
+  }
+
+  #noteClaims(by: GateProcess, slots: readonly Slot[]): Start[] {
+    const { name } = by.process
+    const claims = this.#claims.get(name) ?? new Map<string, Claim>()
+    this.#claims.set(name, claims)
+    this.#writes += 1
+    const starts = slots.map(({ uid }) => by.wishOf(uid)).filter((start) => start !== undefined)
+    for (const start of starts) claims.set(start.uid, { start, write: this.#writes, isAsked: false })
+    return starts
+  }
+
+  get #downloading(): Set<string> {
+    return new Set([...this.#running.values(), ...this.#importers.values()].map(({ imageUid }) => imageUid))
   }
 
   /** DataVolumes of the claims of one write are asked for in the order of their tickets. */
@@ -147,7 +149,7 @@ export class GateOracle {
       report(1, `revision ${revision}: an image holds two slots`)
     if (before === undefined) return
     const added = holders.filter((holder) => !before.holders.some((one) => isSameClaim(one, holder)))
-    this.admissions += added.length
+    this.counts.admissions += added.length
     if (added.length > 0 && holders.length > limit)
       report(1, `revision ${revision}: ${holders.length} slots are held, the limit is ${limit}`)
     if (this.#isLost(LOST_MS)) return
@@ -174,7 +176,7 @@ export class GateOracle {
     }
     this.#running.set(uid, { imageUid: owner.uid, revision: labels[LABELS.revision] ?? '' })
     if (type !== 'ADDED') return
-    this.downloads += 1
+    this.counts.transfers += 1
     this.#checkSlot(object, owner.uid, revision)
     this.#checkCount(object, revision)
   }
@@ -189,15 +191,14 @@ export class GateOracle {
   }
 
   #checkCount({ metadata }: KubeObject, revision: number): void {
-    const images = new Set<string>()
-    for (const { imageUid } of this.#running.values()) images.add(imageUid)
-    for (const { imageUid } of this.#importers.values()) images.add(imageUid)
-    const limit = this.#highestLimit()
-    if (images.size <= limit) return
+    const count = this.#downloading.size
+    // Who was claimed under a higher limit keeps its slot when the limit is lowered, and downloads.
+    const limit = Math.max(this.#highestLimit(), this.#ledger?.holders.length ?? 0)
+    if (count <= limit) return
     const { disturbances, report } = this.#options
     const cannotSee = this.#isLost(REBUILT_MS) && disturbances.calmForMs('api', 'watch', 'freeze') < REBUILT_MS
     if (cannotSee) return
-    report(1, `revision ${revision}: ${images.size} images download with ${metadata.name}, the limit is ${limit}`)
+    report(1, `revision ${revision}: ${count} images download with ${metadata.name}, the limit is ${limit}`)
   }
 
   #onPod({ type, object }: Commit): void {

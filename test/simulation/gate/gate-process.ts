@@ -1,11 +1,11 @@
 import { LABELS } from '@open-terrain/constructs'
-import { Registry } from 'prom-client'
 import { Admission } from '../../../operator/controllers/vm-disk-image/admission.ts'
 import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission-queue.ts'
-import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/downloads.ts'
-import { ImageMetrics } from '../../../operator/controllers/vm-disk-image/image-metrics.ts'
+import { attemptOf, IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/downloads.ts'
+import type { ImageMetrics } from '../../../operator/controllers/vm-disk-image/image-metrics.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/image-plan.ts'
 import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/slot-ledger.ts'
+import { claimOf } from '../../../operator/controllers/vm-disk-image/slots.ts'
 import {
   controllerOf,
   type DataVolumeView,
@@ -33,6 +33,9 @@ const LEDGER = `${OPERATOR_NAMESPACE}/${LEDGER_NAME}`
 const STUCK_AFTER_MS = 200
 const RETRY_MS = 1_000
 
+/** The admission counts admissions, and nothing else. */
+const UNCOUNTED = { admitted: () => undefined } as unknown as ImageMetrics
+
 export interface GateProcessOptions {
   readonly process: SimulatedProcess
   readonly client: KubeClient
@@ -50,9 +53,12 @@ export class GateProcess {
     .index(BY_IMAGE, (one) => [controllerOf(one)?.uid ?? ''])
   readonly #pods = new Store<PodView>().index(BY_IMAGE, ({ metadata }) => [metadata.labels?.[LABELS.imageUid] ?? ''])
   readonly #configMaps = new Store<MetaView>()
-  readonly #metrics: ImageMetrics
   /** What each image wants, as far as this process was told, by uid. */
   readonly #known = new Map<string, ImageNews>()
+  /** What the admission was last told of them. */
+  readonly #wishes = new Map<string, Start>()
+  /** Claims whose DataVolume it has seen: a status says so, written by whoever leads. They are not begun again. */
+  readonly #begun = new Set<string>()
   readonly #stuck = new Set<string>()
   readonly #synced: Promise<unknown>
   readonly #caching = new AbortController()
@@ -64,14 +70,17 @@ export class GateProcess {
   constructor(options: GateProcessOptions) {
     this.#options = options
     this.process = options.process
-    this.#metrics = new ImageMetrics(new Registry(), options.process.clock)
     const reflectors = [
       this.#reflect(DATA_VOLUME, this.dataVolumes, viewDataVolume),
       this.#reflect(POD, this.#pods, viewPod, { labelSelector: LABELS.imageUid }),
       this.#reflect(CONFIG_MAP, this.#configMaps, viewMeta, { metadataOnly: true }),
     ]
     this.#synced = Promise.all(reflectors.map(({ synced }) => synced))
-    this.dataVolumes.onChange(() => this.#admission?.wake())
+    this.dataVolumes.onChange(({ after }) => {
+      const uid = after && controllerOf(after)?.uid
+      if (after !== undefined && uid !== undefined) this.#begun.add(claimOf({ uid, ...slotOf(after) }))
+      this.#admission?.wake()
+    })
     this.#pods.onChange(() => this.#admission?.wake())
     this.#configMaps.onChange(({ key }) => {
       if (key === LEDGER) this.#admission?.checkLedger(this.#configMaps.get(LEDGER))
@@ -87,9 +96,14 @@ export class GateProcess {
     return this.#stuck.has(uid)
   }
 
-  /** What it was told that the image wants. */
+  /** What the admission was last asked to download for this image. */
   wishOf(uid: string): Start | undefined {
-    return this.#known.get(uid)?.start
+    return this.#wishes.get(uid)
+  }
+
+  /** All that the admission was asked for, but for what is about to be looked at again. */
+  *wishes(): Iterable<Start> {
+    for (const start of this.#wishes.values()) if (!this.#due.has(start.key)) yield start
   }
 
   /** A watch, or the first list, tells of an image. */
@@ -98,7 +112,8 @@ export class GateProcess {
     this.#known.set(uid, news)
     this.#images.put(news.image)
     this.#stuck.delete(uid)
-    if (news.start?.admissible === false) this.#options.process.clock.setTimer(() => this.#giveUp(uid, news), STUCK_AFTER_MS)
+    if (news.start?.admissible === false)
+      this.#options.process.clock.setTimer(() => this.#giveUp(uid, news), STUCK_AFTER_MS)
     this.#reconcile(uid)
   }
 
@@ -130,7 +145,7 @@ export class GateProcess {
       random,
       log,
       me,
-      metrics: this.#metrics,
+      metrics: UNCOUNTED,
       ledger: new SlotLedger({ client, clock, namespace: OPERATOR_NAMESPACE }),
       images: this.#images,
       dataVolumes: this.dataVolumes,
@@ -139,6 +154,7 @@ export class GateProcess {
       onChange: (key) => this.#lookSoon(key),
     })
     this.#admission = admission
+    this.#wishes.clear()
     await admission.takeOver(term.signal)
     if (term.signal.aborted) return
     for (const { image } of [...this.#known.values()].toSorted(byTicket)) this.#reconcile(image.metadata.uid ?? '')
@@ -175,18 +191,25 @@ export class GateProcess {
   /** As a plan does: a refused image does not ask again for a while. */
   #reconcile(uid: string): void {
     const admission = this.#admission
-    const start = this.#known.get(uid)?.start
+    const told = this.#known.get(uid)?.start
     if (admission === undefined) return
+    const start = told !== undefined && this.#begun.has(claimOf(told)) ? undefined : told
     const refusal = admission.refusalOf(uid)
     const isRefused = start !== undefined && refusal?.revision === start.revision
     if (!isRefused) {
-      admission.want(uid, start)
+      this.#want(uid, start)
       return
     }
     const { clock } = this.#options.process
     const leftMs = (refusal.until ?? Number.POSITIVE_INFINITY) - clock.now()
-    admission.want(uid, leftMs > 0 ? undefined : start)
+    this.#want(uid, leftMs > 0 ? undefined : start)
     if (leftMs > 0 && Number.isFinite(leftMs)) clock.setTimer(() => this.#reconcile(uid), leftMs)
+  }
+
+  #want(uid: string, start: Start | undefined): void {
+    if (start === undefined) this.#wishes.delete(uid)
+    else this.#wishes.set(uid, start)
+    this.#admission?.want(uid, start)
   }
 
   #giveUp(uid: string, news: ImageNews): void {
@@ -200,7 +223,9 @@ export class GateProcess {
     for (const one of this.dataVolumes.find(BY_IMAGE, uid)) {
       const isGoing = one.metadata.deletionTimestamp !== undefined
       if (isGoing || this.#admission?.isStray(one) !== true) continue
-      const preconditions = { uid: one.metadata.uid ?? '', propagationPolicy: 'Foreground' } as const
+      const { uid: volumeUid = '', resourceVersion = '' } = one.metadata
+      // Only as it was seen: it may have succeeded since, and its slot been freed for that.
+      const preconditions = { uid: volumeUid, resourceVersion, propagationPolicy: 'Foreground' } as const
       const { client, process } = this.#options
       const again = () => process.clock.setTimer(() => this.#lookSoon(key), RETRY_MS)
       client
@@ -211,8 +236,13 @@ export class GateProcess {
 }
 
 function byTicket(a: ImageNews, b: ImageNews): number {
-  if (a.start === undefined || b.start === undefined) return (a.start === undefined ? 1 : 0) - (b.start === undefined ? 1 : 0)
+  if (a.start === undefined || b.start === undefined)
+    return (a.start === undefined ? 1 : 0) - (b.start === undefined ? 1 : 0)
   return compareTickets(a.start, b.start)
+}
+
+function slotOf(dataVolume: DataVolumeView): { revision: string; attempt: number } {
+  return { revision: dataVolume.metadata.labels?.[LABELS.revision] ?? '', attempt: attemptOf(dataVolume) }
 }
 
 export function keyOfStart({ namespace, target }: Start): string {

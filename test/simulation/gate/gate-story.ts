@@ -3,9 +3,10 @@ import { type NetworkAction, REQUEST_FAULTS, WATCH_FAULTS } from '../schedule.ts
 
 /**
  * What a story of the gate leans to. `gate`: everything at once. `gateCalm`: quick and reliable links, so that order counts
- * without excuses. `gateLate`: creates that arrive late, and leaders that do not know of each other.
+ * without excuses. `gateLate`: creates that arrive late. `gateFrozen`: leaders that fall asleep in the middle of a large batch, and
+ * wake when others have led for a while.
  */
-export const GATE_KINDS = ['gate', 'gateCalm', 'gateLate'] as const
+export const GATE_KINDS = ['gate', 'gateCalm', 'gateLate', 'gateFrozen'] as const
 export type GateKind = (typeof GATE_KINDS)[number]
 
 /** Everything that happens in one story of the gate, as plain data. Times are virtual milliseconds, shares 0 to 1. */
@@ -53,11 +54,13 @@ export interface GateStep {
 export type GateAction =
   | NetworkAction
   | { readonly do: 'limit'; readonly limit: number }
-  | { readonly do: 'lead' | 'resign'; readonly replica: number }
+  /** The others give the lead up so much later, or earlier, and do not know before. */
+  | { readonly do: 'lead'; readonly replica: number; readonly overlapMs: number }
   | { readonly do: 'crash' | 'freeze'; readonly replica: number; readonly forMs: number }
   | { readonly do: 'dropLedger' | 'garbleLedger' }
 
 const SECOND = 1_000
+const MINUTE = 60 * SECOND
 
 /** The same kind and seed give the same story. */
 export function gateStory(kind: GateKind, seed: number): GateStory {
@@ -76,6 +79,7 @@ class Draw {
   }
 
   story(): GateStory {
+    if (this.#kind === 'gateFrozen') return this.#frozen()
     const replicas = this.#isOdds(0.6) ? 2 : 1
     const lengthMs = this.#between(90, 240) * SECOND
     const least = this.#between(5, 300)
@@ -89,6 +93,36 @@ class Draw {
       shares: this.#shares(),
       steps: this.#steps(replicas, lengthMs).toSorted((a, b) => a.atMs - b.atMs),
     }
+  }
+
+  #frozen(): GateStory {
+    const rounds = this.#between(1, 4)
+    return {
+      seed: this.#seed,
+      replicas: 2,
+      images: this.#between(20, 60),
+      limit: 0,
+      downloadMs: { least: 100, most: 1_000 },
+      restMs: { least: 0, most: 500 },
+      shares: { ...this.#shares(), fickle: 0.5, turns: 0 },
+      steps: Array.from({ length: rounds }, (_, round) => this.#sleep(round)).flat(),
+    }
+  }
+
+  /** All wait, all are admitted at once, and who admits them falls asleep before all their DataVolumes are made. */
+  #sleep(round: number): GateStep[] {
+    const [leader, other] = round % 2 === 0 ? [0, 1] : [1, 0]
+    const atMs = (round + 1) * MINUTE
+    return [
+      { atMs: atMs - 40 * SECOND, action: { do: 'limit', limit: 0 } },
+      { atMs: atMs - 1 * SECOND, action: { do: 'limit', limit: this.#between(10, 50) } },
+      {
+        atMs: atMs - 1 * SECOND + this.#between(10, 200),
+        action: { do: 'freeze', replica: leader, forMs: 35 * SECOND },
+      },
+      { atMs, action: { do: 'lead', replica: other, overlapMs: 0 } },
+      { atMs: atMs + 19 * SECOND, action: { do: 'compact' } },
+    ]
   }
 
   #shares(): Shares {
@@ -119,7 +153,7 @@ class Draw {
   }
 
   #changeOfLead(replicas: number): GateAction {
-    return { do: this.#isOdds(0.6) ? 'lead' : 'resign', replica: this.#between(0, replicas - 1) }
+    return { do: 'lead', replica: this.#between(0, replicas - 1), overlapMs: this.#between(-5, 10) * SECOND }
   }
 
   #harm(replicas: number): GateAction {

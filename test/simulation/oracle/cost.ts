@@ -11,6 +11,8 @@ interface Budget {
 
 /** A failing importer is restarted after 10 s: who sees it in time has stopped it by then. */
 const SEEN_IN_TIME_MS = 60_000
+/** From the status that tells of a failure to the end of its importer. */
+const TORN_DOWN_MS = 1_000
 const TIMED_OUT: ReadonlySet<string> = new Set(['Stalled', 'AttemptTimeout'])
 
 export interface CostWitness extends Witness {
@@ -26,8 +28,8 @@ export interface CostWitness extends Witness {
 export class CostOracle implements Oracle {
   readonly #witness: CostWitness
   readonly #budgets = new Map<string, Budget>()
-  /** Uids of DataVolumes whose end a status has told. */
-  readonly #recorded = new Set<string>()
+  /** When a status told of the end of a DataVolume, by uid. */
+  readonly #recorded = new Map<string, number>()
   /** Attempts that are over, by image, revision and number. */
   readonly #over = new Set<string>()
   readonly #wanted = new Map<string, string>()
@@ -49,17 +51,21 @@ export class CostOracle implements Oracle {
   }
 
   onTransfer(download: Download): void {
-    const { disturbances, report } = this.#witness
+    const { chronicle, disturbances, report } = this.#witness
     download.transfers += 1
-    const isHarmed = download.trouble?.startsWith('its importer pod') === true
+    // Somebody took its pod or its claim: what starts over then, the operator can only stop.
+    const isHarmed = download.trouble?.startsWith('its ') === true
     const isRestart = download.transfers > 1 && !download.hasSucceeded && !isHarmed
     const calmMs = disturbances.calmForMs('api', 'watch', 'freeze')
+    // CDI replaces some importers at once, while the teardown is on its way.
+    const recordedAtMs = this.#recorded.get(download.uid) ?? Number.NEGATIVE_INFINITY
+    if (isRestart && chronicle.nowMs - recordedAtMs < TORN_DOWN_MS) return
     // While the operator cannot see or stop it, CDI restarts a failing importer for ever.
     if (isRestart && calmMs < SEEN_IN_TIME_MS) return
     const isStoppable = disturbances.calmForMs('crash', 'cdi') > SEEN_IN_TIME_MS
     if (isRestart && isStoppable) {
       const { key, transfers } = download
-      report(4, `${key} began to download for the ${transfers}nd time; the first failure should have ended it`)
+      report(4, `${key} began to download for the ${transfers}. time; the first failure should have ended it`)
       return
     }
     if (!this.#isRepeated(download)) this.#budgetOf(download.imageUid).transfers += 1
@@ -93,7 +99,7 @@ export class CostOracle implements Oracle {
   #checkAttempt(image: Image, attempt: Attempt, revision: number): void {
     const { dataVolumeUID: uid, outcome, reason } = attempt
     if (uid === undefined || this.#recorded.has(uid)) return
-    this.#recorded.add(uid)
+    this.#recorded.set(uid, this.#witness.chronicle.nowMs)
     this.#over.add(`${image.metadata.uid}/${attempt.revision}/${attempt.number}`)
     if (outcome !== 'Failed') return
     const { chronicle, report, stallTimeoutMs } = this.#witness

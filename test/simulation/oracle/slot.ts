@@ -76,6 +76,6 @@ export class SlotOracle implements Oracle {
 
   #isLedgerLost(): boolean {
     const { chronicle } = this.#witness
-    return chronicle.nowMs - chronicle.ledgerLostAtMs < LOST_LEDGER_MS
+    return chronicle.ledger === undefined || chronicle.nowMs - chronicle.ledgerLostAtMs < LOST_LEDGER_MS
   }
 }
