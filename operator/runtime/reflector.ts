@@ -8,7 +8,7 @@ import { traceOf } from './redact.ts'
 import type { Store, Stored } from './store.ts'
 
 const PAGE_SIZE = 500
-/** A watch ends by itself after about so long, its last word a bookmark: the next one starts from a fresh version. */
+/** A watch ends by itself after about so long, its last word nearly always a bookmark: the next one starts from a fresh version. */
 const WATCH_SECONDS = 45
 /** A watch that is still open so long after its end has lost its server without a word. */
 const GRACE_SECONDS = 8

@@ -14,6 +14,8 @@ export interface CampaignOptions {
   /** It ends when so many claims were admitted. */
   readonly admissions: number
   readonly workers: number
+  /** So many stories of the gate alone from one of the whole operator to the next. */
+  readonly gates: number
   /** Whether to end with the first finding. */
   readonly isStoppedByFinding: boolean
   readonly onFinding: (finding: StoryResult) => void
@@ -57,7 +59,7 @@ export class Campaign {
 
   #nextStory(): Story {
     this.#begun += 1
-    return storyAt(this.#begun - 1, this.#options.seed)
+    return storyAt(this.#begun - 1, this.#options.seed, this.#options.gates)
   }
 
   #take(result: StoryResult): void {

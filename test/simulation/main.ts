@@ -13,12 +13,13 @@ import { type GateStoryName, isOfGate, scheduleOf, storyOf } from './story.ts'
 import { type StoryResult, type Tally, totalOf } from './tally.ts'
 
 const PROGRESS_MS = 10_000
-const USAGE = `usage: npm run simulate -- [--admissions N] [--seed S] [--workers N] [--stop] [--report FILE]
+const USAGE = `usage: npm run simulate -- [--admissions N] [--seed S] [--workers N] [--gates N] [--stop] [--report FILE]
        npm run simulate -- --replay KIND:SEED|FILE [--shrink MINUTES]
   Runs random schedules until so many images were admitted, and checks every invariant after every commit.
   --admissions N    default 20000
   --seed S          of the first schedule; default: a new one
   --workers N       child processes; default 1
+  --gates N         stories of the gate alone from one of the whole operator to the next; default 20
   --stop            ends with the first finding
   --report FILE     writes the report there, for example docs/simulation.md
   --replay          runs one schedule again: one that was named, or one that is in a file as JSON
@@ -30,6 +31,8 @@ const { values } = parseArgs({
     admissions: { type: 'string', default: '20000' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     workers: { type: 'string', default: '1' },
+    // With so many, both take about the same time.
+    gates: { type: 'string', default: '20' },
     stop: { type: 'boolean', default: false },
     report: { type: 'string' },
     replay: { type: 'string' },
@@ -44,18 +47,20 @@ if (values.help) say(USAGE)
 else if (values.replay === undefined) await explore()
 else await replay(values.replay)
 
-function wholeNumber(name: 'admissions' | 'seed' | 'workers'): number {
+function wholeNumber(name: 'admissions' | 'seed' | 'workers' | 'gates'): number {
   if (/^[0-9]{1,10}$/.test(values[name])) return Number(values[name])
   throw new Error(`--${name} must be a whole number\n${USAGE}`)
 }
 
 async function explore(): Promise<void> {
   const [seed, admissions, workers] = [wholeNumber('seed'), wholeNumber('admissions'), wholeNumber('workers')]
+  const gates = wholeNumber('gates')
   const facts = [
     ['commit', commitFact()],
     ['started', new Date().toISOString()],
     ['seed', String(seed)],
     ['workers', String(workers)],
+    ['stories of the gate alone for each of the whole operator', String(gates)],
     ...machine(),
   ] as const
   say(`seed ${seed}, ${admissions} admissions`)
@@ -63,7 +68,7 @@ async function explore(): Promise<void> {
   const seconds = () => (performance.now() - startedAt) / 1_000
   const onProgress = everySoOften((tally) => say(progressText(tally, seconds())))
   const isStoppedByFinding = values.stop
-  const campaign = new Campaign({ seed, admissions, workers, isStoppedByFinding, onFinding: tell, onProgress })
+  const campaign = new Campaign({ seed, admissions, workers, gates, isStoppedByFinding, onFinding: tell, onProgress })
   const result = await campaign.run()
   say(progressText(result.tally, seconds()))
   say(conclusionOf(result))

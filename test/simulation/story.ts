@@ -80,14 +80,14 @@ const MIX: readonly WholeKind[] = [
   'cloners',
 ]
 
-/** Stories of the gate from one of the whole operator to the next: they take about as long as that one. */
-const GATES_BETWEEN = 20
-
-/** The schedules of a campaign depend on its seed alone; how many are run, on how many admissions are wanted. */
-export function storyAt(number: number, campaignSeed: number): Story {
+/**
+ * The schedules of a campaign depend on its seed, and on how many stories of the gate come from one of the whole operator to
+ * the next; how many are run, on how many admissions are wanted.
+ */
+export function storyAt(number: number, campaignSeed: number, gates: number): Story {
   const seed = (campaignSeed + number) % 2 ** 31
-  const round = Math.floor(number / (GATES_BETWEEN + 1))
-  const place = number % (GATES_BETWEEN + 1)
+  const round = Math.floor(number / (gates + 1))
+  const place = number % (gates + 1)
   if (place > 0) return { kind: GATE_KINDS[place % GATE_KINDS.length] ?? 'gate', seed }
   return { kind: MIX[round % MIX.length] ?? 'varied', seed }
 }
