@@ -5,18 +5,24 @@ import { resolveBinaries } from '../../sandbox/control-plane/binaries.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
+type Facts = (readonly [string, string])[]
+
 /** What a figure depends on besides the code: rows of a table. */
-export async function machineFacts(): Promise<(readonly [string, string])[]> {
-  const processors = cpus()
+export async function machineFacts(): Promise<Facts> {
   const binaries = await resolveBinaries()
   const apiServer = execFileSync(binaries['kube-apiserver'], ['--version'], { encoding: 'utf8' }).trim()
   const etcd = execFileSync(binaries.etcd, ['--version'], { encoding: 'utf8' }).split('\n')[0] ?? ''
+  return [...hardwareFacts(), ['API server', `${apiServer}, ${etcd}, on loopback, without fsync`]]
+}
+
+/** The same, for what needs no API server. */
+export function hardwareFacts(): Facts {
+  const processors = cpus()
   return [
     ['processor', `${processors[0]?.model ?? 'unknown'}, ${processors.length} cores`],
     ['memory', `${Math.round(totalmem() / 1024 ** 3)} GiB`],
     ['kernel', `${type()} ${release()} ${arch()}`],
     ['Node', process.version],
-    ['API server', `${apiServer}, ${etcd}, on loopback, without fsync`],
     [
       'load average at the start (1, 5, 15 min)',
       loadavg()

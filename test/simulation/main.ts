@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { parseArgs } from 'node:util'
-import { commitFact } from '../bench/machine.ts'
+import { commitFact, hardwareFacts } from '../bench/machine.ts'
 import { Campaign, type CampaignResult } from './campaign.ts'
 import { runGate } from './gate/gate-run.ts'
 import { gateStory } from './gate/gate-story.ts'
@@ -61,7 +60,7 @@ async function explore(): Promise<void> {
     ['seed', String(seed)],
     ['workers', String(workers)],
     ['stories of the gate alone for each of the whole operator', String(gates)],
-    ...machine(),
+    ...hardwareFacts(),
   ] as const
   say(`seed ${seed}, ${admissions} admissions`)
   const startedAt = performance.now()
@@ -75,17 +74,6 @@ async function explore(): Promise<void> {
   if (values.report !== undefined)
     writeReport(values.report, { ...result, facts: [...facts, ['duration', `${(seconds() / 60).toFixed(1)} min`]] })
   process.exitCode = result.findings.length > 0 ? 1 : 0
-}
-
-function machine(): (readonly [string, string])[] {
-  const processors = cpus()
-  return [
-    ['processor', `${processors[0]?.model ?? 'unknown'}, ${processors.length} cores`],
-    ['memory', `${Math.round(totalmem() / 1024 ** 3)} GiB`],
-    ['kernel', `${type()} ${release()}`],
-    ['Node', process.version],
-    ['load average at the start (1 min)', (loadavg()[0] ?? 0).toFixed(2)],
-  ]
 }
 
 function everySoOften(work: (tally: Tally) => void): (tally: Tally) => void {

@@ -1,7 +1,7 @@
-import { type Attempt, type Reason, shortHash, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { type Attempt, LABELS, type Reason, shortHash, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Failure } from './judge.ts'
 import { fromTime, toTime } from './status.ts'
-import type { DataVolumeView } from './views.ts'
+import { attemptOf, type DataVolumeView } from './views.ts'
 import type { World } from './world.ts'
 
 const KEPT = 5
@@ -72,8 +72,13 @@ export interface AttemptSubject {
   readonly restarts: number
 }
 
-export function subjectOf(dataVolume: DataVolumeView, number: number, revision: string): AttemptSubject {
+/** @param revision where its label may not be relied on */
+export function subjectOf(
+  dataVolume: DataVolumeView,
+  revision = dataVolume.metadata.labels?.[LABELS.revision] ?? '',
+): AttemptSubject {
   const { uid = '', creationTimestamp } = dataVolume.metadata
+  const number = attemptOf(dataVolume)
   return { uid, number, revision, createdAt: creationTimestamp, restarts: dataVolume.restartCount }
 }
 

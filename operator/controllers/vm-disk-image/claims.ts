@@ -6,20 +6,13 @@ import type { Logger } from '../../runtime/log.ts'
 import type { Store } from '../../runtime/store.ts'
 import { compareTickets } from './admission-queue.ts'
 import { ClaimNotes } from './claim-notes.ts'
-import {
-  attemptOf,
-  type CreateOutcome,
-  createDataVolume,
-  hasImporter,
-  lookForDataVolume,
-  refusal,
-} from './downloads.ts'
+import { type CreateOutcome, createDataVolume, hasImporter, lookForDataVolume, refusal } from './downloads.ts'
 import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { RefusalBook } from './refusal-book.ts'
 import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
 import { claimOf } from './slots.ts'
-import { type DataVolumeView, type ImageView, isControlledBy } from './views.ts'
+import { attemptOf, type DataVolumeView, type ImageView, isControlledBy } from './views.ts'
 import type { Holder, Refusal, Refused } from './world.ts'
 
 /**

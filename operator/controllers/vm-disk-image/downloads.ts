@@ -1,4 +1,4 @@
-import { ANNOTATIONS, childName, LABELS, MANAGER, renderDataVolume } from '@open-terrain/constructs'
+import { childName, LABELS, MANAGER, renderDataVolume } from '@open-terrain/constructs'
 import { type ApiError, isApiError, isNamespaceTerminating } from '../../kube/api-error.ts'
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -7,6 +7,7 @@ import { redactUrls } from '../../runtime/redact.ts'
 import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import {
+  attemptOf,
   controllerOf,
   type DataVolumeView,
   isAlive,
@@ -28,10 +29,6 @@ export function importingIndex(dataVolume: DataVolumeView): readonly string[] {
 /** Made by us for an image; clones for virtual machines have another owner. */
 export function isOurDownload(dataVolume: DataVolumeView): boolean {
   return dataVolume.metadata.labels?.[LABELS.managedBy] === MANAGER && controllerOf(dataVolume)?.kind === 'VMDiskImage'
-}
-
-export function attemptOf({ metadata }: KubeObject): number {
-  return Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
 }
 
 /** What became of asking for a DataVolume. Only an answer that rules it out may free its slot. */

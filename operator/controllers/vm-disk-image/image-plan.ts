@@ -66,6 +66,12 @@ export function removalOf(object: KubeObject): ImageRemoval[] {
   return [{ kind: object.kind as ImageRemoval['kind'], name, uid, unlessCloned: 'never' }]
 }
 
+/** The end of a download, only as long as it is what was judged: by a cache that is behind, a finished one looks unfinished. */
+export function removalAsSeen(object: KubeObject): ImageRemoval[] {
+  const { resourceVersion } = object.metadata
+  return removalOf(object).map((removal) => ({ ...removal, ...(resourceVersion !== undefined && { resourceVersion }) }))
+}
+
 export function plan(status: VMDiskImageStatus, rest: Partial<Omit<ImagePlan, 'status'>>): ImagePlan {
   return { finalizer: 'keep', apply: [], remove: [], events: [], ...rest, status }
 }

@@ -1,11 +1,11 @@
-import { ANNOTATIONS, LABELS, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { Reason, VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Wake } from '../../runtime/controller.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
-import { type Draft, type ImagePlan, type ImageRemoval, plan, removalOf } from './image-plan.ts'
+import { type Draft, type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
 import { type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { fromTime, isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
-import { type DataVolumeView, importersOf } from './views.ts'
+import { attemptOf, type DataVolumeView, importersOf } from './views.ts'
 import type { World } from './world.ts'
 
 interface Stop {
@@ -22,7 +22,7 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
   if (stops.length === 0 && vanished === undefined && !isTeardownPending(draft)) return undefined
   const ended = vanished ?? draft.status
   const recorded = stops.reduce((status, stop) => stop.record(status), ended)
-  const remove = stops.flatMap(({ dataVolume }) => asSeen(dataVolume))
+  const remove = stops.flatMap(({ dataVolume }) => removalAsSeen(dataVolume))
   const events = stops.flatMap(({ notes }) => notes)
   // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
   const standing: Standing = world.slot === undefined ? standingStill(recorded, world) : stopping(recorded, stops, now)
@@ -31,15 +31,6 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
 }
 
 const STOPPING_LOOK_MS = 60_000
-
-/** Only as long as it is what was judged: by a cache that is behind, a finished volume looks like a download without a slot. */
-function asSeen(dataVolume: DataVolumeView): ImageRemoval[] {
-  const { resourceVersion } = dataVolume.metadata
-  return removalOf(dataVolume).map((removal) => ({
-    ...removal,
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  }))
-}
 
 function standingStill(status: VMDiskImageStatus, world: World): Standing {
   const { phase = 'Queued', message = '' } = world.image.status
@@ -104,8 +95,7 @@ function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean):
   const end = endOf(dataVolume, draft, isSuspended)
   if (end === undefined) return undefined
   const { world, now } = draft
-  const { labels } = dataVolume.metadata
-  const subject = subjectOf(dataVolume, attemptNumber(dataVolume), labels?.[LABELS.revision] ?? '')
+  const subject = subjectOf(dataVolume)
   switch (end.kind) {
     case 'failed':
       return { dataVolume, notes: [], record: (status) => recordFailure(status, subject, end.failure, world, now) }
@@ -131,9 +121,9 @@ function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): 
       message: `DataVolume ${name} began to download again because its claim was deleted: it is stopped`,
     }
   }
-  if ((status.attempts ?? []).some(({ dataVolumeUID }) => dataVolumeUID === uid)) return { kind: 'stray' }
+  if (isRecorded(status, uid)) return { kind: 'stray' }
   // A create that nobody answered was carried out after all, when its attempt had long failed.
-  if (name === target.volumeName && attemptNumber(dataVolume) < nextAttempt(status)) return { kind: 'stray' }
+  if (name === target.volumeName && attemptOf(dataVolume) < nextAttempt(status)) return { kind: 'stray' }
   if (name !== target.volumeName)
     return { kind: 'cancelled', reason: 'SpecChanged', message: 'another revision is wanted now' }
   if (isSuspended) return { kind: 'cancelled', reason: 'Suspended', message: 'suspended' }
@@ -170,8 +160,4 @@ function judged(dataVolume: DataVolumeView, { world, now, status }: Pick<Draft, 
     stallTimeoutMs: world.policy.stallTimeoutMs,
     attemptTimeoutMs: world.policy.attemptTimeoutMs,
   })
-}
-
-function attemptNumber({ metadata: { annotations } }: DataVolumeView): number {
-  return Number(annotations?.[ANNOTATIONS.attempt] ?? 1)
 }

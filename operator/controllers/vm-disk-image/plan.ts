@@ -2,7 +2,6 @@ import {
   ANNOTATIONS,
   childName,
   FINALIZER,
-  LABELS,
   type Reason,
   type VMDiskImageSpec,
   type VMDiskImageStatus,
@@ -11,7 +10,7 @@ import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
-import { type Draft, finalizerOf, type ImagePlan, type Loss, plan, removalOf, type Start } from './image-plan.ts'
+import { type Draft, finalizerOf, type ImagePlan, type Loss, plan, removalAsSeen, type Start } from './image-plan.ts'
 import { isFinished, isPermanent } from './judge.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
@@ -19,7 +18,7 @@ import { planStopping } from './plan-stopping.ts'
 import { abandoned, reclaiming } from './plan-unreferenced.ts'
 import { eventsBetween, fromTime, isRecorded, reasonOf, type Standing, toTime, withStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
-import type { DataVolumeView } from './views.ts'
+import { attemptOf, type DataVolumeView } from './views.ts'
 import type { Refusal, World } from './world.ts'
 
 /**
@@ -86,16 +85,13 @@ function planInvalid(world: World, problems: readonly { path: string; message: s
     world,
     now,
   )
-  return plan(status, { remove: running.flatMap((one) => removalOf(one)) })
+  return plan(status, { remove: running.flatMap((one) => removalAsSeen(one)) })
 }
 
 /** Written down before it is torn down: it may be gone only when the spec is good again. */
 function recordStop(status: VMDiskImageStatus, dataVolume: DataVolumeView, now: number): VMDiskImageStatus {
-  const { uid, labels, annotations } = dataVolume.metadata
-  if (status.attempts?.some(({ dataVolumeUID }) => dataVolumeUID === uid)) return status
-  const number = Number(annotations?.[ANNOTATIONS.attempt] ?? 1)
-  const subject = subjectOf(dataVolume, number, labels?.[LABELS.revision] ?? '')
-  return recordCancel(status, subject, 'SpecChanged', 'the spec is not valid any more', now)
+  if (isRecorded(status, dataVolume.metadata.uid)) return status
+  return recordCancel(status, subjectOf(dataVolume), 'SpecChanged', 'the spec is not valid any more', now)
 }
 
 /** Brings the status to the wanted revision and budget. What belongs to another revision, and is not history, goes. */
@@ -142,7 +138,7 @@ function lossesOf({ image, dataVolumes, snapshots, claims }: World, next: VMDisk
     const { kind, name } = artifact
     if (lacks(kind === 'VolumeSnapshot' ? snapshots : claims, name)) losses.push({ kind, name })
   }
-  const isGivenUp = uid !== undefined && !isRecorded(image.status) && isRecorded({ ...next, dataVolumeUID: uid })
+  const isGivenUp = uid !== undefined && !isRecorded(image.status) && isRecorded(next, uid)
   if (isGivenUp && !dataVolumes.some(({ metadata }) => metadata.uid === uid))
     losses.push({ kind: 'DataVolume', name: childName(image.metadata.name, revision), uid })
   return losses
@@ -162,7 +158,7 @@ function planRunning(draft: Draft): ImagePlan | undefined {
   if (!world.isSlotKnown) return plan(world.image.status, {})
   const { uid } = dataVolume.metadata
   const isNew = status.dataVolumeUID !== uid
-  const attempt = Number(dataVolume.metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
+  const attempt = attemptOf(dataVolume)
   const startedAt = isNew ? toTime(now) : status.startedAt
   const isShort = now - (fromTime(startedAt) ?? now) < POD_NOTED_AFTER_MS
   const next: VMDiskImageStatus = {
@@ -212,12 +208,8 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
 function recordEnd(draft: Draft): Draft {
   const { world, target, status, now } = draft
   const dataVolume = world.dataVolumes.find(({ metadata }) => metadata.name === target.volumeName)
-  const isNews =
-    dataVolume !== undefined &&
-    !(status.attempts ?? []).some(({ dataVolumeUID }) => dataVolumeUID === dataVolume.metadata.uid)
-  if (!isNews) return draft
-  const number = Number(dataVolume.metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
-  const recorded = recordSuccess(status, subjectOf(dataVolume, number, target.revision), now)
+  if (dataVolume === undefined || isRecorded(status, dataVolume.metadata.uid)) return draft
+  const recorded = recordSuccess(status, subjectOf(dataVolume, target.revision), now)
   return {
     ...draft,
     status: { ...recorded, progress: '100.0%', queuePosition: undefined, queuePositionTime: undefined },

@@ -231,7 +231,7 @@ export function reasonOf({ conditions }: Pick<VMDiskImageStatus, 'conditions'>):
   return conditions?.find(({ type }) => type === 'Reconciling')?.reason
 }
 
-/** Whether the end of the attempt that the status is about is written down. */
-export function isRecorded({ attempts, dataVolumeUID }: VMDiskImageStatus): boolean {
-  return dataVolumeUID !== undefined && (attempts ?? []).some((attempt) => attempt.dataVolumeUID === dataVolumeUID)
+/** Whether the end of the attempt that the status is about, or of the one with this DataVolume, is written down. */
+export function isRecorded({ attempts = [], dataVolumeUID }: VMDiskImageStatus, uid = dataVolumeUID): boolean {
+  return uid !== undefined && attempts.some((attempt) => attempt.dataVolumeUID === uid)
 }

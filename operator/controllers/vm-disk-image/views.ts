@@ -183,6 +183,11 @@ export function importersOf({ metadata }: DataVolumeView, pods: readonly PodView
   })
 }
 
+/** Number of the attempt that a DataVolume of ours was made for, from 1. */
+export function attemptOf({ metadata }: KubeObject): number {
+  return Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
+}
+
 /** The owner that is responsible for the object. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true)

@@ -1,12 +1,13 @@
 import { LABELS } from '@open-terrain/constructs'
 import { Admission } from '../../../operator/controllers/vm-disk-image/admission.ts'
 import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission-queue.ts'
-import { attemptOf, IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/downloads.ts'
+import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/downloads.ts'
 import type { ImageMetrics } from '../../../operator/controllers/vm-disk-image/image-metrics.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/image-plan.ts'
 import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/slot-ledger.ts'
 import { claimOf } from '../../../operator/controllers/vm-disk-image/slots.ts'
 import {
+  attemptOf,
   controllerOf,
   type DataVolumeView,
   type ImageView,
