@@ -7,6 +7,7 @@ import { AdmissionBench, aHolder, aStart, NAMESPACE } from './admission.fixtures
 import type { Start } from './image-plan.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
 import { MINUTE, SECOND } from './world.fixtures.ts'
+import type { Holder } from './world.ts'
 
 let bench = new AdmissionBench()
 afterEach(async () => {
@@ -174,6 +175,19 @@ describe('a create without an answer', () => {
     const start = bench.want('a', '10')
     while (bench.created.length < 2) await bench.clock.advance(50)
     expect(bench.client.all('DataVolume')).toHaveLength(1)
+    await expectSlotOfAUntilSettled(start)
+  })
+
+  it('keeps its slot when what it made has succeeded, for somebody may delete that before a second one arrives', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.client.after = (call) => {
+      if (isCreate(call)) throw apiError('NoAnswer')
+    }
+    const start = bench.want('a', '10')
+    await settled()
+    await bench.succeed('a')
+    expect(bench.holding).toEqual(['a'])
     await expectSlotOfAUntilSettled(start)
   })
 
@@ -392,6 +406,27 @@ describe('what the watch tells of the ledger', () => {
     await settled()
     expect(count(isLedgerRead)).toBe(reads + 1)
     expect(bench.holding).toEqual(['a', 'x'])
+    expect(bench.created).toEqual(['a'])
+  })
+})
+
+describe('an image whose slot came and went before it was told of it', () => {
+  it('is still in the queue', async () => {
+    bench.limit = 1
+    await bench.start()
+    const rival = (holders: readonly Holder[]) => {
+      bench.writeLedger(1, holders)
+      bench.admission.checkLedger(ledgerObject())
+    }
+    bench.client.before = (call) => {
+      if (!isLedgerWrite(call)) return
+      // The rival has claimed for it, we are about to take that over, and meanwhile it ends.
+      bench.want('a', '10')
+      bench.client.before = undefined
+      rival([])
+    }
+    rival([aHolder('a', { revision: '0000000f', claimant: 'rival' })])
+    await bench.clock.advance(SECOND)
     expect(bench.created).toEqual(['a'])
   })
 })

@@ -309,6 +309,7 @@ describe('a create', () => {
     expect(bench.holding).toEqual(['a'])
     expect(bench.client.all('DataVolume')).toHaveLength(1)
     await bench.succeed('a')
+    await bench.clock.advance(15 * SECOND)
     expect(bench.holding).toEqual([])
   })
 

@@ -10,6 +10,7 @@ import { Claims, SETTLE_MS } from './claims.ts'
 import { findHolders, IMPORTING_INDEX } from './downloads.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 import type { Start } from './image-plan.ts'
+import { isFinished } from './judge.ts'
 import type { LedgerState, SlotLedger } from './slot-ledger.ts'
 import { adopt, claimOf, decideSlots, isHeldBy } from './slots.ts'
 import { controllerOf, type DataVolumeView, type ImageView } from './views.ts'
@@ -51,8 +52,8 @@ export class Admission {
   readonly #stuck = new Set<string>()
   /** Downloads that no slot was held for in a ledger that was read after they were seen, by uid. */
   #strays: ReadonlySet<string> = new Set()
-  /** Holders that the images were last told of, by claim. */
-  #known = new Map<string, Holder>()
+  /** Holders that the images were last told of, by uid of the image. */
+  #known: ReadonlyMap<string, Holder> = new Map()
   #quietUntil = 0
   #isLedgerDoubtful = false
   #wake = Promise.withResolvers<void>()
@@ -81,8 +82,8 @@ export class Admission {
   }
 
   /** Whether this download has no slot, for certain: the watch may tell of it before it tells of its claim. */
-  isStray({ metadata }: DataVolumeView): boolean {
-    return this.#strays.has(metadata.uid ?? '')
+  isStray(dataVolume: DataVolumeView): boolean {
+    return !isFinished(dataVolume) && this.#strays.has(dataVolume.metadata.uid ?? '')
   }
 
   refusalOf(uid: string): Refusal | undefined {
@@ -92,7 +93,8 @@ export class Admission {
   /** Takes in what an image wants: a download, or none. */
   want(uid: string, start: Start | undefined): void {
     this.#stuck.delete(uid)
-    const hasSlot = this.slotOf(uid) !== undefined
+    // As last told, not as last read: a slot that comes and goes before anybody is told of it takes nobody out of the queue.
+    const hasSlot = this.#known.has(uid)
     if (start !== undefined && !hasSlot) this.#queue.put(start)
     else this.#queue.remove(uid)
     this.#claims.want(uid, hasSlot ? start : undefined)
@@ -255,22 +257,27 @@ export class Admission {
    */
   #tellChanges(): void {
     const { metrics, images } = this.#options
-    const now = new Map((this.state?.holders ?? []).map((holder) => [claimOf(holder), holder]))
-    for (const [claim, holder] of this.#known) {
-      if (now.has(claim)) continue
+    const known = this.#known
+    const now = new Map((this.state?.holders ?? []).map((holder) => [holder.uid, holder]))
+    const isIn = (told: ReadonlyMap<string, Holder>, holder: Holder) => {
+      const other = told.get(holder.uid)
+      return other !== undefined && claimOf(other) === claimOf(holder)
+    }
+    this.#known = now
+    for (const holder of known.values()) {
+      if (isIn(now, holder)) continue
       this.#claims.forget(holder)
       this.#options.onChange(keyOf(holder))
     }
-    for (const [claim, holder] of now) {
+    for (const holder of now.values()) {
       const start = this.#queue.get(holder.uid)
       if (start !== undefined) {
         metrics.admitted(images.get(start.key)?.status.queuedAt)
         this.#queue.remove(holder.uid)
         this.#claims.want(holder.uid, start)
       }
-      if (!this.#known.has(claim)) this.#options.onChange(keyOf(holder))
+      if (!isIn(known, holder)) this.#options.onChange(keyOf(holder))
     }
-    this.#known = now
   }
 
   #unheld({ holders }: LedgerState): DataVolumeView[] {

@@ -11,6 +11,7 @@ export class ClaimNotes {
   readonly verifying = new Set<string>()
   /** When no request about it can be on its way any more, by the monotonic clock. */
   readonly settledAt = new Map<string, number>()
+  readonly #inherited = new Set<string>()
   readonly #retries = new Map<string, { answered: number; count: number; at: number }>()
   /** Until when a create that nobody answered for certain may still arrive. */
   readonly #doubtfulUntil = new Map<string, number>()
@@ -37,8 +38,20 @@ export class ClaimNotes {
 
   /** Somebody else has made it: until then requests of theirs may arrive, whatever ours are told. */
   inherit(claim: string, until: number): void {
+    this.#inherited.add(claim)
     this.settledAt.set(claim, until)
     this.doubt(claim, until)
+  }
+
+  /** Whether this process never asked for its DataVolume itself. */
+  isInherited(claim: string): boolean {
+    return this.#inherited.has(claim)
+  }
+
+  /** This process asks for its DataVolume now: until then the request may arrive. */
+  asked(claim: string, until: number): void {
+    this.#inherited.delete(claim)
+    this.settledAt.set(claim, until)
   }
 
   /** The last request about the claim is answered. Returns whether none can arrive any more. */
@@ -60,6 +73,7 @@ export class ClaimNotes {
   forget(claim: string): void {
     this.over.delete(claim)
     this.settledAt.delete(claim)
+    this.#inherited.delete(claim)
     this.#retries.delete(claim)
     this.#doubtfulUntil.delete(claim)
   }

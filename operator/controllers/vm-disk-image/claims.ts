@@ -99,8 +99,10 @@ export class Claims {
     const dataVolume = this.#dataVolumeOf(holder)
     if (dataVolume === undefined) return this.#notes.over.has(claimOf(holder))
     if (!isFinished(dataVolume)) return false
-    // Beside a finished one of another attempt nothing can be made, once all that was asked for has met it.
-    return attemptOf(dataVolume) === holder.attempt || this.#isSettled(holder)
+    // Beside a finished one nothing can be made until somebody deletes it: what was asked for has to meet it before that.
+    // What a former leader asked for is not waited for: a hand-over would stand still for it.
+    const isTheirs = this.#notes.isInherited(claimOf(holder)) && attemptOf(dataVolume) === holder.attempt
+    return isTheirs || this.#isSettled(holder)
   }
 
   /** By the monotonic clock: when something about a claim becomes possible that is not now. */
@@ -168,7 +170,7 @@ export class Claims {
     if (!ledger.isFresh && (await ledger.load(signal)) === undefined) return this.#options.onLedgerLost()
     const isClaimed = this.#holders.some((holder) => holder.claimant === me && claimOf(holder) === claim)
     if (!isClaimed || !ledger.isFresh) return
-    this.#notes.settledAt.set(claim, clock.monotonic() + SETTLE_MS)
+    this.#notes.asked(claim, clock.monotonic() + SETTLE_MS)
     const options = { timeoutMs: CLAIM_VALID_MS, signal, isStillValid: () => ledger.isFresh }
     await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
     this.#options.onChange(start.key)

@@ -9,8 +9,8 @@ export const IMAGE_NAMESPACE = 'team'
 /** What somebody changes about a wish happens within this time. */
 const FICKLE_MS: Range = { least: 0, most: 3_000 }
 /**
- * A finished DataVolume stays so long at least. Until then another create of the same claim, which nobody answered, meets
- * it; its slot was freed when it succeeded.
+ * A finished DataVolume stays so long at least. Until then a create of the same claim that a former leader sent meets it;
+ * its slot was freed when it succeeded.
  */
 const KEPT_MS: Range = { least: 15_000, most: 20_000 }
 /** Status and finalizer are written within this time. */
