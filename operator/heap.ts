@@ -5,7 +5,13 @@
  * which the allocator keeps 10 MB or more: the optimizing one for WebAssembly (the HTTP parser; Liftoff is enough for it),
  * and Maglev, the middle one for JavaScript.
  */
-const HEAP_FLAGS = ['--max-semi-space-size=2', '--optimize-for-size', '--liftoff-only', '--no-maglev']
+const HEAP_FLAGS = [
+  '--max-semi-space-size=2',
+  '--heap-growing-percent=40',
+  '--liftoff-only',
+  '--no-maglev',
+  '--expose-gc',
+]
 /** Fixed thresholds: glibc raises them by itself after the first large buffer (a page of a list), and then keeps those after it. */
 const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' }
 const MARK = 'OPEN_TERRAIN_HEAP'

@@ -10,6 +10,7 @@ import { Operator } from './operator.ts'
 import { systemClock } from './runtime/clock.ts'
 import { type Endpoint, serveEndpoints } from './runtime/http-endpoints.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
+import { tidyHeap } from './tidy-heap.ts'
 
 const CONNECTIONS = 24
 const USER_AGENT = 'open-terrain-operator'
@@ -43,6 +44,7 @@ async function main(): Promise<void> {
     identity: `${config.podName}_${randomUUID().slice(0, 8)}`,
     lease: config.lease,
     metrics,
+    onSynced: tidyHeap,
   })
   const servers = await Promise.all([
     ...listen(config.metricsAddress, [metricsEndpoint(metrics)]),

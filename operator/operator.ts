@@ -26,6 +26,8 @@ export interface OperatorOptions {
   readonly identity: string
   readonly lease: LeaseTimings
   readonly metrics?: RuntimeMetrics
+  /** The caches are complete. */
+  readonly onSynced?: () => void
 }
 
 /**
@@ -82,6 +84,7 @@ export class Operator {
       await Promise.race([synced, aborted(signal)])
       if (signal.aborted) return
       this.#isSynced = true
+      this.#options.onSynced?.()
       const elector = new LeaderElector({
         client: leaseClient,
         clock,

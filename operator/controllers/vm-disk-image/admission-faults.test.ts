@@ -340,6 +340,34 @@ describe('a ledger that is made anew', () => {
   })
 })
 
+describe('others', () => {
+  it.each([
+    ['until it is there', false],
+    ['for a moment at most', true],
+  ])('give way to a DataVolume that is asked for, %s', async (_name, isSlow) => {
+    await bench.start()
+    const creating = Promise.withResolvers<void>()
+    bench.client.before = (call) => (isCreate(call) ? creating.promise : undefined)
+    let hasGivenWay = false
+    const giveWay = () => void bench.admission.giveWay().then(() => (hasGivenWay = true))
+    giveWay()
+    await settled()
+    expect(hasGivenWay).toBe(true)
+
+    bench.want('a', '10')
+    await settled()
+    hasGivenWay = false
+    giveWay()
+    await settled()
+    expect([bench.created, hasGivenWay]).toEqual([['a'], false])
+    if (isSlow) await bench.clock.advance(251)
+    else creating.resolve()
+    await settled()
+    expect(hasGivenWay).toBe(true)
+    creating.resolve()
+  })
+})
+
 describe('what the watch tells of the ledger', () => {
   it('that it is gone is enough to make it anew', async () => {
     await bench.start()

@@ -16,6 +16,9 @@ import { adopt, claimOf, decideSlots, isHeldBy } from './slots.ts'
 import { controllerOf, type DataVolumeView, type ImageView } from './views.ts'
 import type { Holder, Refusal } from './world.ts'
 
+/** So long after slots were handed on, others may be kept waiting for the DataVolumes. */
+const HAND_OVER_MS = 250
+
 export interface AdmissionOptions {
   readonly client: KubeClient
   readonly clock: Clock
@@ -54,6 +57,7 @@ export class Admission {
   #strays: ReadonlySet<string> = new Set()
   /** Holders that the images were last told of, by uid of the image. */
   #known: ReadonlyMap<string, Holder> = new Map()
+  #handingOver: Promise<void> | undefined
   #quietUntil = 0
   #isLedgerDoubtful = false
   #wake = Promise.withResolvers<void>()
@@ -88,6 +92,14 @@ export class Admission {
 
   refusalOf(uid: string): Refusal | undefined {
     return this.#claims.refusalOf(uid)
+  }
+
+  /**
+   * Resolves when nobody waits for a slot that is being handed on. Requests of others at that moment, of which the end of a
+   * download causes many, would slow down the few that decide how long a slot is empty.
+   */
+  async giveWay(): Promise<void> {
+    await this.#handingOver
   }
 
   /** Takes in what an image wants: a download, or none. */
@@ -240,15 +252,30 @@ export class Admission {
       heads: (count) => this.#queue.heads(count, (uid) => this.#stuck.has(uid)),
       isAdmitting: clock.monotonic() >= this.#quietUntil,
     })
-    if (decision.isChange) {
-      await ledger.replace(decision.next, signal)
-      this.#tellChanges()
-    }
-    await this.#claims.createDataVolumes(signal)
+    await this.#handOver(async () => {
+      if (decision.isChange) {
+        await ledger.replace(decision.next, signal)
+        this.#tellChanges()
+      }
+      await this.#claims.createDataVolumes(signal)
+    })
     this.#claims.lookForEmpty(signal)
     this.#wakeLater()
     // A large batch is claimed in parts, and one part's creates may have taken their time.
     if (decision.hasMore) this.wake()
+  }
+
+  async #handOver(work: () => Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const cancelTimer = this.#options.clock.setTimer(resolve, HAND_OVER_MS)
+    this.#handingOver = promise
+    try {
+      await work()
+    } finally {
+      cancelTimer()
+      resolve()
+      this.#handingOver = undefined
+    }
   }
 
   /**

@@ -244,6 +244,7 @@ export class ImageController {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
+    await this.#admission.giveWay()
     const image = this.#options.caches.images.get(key)
     if (image === undefined) return undefined
     let planned: Planned
