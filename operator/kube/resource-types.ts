@@ -40,3 +40,10 @@ export const VOLUME_SNAPSHOT_CLASS = clusterScoped(
   'VolumeSnapshotClass',
   'volumesnapshotclasses',
 )
+export const KUBEVIRT_VIRTUAL_MACHINE = namespaced('kubevirt.io', 'v1', 'VirtualMachine', 'virtualmachines')
+export const VIRTUAL_MACHINE_INSTANCE = namespaced(
+  'kubevirt.io',
+  'v1',
+  'VirtualMachineInstance',
+  'virtualmachineinstances',
+)

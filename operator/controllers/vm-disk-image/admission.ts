@@ -1,6 +1,6 @@
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { controllerOf, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -13,7 +13,7 @@ import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import type { LedgerState, SlotLedger } from './slot-ledger.ts'
 import { adopt, claimOf, decideSlots, isHeldBy } from './slots.ts'
-import { controllerOf, type DataVolumeView, type ImageView } from './views.ts'
+import type { DataVolumeView, ImageView } from './views.ts'
 import type { Holder, Refusal } from './world.ts'
 
 /** So long after slots were handed on, others may be kept waiting for the DataVolumes. */

@@ -1,6 +1,6 @@
 import { type Attempt, LABELS, type Reason, shortHash, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { fromTime, toTime } from '../../runtime/conditions.ts'
 import type { Failure } from './judge.ts'
-import { fromTime, toTime } from './status.ts'
 import { attemptOf, type DataVolumeView } from './views.ts'
 import type { World } from './world.ts'
 

@@ -1,6 +1,6 @@
 import { childName, LABELS, vmDiskImage } from '@open-terrain/constructs'
 import type { KubeClient, Selection } from '../../kube/kube-client.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { controllerOf, type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import {
   CONFIG_MAP,
   CUSTOM_RESOURCE_DEFINITION,
@@ -23,7 +23,6 @@ import { cloneSourceKey, unfinishedCloneOf } from './references.ts'
 import { snapshotNameFor } from './target.ts'
 import {
   type ClaimView,
-  controllerOf,
   type DataSourceView,
   type DataVolumeView,
   type ImageView,
@@ -38,6 +37,7 @@ import {
   viewImage,
   viewMeta,
   viewPod,
+  viewSecret,
   viewSnapshot,
   viewStorageClass,
 } from './views.ts'
@@ -98,7 +98,7 @@ export class Caches {
       this.#reflect(VOLUME_SNAPSHOT, this.snapshots, viewSnapshot),
       this.#reflect(DATA_SOURCE, this.dataSources, viewDataSource),
       this.#reflect(POD, this.pods, viewPod, { labelSelector: LABELS.imageUid }),
-      this.#reflect(SECRET, this.secrets, viewMeta, metadataOnly),
+      this.#reflect(SECRET, this.secrets, viewSecret, metadataOnly),
       this.#reflect(CONFIG_MAP, this.configMaps, viewMeta, metadataOnly),
       this.#reflect(NAMESPACE, this.namespaces, viewMeta, metadataOnly),
       this.#reflect(STORAGE_CLASS, this.storageClasses, viewStorageClass, metadataOnly),

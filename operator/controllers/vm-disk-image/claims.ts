@@ -1,6 +1,6 @@
 import { childName } from '@open-terrain/constructs'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { keyOf } from '../../kube/kube-object.ts'
+import { isControlledBy, keyOf } from '../../kube/kube-object.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Store } from '../../runtime/store.ts'
@@ -12,7 +12,7 @@ import { isFinished } from './judge.ts'
 import { RefusalBook } from './refusal-book.ts'
 import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
 import { claimOf } from './slots.ts'
-import { attemptOf, type DataVolumeView, type ImageView, isControlledBy } from './views.ts'
+import { attemptOf, type DataVolumeView, type ImageView } from './views.ts'
 import type { Holder, Refusal, Refused } from './world.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { KubeClient } from '../../kube/kube-client.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
 import { BY_CLONE_SOURCE, BY_IMAGE, BY_TARGET, type Caches } from './caches.ts'
 import { cloneSourceKey, isBeingCloned } from './references.ts'
-import { type ImageView, isControlledBy } from './views.ts'
+import type { ImageView } from './views.ts'
 
 interface Child {
   readonly kind: string

@@ -77,6 +77,7 @@ class Term {
         {
           cached: () => NO_REFERENCES,
           live: async () => ({ count: this.users.length, names: this.users, users: this.users }),
+          onChange: () => () => undefined,
         },
       ],
     })

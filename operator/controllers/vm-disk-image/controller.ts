@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { FINALIZER, type Policy } from '@open-terrain/constructs'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
+import { compareResourceVersions, controllerOf, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Controller, type Wake } from '../../runtime/controller.ts'
@@ -27,7 +27,7 @@ import { type ReferenceSource, sumReferences } from './references.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
 import { isWorthWriting, withBug } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
-import { controllerOf, type ImageView, isAlive } from './views.ts'
+import { type ImageView, isAlive } from './views.ts'
 import type { References, World } from './world.ts'
 
 const WORKERS = 8
@@ -177,10 +177,14 @@ export class ImageController {
       if (before === undefined && after !== undefined && controllerOf(after)?.kind === IMAGE.kind)
         this.#options.metrics.started()
     })
+    const stopReferences = this.#options.references.map((source) =>
+      source.onChange((key) => this.#queue.add(key, 'urgent')),
+    )
     return () => {
       stopTriggers()
       stopPolicy()
       stopCounting()
+      for (const stop of stopReferences) stop()
     }
   }
 

@@ -1,21 +1,12 @@
 import { childName, LABELS, MANAGER, renderDataVolume } from '@open-terrain/constructs'
 import { type ApiError, isApiError, isNamespaceTerminating } from '../../kube/api-error.ts'
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { controllerOf, isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, POD } from '../../kube/resource-types.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import {
-  attemptOf,
-  controllerOf,
-  type DataVolumeView,
-  isAlive,
-  isControlledBy,
-  type PodView,
-  viewDataVolume,
-  viewPod,
-} from './views.ts'
+import { attemptOf, type DataVolumeView, isAlive, type PodView, viewDataVolume, viewPod } from './views.ts'
 import type { Holder, Refusal, Refused } from './world.ts'
 
 /** Name of the index over DataVolumes that finds ours which may download. */

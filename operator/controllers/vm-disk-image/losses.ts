@@ -1,10 +1,10 @@
 import { LABELS } from '@open-terrain/constructs'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
+import { isControlledBy, type KubeObject, type ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Loss } from './image-plan.ts'
-import { type ImageView, isControlledBy } from './views.ts'
+import type { ImageView } from './views.ts'
 
 const TYPES: Readonly<Record<Loss['kind'], ResourceType>> = {
   DataVolume: DATA_VOLUME,

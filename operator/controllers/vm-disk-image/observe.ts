@@ -1,19 +1,12 @@
 import { isUrlAllowed, LABELS, type ParsedSpec, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
+import { controllerOf, isControlledBy } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Admission } from './admission.ts'
 import { BY_IMAGE, type Caches, siblingKey } from './caches.ts'
 import { isFinished } from './judge.ts'
 import type { ProgressWatch } from './progress-watch.ts'
 import { type ReferenceSource, sumReferences } from './references.ts'
-import {
-  type ClaimView,
-  controllerOf,
-  type DataVolumeView,
-  type ImageView,
-  importersOf,
-  isControlledBy,
-  type PodView,
-} from './views.ts'
+import { type ClaimView, type DataVolumeView, type ImageView, importersOf, type PodView } from './views.ts'
 import type { Lookup, World } from './world.ts'
 
 /** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */

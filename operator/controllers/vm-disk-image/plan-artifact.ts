@@ -7,16 +7,17 @@ import {
   type VMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
+import { fromTime, toTime, withoutUndefined } from '../../runtime/conditions.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import { type Draft, finalizerOf, type ImagePlan, type ImageRemoval, plan, removalOf } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { CLONED_LOOK_MS, reclaiming } from './plan-unreferenced.ts'
-import { fromTime, type Standing, toTime, withoutUndefined, withStanding } from './status.ts'
+import { type Standing, withStanding } from './status.ts'
 import { originOf } from './target.ts'
-import { type ClaimView, type DataVolumeView, isControlledBy, type SnapshotView } from './views.ts'
+import type { ClaimView, DataVolumeView, SnapshotView } from './views.ts'
 import type { World } from './world.ts'
 
 /** How long the artifact before stays after the alias was pointed to the new one: clones that just began still read it. */

@@ -1,9 +1,10 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
+import { fromTime, mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
 import { type ImagePlan, plan, removalOf } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { fromTime, mergeConditions, withoutUndefined, withStanding } from './status.ts'
-import { isAlive, isControlledBy } from './views.ts'
+import { withStanding } from './status.ts'
+import { isAlive } from './views.ts'
 import type { World } from './world.ts'
 
 const LOOK_MS = 60_000

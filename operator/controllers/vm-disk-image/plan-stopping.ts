@@ -1,10 +1,11 @@
 import type { Reason, VMDiskImageStatus } from '@open-terrain/constructs'
+import { fromTime } from '../../runtime/conditions.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
 import { type Draft, type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
 import { type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
-import { fromTime, isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
+import { isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
 import { attemptOf, type DataVolumeView, importersOf } from './views.ts'
 import type { World } from './world.ts'
 

@@ -1,7 +1,8 @@
 import { LABELS, parseDuration, type VMDiskImageSpec } from '@open-terrain/constructs'
+import { fromTime } from '../../runtime/conditions.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import type { Draft } from './image-plan.ts'
-import { fromTime, type Standing } from './status.ts'
+import type { Standing } from './status.ts'
 import type { World } from './world.ts'
 
 /** A clone that is under way ends with an event of its own; this is for the helper volumes, which nobody watches. */

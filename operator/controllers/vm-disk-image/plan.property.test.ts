@@ -1,10 +1,10 @@
 import { ANNOTATIONS, FINALIZER, LABELS, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { isControlledBy } from '../../kube/kube-object.ts'
+import { toTime } from '../../runtime/conditions.ts'
 import { isFinished } from './judge.ts'
 import { planImage } from './plan.ts'
-import { toTime } from './status.ts'
-import { isControlledBy } from './views.ts'
 import {
   aClaim,
   aDataVolume,

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, childName, shortHash } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { fromTime } from './status.ts'
+import { fromTime } from '../../runtime/conditions.ts'
 import {
   aDataVolume,
   aLookup,

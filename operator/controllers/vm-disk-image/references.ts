@@ -11,6 +11,8 @@ export interface ReferenceSource {
   cached(image: ObjectKey): References
   /** From a live list: for decisions that cannot be undone. */
   live(image: ObjectKey, options: RequestOptions): Promise<References>
+  /** Calls back with the `<namespace>/<name>` of an image whose references may have changed; returns how to stop that. */
+  onChange(listener: (imageKey: string) => void): () => void
 }
 
 const NAMES_SHOWN = 10

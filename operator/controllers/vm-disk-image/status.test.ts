@@ -1,6 +1,7 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { eventsBetween, fromTime, isWorthWriting, mergeConditions, percent, toTime } from './status.ts'
+import { fromTime, mergeConditions, toTime } from '../../runtime/conditions.ts'
+import { eventsBetween, isWorthWriting, percent } from './status.ts'
 import { aWorld, CDI, SECOND, START, Walk } from './world.fixtures.ts'
 
 const syncing = (progress: string): VMDiskImageStatus => ({ phase: 'Syncing', message: 'm', progress })

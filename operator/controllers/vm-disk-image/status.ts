@@ -1,4 +1,5 @@
 import type { Condition, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
+import { mergeConditions, toTime, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { redactUrls } from '../../runtime/redact.ts'
@@ -89,38 +90,6 @@ function whyReady(
   const what = `${artifact?.kind} ${artifact?.name} can be cloned`
   if (isUpToDate) return { reason: 'Synced', message: what }
   return { reason: 'Refreshing', message: `${what}; it is of an earlier revision (${message})` }
-}
-
-/** Sets or replaces conditions; the transition time moves only with the status. Conditions not named stay. */
-export function mergeConditions(
-  before: readonly Condition[],
-  wanted: readonly Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>[],
-  generation: number | undefined,
-  now: number,
-): Condition[] {
-  const next = wanted.map((condition) => {
-    const old = before.find(({ type }) => type === condition.type)
-    const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : toTime(now)
-    return { ...condition, ...(generation !== undefined && { observedGeneration: generation }), lastTransitionTime }
-  })
-  const kept = before.filter(({ type }) => !wanted.some((condition) => condition.type === type))
-  return [...next, ...kept]
-}
-
-/** RFC 3339 in whole milliseconds. */
-export function toTime(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
-/** The reverse; NaN never comes out. */
-export function fromTime(text: string | undefined): number | undefined {
-  const ms = text === undefined ? Number.NaN : Date.parse(text)
-  return Number.isNaN(ms) ? undefined : ms
-}
-
-/** Undefined members would make two equal statuses look different. */
-export function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
 }
 
 const PROGRESS_STEP = 10

@@ -1,10 +1,10 @@
 import { LABELS } from '@open-terrain/constructs'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { controllerOf, type KubeObject } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import type { Change } from '../../runtime/store.ts'
 import type { Lane } from '../../runtime/work-queue.ts'
 import { BY_CHILD, BY_CONFIG_MAP, BY_NAMESPACE, BY_SECRET, BY_UID, type Caches } from './caches.ts'
-import { controllerOf, type ImageView } from './views.ts'
+import type { ImageView } from './views.ts'
 
 /** What to do about a change. */
 export interface Reactions {

@@ -1,9 +1,7 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { controllerOf, isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
 import {
-  controllerOf,
-  isControlledBy,
   isDefaultClass,
   viewClaim,
   viewDataVolume,

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
-import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 
 /**
  * What the caches keep of each object: the fields that decisions rest on and the fields that we own, nothing else. There
@@ -167,6 +167,14 @@ export function viewMeta(object: KubeObject): MetaView {
   return { apiVersion: object.apiVersion, kind: object.kind, metadata: trim(object.metadata, [], []) }
 }
 
+/** Of a Secret, what it was made for and the hash of its content, where it is one of ours. */
+export function viewSecret(object: KubeObject): MetaView {
+  const { apiVersion, kind, metadata } = object
+  return { apiVersion, kind, metadata: trim(metadata, SECRET_LABELS, [ANNOTATIONS.cloudInit]) }
+}
+
+const SECRET_LABELS = [LABELS.vmUid, LABELS.vmName, LABELS.managedBy]
+
 /** Whether a pod may still do something; one that has ended may be kept for its log. */
 export function isAlive({ phase }: PodView): boolean {
   return phase !== 'Succeeded' && phase !== 'Failed'
@@ -186,16 +194,6 @@ export function importersOf({ metadata }: DataVolumeView, pods: readonly PodView
 /** Number of the attempt that a DataVolume of ours was made for, from 1. */
 export function attemptOf({ metadata }: KubeObject): number {
   return Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
-}
-
-/** The owner that is responsible for the object. */
-export function controllerOf(object: KubeObject): OwnerReference | undefined {
-  return object.metadata.ownerReferences?.find((owner) => owner.controller === true)
-}
-
-/** Whether the object with this uid is responsible for it; a namesake of an earlier life is not. */
-export function isControlledBy(object: KubeObject, uid: string | undefined): boolean {
-  return uid !== undefined && controllerOf(object)?.uid === uid
 }
 
 /** Words that many objects say, kept once: reasons, phases, names of classes and namespaces. Times and hashes are hardly ever shared. */

@@ -8,7 +8,6 @@ import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-i
 import { claimOf } from '../../../operator/controllers/vm-disk-image/slots.ts'
 import {
   attemptOf,
-  controllerOf,
   type DataVolumeView,
   type ImageView,
   isAlive,
@@ -19,7 +18,7 @@ import {
   viewPod,
 } from '../../../operator/controllers/vm-disk-image/views.ts'
 import type { KubeClient } from '../../../operator/kube/kube-client.ts'
-import { keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import { controllerOf, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME, POD } from '../../../operator/kube/resource-types.ts'
 import type { Logger } from '../../../operator/runtime/log.ts'
 import { Reflector, type ReflectorOptions } from '../../../operator/runtime/reflector.ts'

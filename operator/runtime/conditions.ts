@@ -1,0 +1,45 @@
+/** One condition of a status, as in every Kubernetes API. */
+export interface Condition {
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason: string
+  readonly message: string
+  readonly observedGeneration?: number | undefined
+  /** RFC 3339. */
+  readonly lastTransitionTime?: string | undefined
+}
+
+/** A condition before it is told since when, and for which generation. */
+type Said = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
+
+/** Sets or replaces conditions; the transition time moves only with the status. Conditions not named stay. */
+export function mergeConditions(
+  before: readonly Condition[],
+  wanted: readonly Said[],
+  generation: number | undefined,
+  now: number,
+): Condition[] {
+  const next = wanted.map((condition) => {
+    const old = before.find(({ type }) => type === condition.type)
+    const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : toTime(now)
+    return { ...condition, ...(generation !== undefined && { observedGeneration: generation }), lastTransitionTime }
+  })
+  const kept = before.filter(({ type }) => !wanted.some((condition) => condition.type === type))
+  return [...next, ...kept]
+}
+
+/** RFC 3339 in whole milliseconds. */
+export function toTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** The reverse; NaN never comes out. */
+export function fromTime(text: string | undefined): number | undefined {
+  const ms = text === undefined ? Number.NaN : Date.parse(text)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** Undefined members would make two equal statuses look different. */
+export function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
+}
