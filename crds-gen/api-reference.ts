@@ -4,10 +4,19 @@ import {
   POLICY_SCHEMA,
   policyDefaultText,
   REASON_HELP,
+  type ReasonHelp,
   type Resource,
   resourceSchema,
   type StructuralSchema,
+  VIRTUAL_MACHINE_REASON_HELP,
+  virtualMachine,
+  vmDiskImage,
 } from '@open-terrain/constructs'
+
+const REASONS_BY_KIND: readonly (readonly [Resource, string, Readonly<Record<string, ReasonHelp>>])[] = [
+  [vmDiskImage, 'In conditions, in `status.attempts` and in Events.', REASON_HELP],
+  [virtualMachine, 'In conditions and in Events.', VIRTUAL_MACHINE_REASON_HELP],
+]
 
 /** The API reference in Markdown: fields, rules, columns, reasons with their remedies, and the policy's keys. */
 export function apiReference(resources: readonly Resource[]): string {
@@ -15,8 +24,11 @@ export function apiReference(resources: readonly Resource[]): string {
     '# API reference',
     ...resources.flatMap(kindSection),
     '## Reasons',
-    'In conditions, in `status.attempts` and in Events of a `VMDiskImage`.',
-    table(['Reason', 'Meaning', 'What to do'], reasonRows()),
+    ...REASONS_BY_KIND.flatMap(([resource, places, help]) => [
+      `### ${resource.kind}`,
+      places,
+      table(['Reason', 'Meaning', 'What to do'], reasonRows(help)),
+    ]),
     '## Policy',
     `ConfigMap \`${POLICY_NAME}\` in the namespace of the operator. Every value is a text. A change is in force at once; a bad value ` +
       'keeps the last good one of its key and is reported as a Warning Event; a key that is left out has its default.',
@@ -26,7 +38,8 @@ export function apiReference(resources: readonly Resource[]): string {
 }
 
 function kindSection(resource: Resource): string[] {
-  const { spec, status } = resourceSchema(resource).properties as Record<'spec' | 'status', StructuralSchema>
+  const schema = resourceSchema(resource)
+  const { spec, status } = schema.properties as Record<'spec' | 'status', StructuralSchema>
   const rows = resource.printerColumns.map(({ name, jsonPath, description, priority }) => [
     priority === undefined ? name : `${name} (wide)`,
     code(jsonPath),
@@ -40,9 +53,7 @@ function kindSection(resource: Resource): string[] {
     '### spec',
     table(['Field', 'Type', 'Description'], fieldRows(spec, 'spec')),
     'Rules:',
-    rules(spec, 'spec')
-      .map((message) => `- ${plain(message)}`)
-      .join('\n'),
+    [...ownRules(schema), ...new Set(rules(spec))].map((message) => `- ${plain(message)}`).join('\n'),
     '### status',
     `${status.description}`,
     table(['Field', 'Type', 'Description'], fieldRows(status, 'status')),
@@ -71,14 +82,18 @@ function typeText(schema: StructuralSchema): string {
   return `${schema.type}${limit}`
 }
 
-function rules(schema: StructuralSchema, path: string): string[] {
-  const own = (schema['x-kubernetes-validations'] ?? []).map(({ message }) => message)
-  const nested = Object.entries(schema.properties ?? {}).flatMap(([name, child]) => rules(child, `${path}.${name}`))
-  return [...own, ...nested]
+/** Messages of the rules on a field and on all below it. */
+function rules(schema: StructuralSchema): string[] {
+  const below = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])]
+  return [...ownRules(schema), ...below.flatMap(rules)]
 }
 
-function reasonRows(): string[][] {
-  return Object.entries(REASON_HELP).map(([reason, { meaning, remedy }]) => [code(reason), meaning, remedy])
+function ownRules(schema: StructuralSchema): string[] {
+  return (schema['x-kubernetes-validations'] ?? []).map(({ message }) => message)
+}
+
+function reasonRows(help: Readonly<Record<string, ReasonHelp>>): string[][] {
+  return Object.entries(help).map(([reason, { meaning, remedy }]) => [code(reason), meaning, remedy])
 }
 
 function policyRows(): string[][] {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { POLICY_KEYS, REASONS } from '@open-terrain/constructs'
+import { POLICY_KEYS, REASONS, VIRTUAL_MACHINE_REASONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { findDrift } from './drift.ts'
@@ -35,9 +35,20 @@ describe('generatedFiles', () => {
     ])
   })
 
+  it('hold the CRD of the virtual machine with its names, its table and the rule on its name', () => {
+    const crd = parse(generatedFiles().get('crds/pelotech.ot_virtualmachines.yaml') ?? '')
+    expect(crd.metadata.name).toBe('virtualmachines.pelotech.ot')
+    expect(crd.spec.names).toMatchObject({ shortNames: ['otvm'], categories: ['ot'], listKind: 'VirtualMachineList' })
+    const [{ schema, additionalPrinterColumns }] = crd.spec.versions
+    const columns = additionalPrinterColumns.map(({ name }: { name: string }) => name)
+    expect(columns).toEqual(['Phase', 'Ready', 'Image', 'Queue', 'Age', 'Node', 'IP', 'Message'])
+    expect(schema.openAPIV3Schema['x-kubernetes-validations']).toMatchObject([{ fieldPath: '.metadata.name' }])
+  })
+
   it('list every reason and every key of the policy', () => {
     const reference = generatedFiles().get('api.md') ?? ''
-    for (const word of [...Object.values(REASONS), ...POLICY_KEYS]) expect(reference).toContain(`| \`${word}\` |`)
+    const reasons = [...Object.values(REASONS), ...Object.values(VIRTUAL_MACHINE_REASONS)]
+    for (const word of [...reasons, ...POLICY_KEYS]) expect(reference).toContain(`| \`${word}\` |`)
   })
 })
 
@@ -45,6 +56,7 @@ describe('installManifest', () => {
   it('has everything in the order in which it can be applied', () => {
     const objects = parseAllDocuments(installManifest('registry.example/operator:1')).map((document) => document.toJS())
     expect(objects.map(({ kind }) => kind)).toEqual([
+      'CustomResourceDefinition',
       'CustomResourceDefinition',
       'Namespace',
       'ServiceAccount',
@@ -55,6 +67,14 @@ describe('installManifest', () => {
       'Deployment',
       'PodDisruptionBudget',
       'ConfigMap',
+      'ClusterRole',
+      'ClusterRole',
+      'ClusterRole',
+      'ClusterRole',
+      'ValidatingAdmissionPolicy',
+      'ValidatingAdmissionPolicyBinding',
+      'ValidatingAdmissionPolicy',
+      'ValidatingAdmissionPolicyBinding',
     ])
   })
 })

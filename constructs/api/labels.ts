@@ -10,6 +10,12 @@ export const LABELS = {
   managedBy: 'app.kubernetes.io/managed-by',
   /** On images that a VirtualMachine, Workspace or DataSync made: the kind that did. */
   createdBy: 'pelotech.ot/created-by',
+  /** Uid of the VirtualMachine. Reaches the machine's pod and its disk's claim too. */
+  vmUid: 'pelotech.ot/virtualmachine-uid',
+  /** Name of the VirtualMachine; shortened to 63 characters where it is longer. */
+  vmName: 'pelotech.ot/virtualmachine',
+  /** Name of the Workspace that a machine belongs to; shortened to 63 characters where it is longer. */
+  workspace: 'pelotech.ot/workspace',
 } as const
 
 /** Value of `LABELS.managedBy`, and the field manager's name. */
@@ -24,6 +30,11 @@ export const ANNOTATIONS = {
   attempt: 'pelotech.ot/attempt',
   /** On children: the image's name in full, where the label had to shorten it. */
   imageNameFull: 'pelotech.ot/image-name',
+  /**
+   * On a machine's cloud-init Secret: hash of what it holds. On the KubeVirt VirtualMachine: fingerprint of what the guest
+   * was given when it first started.
+   */
+  cloudInit: 'pelotech.ot/cloud-init',
 } as const
 
 /** Holds a VMDiskImage until its download has ended and nobody uses it. */

@@ -30,6 +30,14 @@ export function childName(imageName: string, suffix8: string): string {
   return `${shortenedTo(LABEL_MAX - suffix8.length - 1, imageName, imageName.replaceAll('.', '-'))}-${suffix8}`
 }
 
+/**
+ * The name as a DNS-1123 label of at most 63 characters, for what is called like its owner: unchanged where it is one, else cut,
+ * without dots, and told apart by a hash.
+ */
+export function labelName(name: string): string {
+  return shortenedTo(LABEL_MAX, name, name.replaceAll('.', '-'))
+}
+
 /** The text as a label value: unchanged up to 63 characters, beyond that cut and told apart by a hash. */
 export function labelValue(text: string): string {
   return shortenedTo(LABEL_MAX, text, text)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cel } from '../schema/cel.ts'
 import { DURATION_PATTERN } from './duration.ts'
 
 export { cel } from '../schema/cel.ts'
@@ -14,6 +15,35 @@ export function objectName(): z.ZodString {
   return z.string().min(1).max(253).regex(new RegExp(DNS_SUBDOMAIN), {
     error: 'must be the name of a Kubernetes object: lower-case letters, digits, "-" and "."',
   })
+}
+
+/** With its length in it, so that it says all about a name that has no schema of its own. */
+export const DNS_LABEL = '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'
+
+/** Name of a namespace, a host or a network: a DNS-1123 label of at most 63 characters. */
+export function dnsLabel(): z.ZodString {
+  return z.string().min(1).max(63).regex(new RegExp(DNS_LABEL), {
+    error: 'must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends',
+  })
+}
+
+/**
+ * Text of 1 to `max` characters in any alphabet. JavaScript counts most emoji twice, the API server counts every character once: the
+ * rule counts alike.
+ * @param field name of the field, for the message
+ */
+export function text(field: string, max: number): z.ZodString {
+  return cel(
+    z
+      .string()
+      .min(1)
+      .max(2 * max),
+    {
+      rule: `self.size() <= ${max}`,
+      message: `${field} must have at most ${max} characters`,
+      holds: (value: string) => [...value].length <= max,
+    },
+  )
 }
 
 /** Duration in Go's syntax (`72h`, `1h30m`, `500ms`), as text; `parseDuration` gives milliseconds. */

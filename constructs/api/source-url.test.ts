@@ -167,6 +167,8 @@ describe('parseSourceUrl', () => {
     'ftp://a.example',
     'https://u:p@a.example/x',
     'https://a.example\\x',
+    'https://[127.0.0.1]/x',
+    'docker://[169.254.169.254]/x',
     'HTTPS://a.example',
     'https://a.example/ x',
   ])('refuses %j', (url) => {

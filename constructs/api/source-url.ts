@@ -16,10 +16,13 @@ export const URL_PATTERNS = {
   scheme: '^(https?|gs|docker|oci-archive)://',
   /** Something before an `@` in the authority. */
   userinfo: '^[^/?#]*://[^/?#]*@',
-  /** Scheme, host, port, rest, in printable ASCII. A registry URL needs a repository; an archive is a path of its own. */
+  /**
+   * Scheme, host, port, rest, in printable ASCII. A registry URL needs a repository; an archive is a path of its own. In brackets there is a
+   * colon: importers connect to `[127.0.0.1]` as if the brackets were not there.
+   */
   shape:
-    '^((https?|gs)://([A-Za-z0-9_.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?][!-\\[\\]-~]*)?' +
-    '|docker://([A-Za-z0-9_.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?/[!-\\[\\]-~]+' +
+    '^((https?|gs)://([A-Za-z0-9_.-]+|\\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\\])(:[0-9]{1,5})?([/?][!-\\[\\]-~]*)?' +
+    '|docker://([A-Za-z0-9_.-]+|\\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\\])(:[0-9]{1,5})?/[!-\\[\\]-~]+' +
     '|oci-archive://[!-\\[\\]-~]+)$',
   /** The last label is a decimal, octal or hexadecimal number, which every resolver reads as an IPv4 address. */
   numericHost: '^[a-z-]+://([a-z0-9_.-]*[.])?([0-9]+|0x[0-9a-f]*)[.]*([:/?]|$)',
@@ -126,7 +129,7 @@ export function classifyHost(host: string): HostClass {
 type V4 = [number, number, number, number]
 
 /** Blocks that are not globally reachable. Source: the IANA special-purpose registries (RFC 6890 and what followed). */
-const PRIVATE_V4: readonly (readonly [network: V4, prefix: number])[] = [
+export const PRIVATE_V4: readonly (readonly [network: V4, prefix: number])[] = [
   [[10, 0, 0, 0], 8],
   [[100, 64, 0, 0], 10],
   [[172, 16, 0, 0], 12],
@@ -174,8 +177,13 @@ function v6Groups(address: string): number[] | undefined {
     : undefined
 }
 
+const LABEL = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?'
+/** A host name in lower case, apart from its length of at most 253. RE2 and JavaScript alike. */
+export const HOST_NAME_PATTERN = `^${LABEL}([.]${LABEL})*$`
+const hostName = new RegExp(HOST_NAME_PATTERN)
+
 function isHostName(host: string): boolean {
-  return host.length <= 253 && host.split('.').every((label) => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label))
+  return host.length <= 253 && hostName.test(host)
 }
 
 /**

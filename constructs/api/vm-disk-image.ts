@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
 import { defineResource } from '../schema/define-resource.ts'
 import { shortHash } from './names.ts'
-import { parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
-import { cel, duration, GROUP, intOrString, objectName, VERSION } from './shared.ts'
+import { type Parsed, parseSpec } from './parse-spec.ts'
+import { parseQuantity } from './quantity.ts'
+import { cel, duration, GROUP, objectName, text, VERSION } from './shared.ts'
+import { diskSizeField } from './sizes.ts'
 import { isUrlOf, URL_MAX_LENGTH, URL_PATTERNS } from './source-url.ts'
 import { vmDiskImageStatus } from './vm-disk-image-status.ts'
 
@@ -31,10 +33,6 @@ const SCHEMES_OF: Readonly<Record<Exclude<SourceType, 'blank'>, string>> = {
 }
 
 const CHECKSUM_PATTERN = '^(md5:[0-9a-f]{32}|sha1:[0-9a-f]{40}|sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$'
-const NAME_MAX = 253
-/** CDI refuses less than 1 MiB; more than 1 PiB is a slip of the suffix. */
-const DISK_SIZE_MIN = 2n ** 20n
-const DISK_SIZE_MAX = 2n ** 50n
 
 const url = cel(
   z.string().min(1).max(URL_MAX_LENGTH),
@@ -69,38 +67,8 @@ const url = cel(
   },
 )
 
-const diskSize = cel(
-  intOrString({
-    description:
-      'Size of the disk, at least the virtual size of the image, as a quantity such as 24Gi. Default: the policy key defaultDiskSize.',
-    pattern: QUANTITY_PATTERN,
-    maxLength: 32,
-    error: 'must be a quantity such as 24Gi or 500M',
-  }),
-  {
-    // Above 1048575 means at least 1Mi once a fraction of a byte is rounded up, as a claim's size is.
-    rule:
-      `type(self) == int ? self >= 1048576 && self <= 1125899906842624 : ${celMatches('self', QUANTITY_PATTERN)} && ` +
-      "isQuantity(self) && quantity(self).compareTo(quantity('1048575')) > 0 && quantity(self).compareTo(quantity('1Pi')) <= 0",
-    message: 'diskSize must be between 1Mi and 1Pi',
-    holds: (size: string | number) => {
-      const bytes = parseQuantity(String(size))
-      return bytes !== undefined && bytes >= DISK_SIZE_MIN && bytes <= DISK_SIZE_MAX
-    },
-  },
-)
-
-const imageName = cel(
-  // JavaScript counts most emoji twice, the API server counts every character once: the rule counts alike.
-  z
-    .string()
-    .min(1)
-    .max(2 * NAME_MAX),
-  {
-    rule: `self.size() <= ${NAME_MAX}`,
-    message: `name must have at most ${NAME_MAX} characters`,
-    holds: (text: string) => [...text].length <= NAME_MAX,
-  },
+const diskSize = diskSizeField(
+  'Size of the disk, at least the virtual size of the image, as a quantity such as 24Gi. Default: the policy key defaultDiskSize.',
 )
 
 const specFields = z.object({
@@ -121,7 +89,7 @@ const specFields = z.object({
         'Default: the policy key defaultSecretRef.',
     )
     .optional(),
-  name: imageName
+  name: text('name', 253)
     .describe('What the image is called elsewhere, such as the name of the machine it is for. Informational.')
     .optional(),
   url: url
@@ -134,7 +102,7 @@ const specFields = z.object({
     .enum(SOURCE_TYPES)
     .describe('What kind of server url points to; blank is an empty disk. Default: the policy key defaultSourceType.')
     .optional(),
-  diskSize: diskSize.transform(String).optional(),
+  diskSize: diskSize.optional(),
   certConfigMap: objectName()
     .describe(
       'Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry). ' +
@@ -263,33 +231,11 @@ export type VMDiskImageSpec = z.output<typeof spec>
 /** The spec as people write it: `diskSize` may be a number of bytes. */
 export type VMDiskImageSpecInput = z.input<typeof spec>
 
-export interface SpecProblem {
-  /** Path of the field, such as `spec.url`. */
-  readonly path: string
-  readonly message: string
-}
-
-export type ParsedSpec =
-  | { readonly ok: true; readonly spec: VMDiskImageSpec }
-  | { readonly ok: false; readonly problems: readonly SpecProblem[] }
+export type ParsedSpec = Parsed<VMDiskImageSpec>
 
 /** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
 export function parseVMDiskImageSpec(raw: unknown): ParsedSpec {
-  const result = spec.safeParse(withoutNulls(raw))
-  if (result.success) return { ok: true, spec: result.data }
-  const problems = new Map<string, SpecProblem>()
-  for (const issue of result.error.issues) {
-    const path = ['spec', ...issue.path].join('.')
-    // A value of the wrong form also breaks the rules on its meaning; the first message says enough.
-    if (!problems.has(path)) problems.set(path, { path, message: issue.message })
-  }
-  return { ok: false, problems: [...problems.values()] }
-}
-
-/** The API server drops a field without a value (`secretRef:` in YAML) before it looks at anything else. */
-function withoutNulls(raw: unknown): unknown {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw
-  return Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null))
+  return parseSpec(spec, raw)
 }
 
 /**

@@ -10,6 +10,14 @@ export interface PrinterColumn {
   readonly priority?: number
 }
 
+/** A narrower rule on `metadata.name`, for the API server and for authors. */
+export interface NameRule {
+  /** RE2 and JavaScript alike. */
+  readonly pattern: string
+  /** What the user reads when it is refused. */
+  readonly message: string
+}
+
 export interface ResourceDefinition<Spec extends z.ZodObject, Status extends z.ZodObject> {
   readonly group: string
   readonly version: string
@@ -19,6 +27,8 @@ export interface ResourceDefinition<Spec extends z.ZodObject, Status extends z.Z
   readonly shortNames: readonly string[]
   readonly categories: readonly string[]
   readonly namespaced: boolean
+  /** What `metadata.name` has to be beyond what it is for every object. Default: nothing. */
+  readonly name?: NameRule
   /** One or two sentences for `kubectl explain`. */
   readonly description: string
   readonly spec: Spec

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { intOrString } from '../api/shared.ts'
+import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { resourceSchema } from '../platform/crd.ts'
 import { cel, celMatches } from './cel.ts'
@@ -135,9 +136,9 @@ function recursive(): z.ZodType {
   return node.describe('x')
 }
 
-describe('VMDiskImage', () => {
+describe.each([vmDiskImage, virtualMachine])('$kind', (resource) => {
   it('has a description on every field of the CRD', () => {
-    const { spec, status } = resourceSchema(vmDiskImage).properties as Record<string, StructuralSchema>
+    const { spec, status } = resourceSchema(resource).properties as Record<string, StructuralSchema>
     const fields = [...fieldsOf(spec, 'spec'), ...fieldsOf(status, 'status')]
     expect(fields.length).toBeGreaterThan(60)
     expect(fields.filter(([, description]) => (description ?? '').trim() === '')).toEqual([])

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import type { Connection } from '../../operator/kube/connection.ts'
+import { machineManifest } from './machine-manifests.ts'
 import { differenceOf, isFloatSpelling } from './spec-differences.ts'
 import { judgeBySchema, judgeByServer } from './spec-judges.ts'
-import { MANIFEST_CLASSES, type Manifest, type ManifestClass, manifest } from './spec-manifests.ts'
+import { imageManifest, MANIFEST_CLASSES, type Manifest, type ManifestClass } from './spec-manifests.ts'
 
 /** So many are made from one seed; also so many that a replay has to make again at most. */
 const CHUNK = 1_000
@@ -11,6 +12,8 @@ const PARALLEL = 24
 export const SPEC_CONNECTIONS = PARALLEL
 /** More than that are one and the same, and shrinking takes its time. */
 const FINDINGS_MAX = 5
+
+const manifest = fc.oneof(imageManifest, machineManifest)
 
 export interface SpecCampaign {
   readonly connection: Connection

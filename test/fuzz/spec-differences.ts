@@ -1,7 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
-import { parseVMDiskImageSpec } from '@open-terrain/constructs'
-import type { Verdict } from './spec-judges.ts'
+import { readSpec, type Verdict } from './spec-judges.ts'
 import type { Manifest } from './spec-manifests.ts'
 
 /**
@@ -11,7 +10,8 @@ import type { Manifest } from './spec-manifests.ts'
  * - where both refuse and both name fields, they name at least one in common;
  * - where both accept, the operator reads of what is stored just what it reads of what was written: nothing was dropped,
  *   filled in or changed that it would use. Halves of surrogate pairs aside, which the API server stores as U+FFFD;
- * - no accepted URL leads to a loopback, link-local or metadata address or carries a user, as the URL standard reads it.
+ * - no accepted URL leads to a loopback, link-local or metadata address or carries a user, as the URL standard reads it;
+ * - every accepted address of an interface is one, and none that no machine can have.
  *
  * One difference is allowed, {@link isFloatSpelling}.
  */
@@ -21,7 +21,7 @@ export function differenceOf(manifest: Manifest, server: Verdict, schema: Verdic
     return `the API server ${said(server)}; the schema ${said(schema)}`
   }
   if (server.isAccepted && schema.isAccepted) {
-    return changeWhileStored(manifest, server.spec) ?? dangerOf(schema.spec as { readonly url?: string })
+    return changeWhileStored(manifest, server.spec) ?? dangersOf(schema.spec as Accepted)
   }
   return isSameField(server, schema) ? undefined : `the API server ${said(server)}; the schema ${said(schema)}`
 }
@@ -34,7 +34,7 @@ export function differenceOf(manifest: Manifest, server: Verdict, schema: Verdic
 export function isFloatSpelling({ body }: Manifest, server: Verdict): boolean {
   const isRefused =
     !server.isAccepted && server.problems.some(({ message }) => message.includes('expected XIntOrString'))
-  return isRefused && /"diskSize":-?[0-9]+([.]|[0-9.]*[eE])/.test(body)
+  return isRefused && /"(diskSize|cpu|memory)":-?[0-9]+([.]|[0-9.]*[eE])/.test(body)
 }
 
 function said(verdict: Verdict): string {
@@ -52,11 +52,11 @@ function pathsOf(verdict: Verdict): string[] {
   return verdict.isAccepted ? [] : verdict.problems.map(({ path }) => path).filter((path) => path !== '')
 }
 
-function changeWhileStored({ body }: Manifest, stored: unknown): string | undefined {
+function changeWhileStored({ kind, body }: Manifest, stored: unknown): string | undefined {
   const sent = JSON.parse(body, (_key, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed() : value,
   ) as { spec: unknown }
-  const [before, after] = [parseVMDiskImageSpec(sent.spec), parseVMDiskImageSpec(stored)]
+  const [before, after] = [readSpec(kind, sent.spec), readSpec(kind, stored)]
   return isDeepStrictEqual(before, after) ? undefined : `stored as ${JSON.stringify(stored)}`
 }
 
@@ -70,8 +70,39 @@ LOCAL.addAddress('100.100.100.200')
 LOCAL.addAddress('168.63.129.16')
 LOCAL.addAddress('fd00:ec2::254', 'ipv6')
 
+/** One list for each version: an IPv4 address counts as one of `::/16` too. */
+const NO_MACHINE = { 4: new BlockList(), 6: new BlockList() }
+NO_MACHINE[4].addSubnet('0.0.0.0', 8)
+NO_MACHINE[4].addSubnet('127.0.0.0', 8)
+NO_MACHINE[4].addSubnet('169.254.0.0', 16)
+NO_MACHINE[4].addSubnet('224.0.0.0', 3)
+NO_MACHINE[6].addSubnet('::', 16, 'ipv6')
+NO_MACHINE[6].addSubnet('fe80::', 10, 'ipv6')
+NO_MACHINE[6].addSubnet('ff00::', 8, 'ipv6')
+
+/** What a second opinion is had of: a VMDiskImage, or a VirtualMachine and its template. */
+interface Accepted {
+  readonly url?: string
+  readonly vmDiskImageTemplate?: { readonly url?: string }
+  readonly interfaces?: readonly { readonly ipAddress: string }[]
+}
+
+function dangersOf({ url, vmDiskImageTemplate, interfaces = [] }: Accepted): string | undefined {
+  const addresses = interfaces.map(({ ipAddress }) => falseAddress(ipAddress))
+  return [dangerOf({ url }), dangerOf({ url: vmDiskImageTemplate?.url }), ...addresses].find((one) => one !== undefined)
+}
+
+function falseAddress(cidr: string): string | undefined {
+  const [address = '', prefix = '', ...rest] = cidr.split('/')
+  const version = isIP(address)
+  const isPrefix = /^[1-9][0-9]{0,2}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128)
+  if (version === 0 || !isPrefix || rest.length > 0) return `the accepted address ${cidr} is none`
+  const isForbidden = version === 4 ? NO_MACHINE[4].check(address) : NO_MACHINE[6].check(address, 'ipv6')
+  return isForbidden ? `no machine can have the accepted address ${cidr}` : undefined
+}
+
 /** A second opinion on addresses, by a parser and a table that are not ours. Only what is fetched by HTTP has a standard. */
-function dangerOf({ url }: { readonly url?: string }): string | undefined {
+function dangerOf({ url }: { readonly url: string | undefined }): string | undefined {
   if (url === undefined || !/^https?:/.test(url)) return undefined
   const parsed = URL.parse(url)
   if (parsed === null) return undefined

@@ -1,9 +1,18 @@
-import { parseVMDiskImageSpec, VMDiskImage } from '@open-terrain/constructs'
+import {
+  parseVirtualMachineSpec,
+  parseVMDiskImageSpec,
+  VirtualMachine,
+  VMDiskImage,
+  virtualMachine,
+  vmDiskImage,
+} from '@open-terrain/constructs'
 import { App, Chart } from 'cdk8s'
 import type { Connection } from '../../operator/kube/connection.ts'
-import type { Manifest } from './spec-manifests.ts'
+import type { Manifest, ManifestKind } from './spec-manifests.ts'
 
-const PATH = '/apis/pelotech.ot/v1alpha1/namespaces/default/vmdiskimages'
+const PARSERS = { VMDiskImage: parseVMDiskImageSpec, VirtualMachine: parseVirtualMachineSpec }
+const CONSTRUCTS = { VMDiskImage, VirtualMachine }
+const PLURALS = { VMDiskImage: vmDiskImage.plural, VirtualMachine: virtualMachine.plural }
 /** Too busy, or a server in trouble, has not judged anything. */
 const NO_VERDICT = [429, 500, 502, 503, 504]
 const TRIES = 20
@@ -19,6 +28,10 @@ export type Verdict =
   | { readonly isAccepted: true; readonly spec: unknown }
   | { readonly isAccepted: false; readonly problems: readonly Problem[] }
 
+type Parsed =
+  | { readonly ok: true; readonly spec: object }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
 interface Answer {
   readonly message?: string
   readonly spec?: unknown
@@ -26,8 +39,9 @@ interface Answer {
 }
 
 /** The verdict of the API server: a create that is checked in full and not carried out. */
-export async function judgeByServer(connection: Connection, { body, isStrict }: Manifest): Promise<Verdict> {
-  const path = `${PATH}?dryRun=All&fieldValidation=${isStrict ? 'Strict' : 'Ignore'}`
+export async function judgeByServer(connection: Connection, { kind, body, isStrict }: Manifest): Promise<Verdict> {
+  const root = `/apis/pelotech.ot/v1alpha1/namespaces/default/${PLURALS[kind]}`
+  const path = `${root}?dryRun=All&fieldValidation=${isStrict ? 'Strict' : 'Ignore'}`
   const { dispatcher, headers } = await connection.credentials()
   let last = ''
   for (let tries = 0; tries < TRIES; tries += 1) {
@@ -59,16 +73,22 @@ function problemsIn({ message = '', details }: Answer): Problem[] {
  * Our own verdict, by the functions that are used in earnest: the operator's on a spec that it watches, then that of the
  * construct on what authors write, which judges the name too and refuses unknown fields as `kubectl apply` does.
  */
-export function judgeBySchema({ body, isStrict }: Manifest): Verdict {
+export function judgeBySchema({ kind, body, isStrict }: Manifest): Verdict {
   const { metadata, spec } = JSON.parse(body) as { metadata: { name: string }; spec?: unknown }
-  const read = parseVMDiskImageSpec(spec)
+  const read = readSpec(kind, spec)
   if (!read.ok) return { isAccepted: false, problems: read.problems }
   try {
     // Without strictness the API server drops unknown fields, so that nobody gets to see them.
-    const written = isStrict ? (spec as typeof read.spec) : read.spec
-    new VMDiskImage(new Chart(new App(), 'authored'), 'image', { ...written, metadata })
+    const written = isStrict ? (spec as object) : read.spec
+    const Construct = CONSTRUCTS[kind] as new (scope: Chart, id: string, props: object) => unknown
+    new Construct(new Chart(new App(), 'authored'), 'one', { ...written, metadata })
     return { isAccepted: true, spec: read.spec }
   } catch (error) {
     return { isAccepted: false, problems: [{ path: '', message: String(error) }] }
   }
+}
+
+/** As the operator reads it. */
+export function readSpec(kind: ManifestKind, spec: unknown): Parsed {
+  return PARSERS[kind](spec)
 }

@@ -18,7 +18,11 @@ import {
 export const MANIFEST_CLASSES = ['valid', 'near-valid', 'noise'] as const
 export type ManifestClass = (typeof MANIFEST_CLASSES)[number]
 
+/** Kinds of ours whose manifests are made. */
+export type ManifestKind = 'VMDiskImage' | 'VirtualMachine'
+
 export interface Manifest {
+  readonly kind: ManifestKind
   readonly made: ManifestClass
   /** Unknown fields and repeated ones are refused, as `kubectl apply` asks for. Otherwise they are dropped. */
   readonly isStrict: boolean
@@ -29,7 +33,7 @@ export interface Manifest {
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
 /** Numbers as people and programs write them, which JavaScript would all write alike. */
-const rawNumber = fc
+export const rawNumber = fc
   .oneof(
     fc.constantFrom('1048575', '1048576', '1048576.0', '1.048576e6', '1048576E0', '2000000.5', '-0', '0.0', '-1'),
     fc.constantFrom('1125899906842624', '1125899906842625', '1125899906842624.0', '9007199254740993', '1e15', '1E+9'),
@@ -82,7 +86,7 @@ const rest = fc.record({
 })
 
 type Spec = Readonly<Record<string, unknown>>
-const validSpec: fc.Arbitrary<Spec> = fc.tuple(source, rest).map(([one, other]) => ({ ...one, ...other }))
+export const validImageSpec: fc.Arbitrary<Spec> = fc.tuple(source, rest).map(([one, other]) => ({ ...one, ...other }))
 
 const ODD_FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   url: oddUrl,
@@ -99,7 +103,19 @@ const ODD_FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   suspend: fc.constantFrom<unknown>('true', 'false', 0, 1, '', null, false),
 }
 const FIELDS = Object.keys(ODD_FIELDS)
-const UNKNOWN = ['URL', 'Url', 'url ', 'storageClassName', 'size', 'constructor', '__proto__', 'toString', 'ä', '']
+/** Fields that no kind has. */
+export const UNKNOWN = [
+  'URL',
+  'Url',
+  'url ',
+  'storageClassName',
+  'size',
+  'constructor',
+  '__proto__',
+  'toString',
+  'ä',
+  '',
+]
 
 /** Only in the path of an archive is a user all that is wrong: elsewhere it is no host either. */
 const urlWithUser = fc
@@ -129,8 +145,8 @@ const fewChanges = fc.oneof(
   { arbitrary: fc.array(fieldChange, { minLength: 1, maxLength: 1 }), weight: 3 },
   fc.array(fieldChange, { minLength: 2, maxLength: 3 }),
 )
-const nearValidSpec = fc
-  .tuple(validSpec, fewChanges)
+export const nearValidImageSpec: fc.Arbitrary<object> = fc
+  .tuple(validImageSpec, fewChanges)
   .map(([spec, changes]) => withEntries([...Object.entries(spec), ...changes]))
 
 const noiseSpec = fc.oneof(
@@ -145,22 +161,27 @@ function withEntries(entries: readonly Change[]): object {
   return Object.fromEntries(entries)
 }
 
-const KIND = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage' }
-
-function manifestOf(made: ManifestClass, name: fc.Arbitrary<string>, spec: fc.Arbitrary<unknown>) {
-  return fc.record({ name, isStrict: fc.boolean(), spec }).map(
-    (one): Manifest => ({
-      made,
-      isStrict: one.isStrict,
-      body: JSON.stringify({ ...KIND, metadata: { name: one.name }, spec: one.spec }),
-    }),
+/** Manifests of one kind: most of them nearly right, which is where two judges could come to differ. */
+export function manifestsOf(
+  kind: ManifestKind,
+  specs: Readonly<Record<'valid' | 'nearValid' | 'noise', fc.Arbitrary<unknown>>>,
+): fc.Arbitrary<Manifest> {
+  const manifestOf = (made: ManifestClass, name: fc.Arbitrary<string>, spec: fc.Arbitrary<unknown>) =>
+    fc.record({ name, isStrict: fc.boolean(), spec }).map((one): Manifest => {
+      const metadata = { name: one.name }
+      const body = JSON.stringify({ apiVersion: 'pelotech.ot/v1alpha1', kind, metadata, spec: one.spec })
+      return { kind, made, isStrict: one.isStrict, body }
+    })
+  return fc.oneof(
+    { arbitrary: manifestOf('valid', objectName, specs.valid), weight: 3 },
+    { arbitrary: manifestOf('near-valid', objectName, specs.nearValid), weight: 12 },
+    { arbitrary: manifestOf('near-valid', oddName, specs.valid), weight: 1 },
+    { arbitrary: manifestOf('noise', objectName, specs.noise), weight: 2 },
   )
 }
 
-/** Manifests of VMDiskImages: most of them nearly right, which is where two judges could come to differ. */
-export const manifest: fc.Arbitrary<Manifest> = fc.oneof(
-  { arbitrary: manifestOf('valid', objectName, validSpec), weight: 3 },
-  { arbitrary: manifestOf('near-valid', objectName, nearValidSpec), weight: 12 },
-  { arbitrary: manifestOf('near-valid', oddName, validSpec), weight: 1 },
-  { arbitrary: manifestOf('noise', objectName, noiseSpec), weight: 2 },
-)
+export const imageManifest = manifestsOf('VMDiskImage', {
+  valid: validImageSpec,
+  nearValid: nearValidImageSpec,
+  noise: noiseSpec,
+})

@@ -1,4 +1,4 @@
-import { resourceSchema, type StructuralSchema, vmDiskImage } from '@open-terrain/constructs'
+import { resourceSchema, type StructuralSchema, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { useCluster } from '../harness/cluster.ts'
@@ -7,9 +7,9 @@ import { compareVerdicts, SPEC_CONNECTIONS } from './spec-campaign.ts'
 
 /** The same one each time, so that a change is judged by what it does; `npm run fuzz` takes a new one. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
-const COUNT = 4_000
+const COUNT = 8_000
 
-describe('any manifest of a VMDiskImage', () => {
+describe('any manifest of a VMDiskImage or a VirtualMachine', () => {
   const cluster = useCluster()
 
   it('is judged by the API server as by the schema', async () => {
@@ -19,7 +19,7 @@ describe('any manifest of a VMDiskImage', () => {
       expect(findings.map(findingText)).toEqual([])
       expect(judged).toBe(COUNT)
       // A rule that never was the only one to refuse could be missing, and nobody would know.
-      const unused = messagesOfRules().filter((message) => !soleReasons.has(message))
+      const unused = [...messagesOfRules()].filter((message) => !soleReasons.has(message))
       expect(unused).toEqual([])
     } finally {
       await connection.close()
@@ -27,8 +27,11 @@ describe('any manifest of a VMDiskImage', () => {
   })
 })
 
-function messagesOfRules(): string[] {
-  const { spec } = resourceSchema(vmDiskImage).properties ?? {}
-  const nodes: StructuralSchema[] = spec === undefined ? [] : [spec, ...Object.values(spec.properties ?? {})]
-  return nodes.flatMap((node) => (node['x-kubernetes-validations'] ?? []).map(({ message }) => message))
+function messagesOfRules(): Set<string> {
+  return new Set([vmDiskImage, virtualMachine].flatMap((resource) => messagesBelow(resourceSchema(resource))))
+}
+
+function messagesBelow(schema: StructuralSchema): string[] {
+  const below = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])]
+  return [...(schema['x-kubernetes-validations'] ?? []).map(({ message }) => message), ...below.flatMap(messagesBelow)]
 }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { POLICY_DEFAULTS, POLICY_KEYS, parsePolicy, policyDefaultText, SOURCE_TYPES } from '@open-terrain/constructs'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { parse } from 'yaml'
+import { PROPOSED_VIRTUAL_MACHINE } from '../../constructs/api/virtual-machine.fixtures.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { EXAMPLES, type Manifest, readManifests, resourceTypeOf } from '../../sandbox/demo/manifests.ts'
 
@@ -71,8 +72,9 @@ describe('the examples', () => {
     expect(text).toContain('diskSizes')
   })
 
-  it('begin with the manifest of the proposal', async () => {
+  it('begin with the manifests of the proposals', async () => {
     expect(await readManifests('vmdiskimage.yaml')).toEqual([PROPOSED])
+    expect(await readManifests('virtualmachine.yaml')).toEqual([PROPOSED_VIRTUAL_MACHINE])
   })
 
   it('show a fleet over every source type, with different sizes, that finds what it names', async () => {

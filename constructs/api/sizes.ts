@@ -1,0 +1,45 @@
+import { celMatches } from '../schema/cel.ts'
+import { parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
+import { cel, intOrString } from './shared.ts'
+
+/** CDI refuses less than 1 MiB; more than 1 PiB is a slip of the suffix. */
+export function diskSizeField(description: string) {
+  return sizeField({ name: 'diskSize', description, example: '24Gi or 500M', min: ['1Mi', 20], max: ['1Pi', 50] })
+}
+
+/** KubeVirt has no minimum, and would start a machine with one byte; less than 64 MiB boots nothing. */
+export function memoryField(description: string) {
+  return sizeField({ name: 'memory', description, example: '2Gi or 512M', min: ['64Mi', 26], max: ['16Ti', 44] })
+}
+
+/** A bound as people write it, and the power of two that it is. */
+type Bound = readonly [text: string, power: number]
+
+/** Size in bytes as a quantity or a whole number, read as a text. */
+function sizeField(field: {
+  readonly name: string
+  readonly description: string
+  readonly example: string
+  readonly min: Bound
+  readonly max: Bound
+}) {
+  const { name, description, example, min, max } = field
+  const [least, most] = [BigInt(2) ** BigInt(min[1]), BigInt(2) ** BigInt(max[1])]
+  const size = intOrString({
+    description,
+    pattern: QUANTITY_PATTERN,
+    maxLength: 32,
+    error: `must be a quantity such as ${example}`,
+  })
+  return cel(size, {
+    // Above one byte less means at least the minimum once a fraction of a byte is rounded up, as the size of a claim is.
+    rule:
+      `type(self) == int ? self >= ${least} && self <= ${most} : ${celMatches('self', QUANTITY_PATTERN)} && ` +
+      `isQuantity(self) && quantity(self).compareTo(quantity('${least - 1n}')) > 0 && quantity(self).compareTo(quantity('${max[0]}')) <= 0`,
+    message: `${name} must be between ${min[0]} and ${max[0]}`,
+    holds: (value: string | number) => {
+      const bytes = parseQuantity(String(value))
+      return bytes !== undefined && bytes >= least && bytes <= most
+    },
+  }).transform(String)
+}

@@ -1,0 +1,30 @@
+/** More than KubeVirt starts on any node of today. */
+export const CPU_MAX = 512
+
+/** Whole CPUs, up to three decimals, or thousandths: `2`, `1.5`, `500m`. */
+export const CPU_PATTERN = '^([0-9]{1,3}([.][0-9]{1,3})?|[0-9]{1,6}m)$'
+
+/** How a number of CPUs is asked of KubeVirt. */
+export interface CpuShape {
+  /** Virtual CPUs that the guest sees: at least 1. */
+  readonly sockets: number
+  /** Share of the node that is reserved, such as `1500m`, where the number is not whole. Absent: KubeVirt's own share. */
+  readonly request?: string
+}
+
+/**
+ * KubeVirt knows whole CPUs alone: a fraction is rounded up for the guest, and its exact value becomes the request.
+ * @param cpu `spec.resources.cpu` of a spec that was accepted
+ */
+export function cpuShape(cpu: string): CpuShape {
+  const millis = cpuMillis(cpu)
+  if (millis === undefined) throw new Error(`cpu ${JSON.stringify(cpu)} is no number of CPUs: check the spec first`)
+  const sockets = Math.max(1, Math.ceil(millis / 1000))
+  return millis % 1000 === 0 ? { sockets } : { sockets, request: `${millis}m` }
+}
+
+/** Thousandths of a CPU. Undefined where the text is no number of CPUs. */
+export function cpuMillis(cpu: string): number | undefined {
+  if (!new RegExp(CPU_PATTERN).test(cpu)) return undefined
+  return cpu.endsWith('m') ? Number(cpu.slice(0, -1)) : Math.round(Number(cpu) * 1000)
+}

@@ -1,0 +1,211 @@
+import type { ReasonHelp } from './vm-disk-image-reasons.ts'
+
+const NOTHING = 'Nothing: it goes on by itself.'
+
+/**
+ * Every reason that a condition or an Event of a VirtualMachine can carry: what it means, and what a person can do about it. The API
+ * reference is made from this table, so a reason without a remedy cannot exist.
+ */
+export const VIRTUAL_MACHINE_REASON_HELP = {
+  /** The image exists and waits for its turn, or for something that it lacks. */
+  WaitingForImage: {
+    meaning: 'The image is not ready yet; the message gives its place in the queue, or what it waits for itself.',
+    remedy: `${NOTHING} Where it lasts, see the conditions of the VMDiskImage.`,
+  },
+  /** It is about to be created from the template. */
+  ImageMissing: {
+    meaning: 'The image does not exist and is being created from the template.',
+    remedy: 'Nothing, unless it lasts: then the message says what refuses to create the image.',
+  },
+  /** Downloading, or being snapshotted. */
+  ImageSyncing: {
+    meaning: 'The image is being downloaded or its snapshot is being taken.',
+    remedy: `${NOTHING} status.progress of the VMDiskImage tells how far it is.`,
+  },
+  /** The image gave up. */
+  ImageFailed: {
+    meaning: 'The image is Failed and has no artifact; the message is its own.',
+    remedy: 'Mend the VMDiskImage as its own reason says. The virtual machine goes on by itself then.',
+  },
+  /** Being deleted, and we have no disk of it. */
+  ImageTerminating: {
+    meaning: 'The image is being deleted, so no disk is cloned from it any more.',
+    remedy:
+      'Nothing with a template: the image is created anew once it is gone. Otherwise create it, or name another in spec.vmDiskImageRef.',
+  },
+  /** FailIfNotExist, or nothing to create it from. */
+  ImageNotFoundNoTemplate: {
+    meaning:
+      'The image does not exist, and the virtual machine may not create it: it has no template, or its mode is FailIfNotExist.',
+    remedy:
+      'Create the VMDiskImage, correct spec.vmDiskImageRef, or set spec.vmDiskImageTemplate with the mode CreateIfNotExist.',
+  },
+  /** The image is other than the template. */
+  ImageMismatch: {
+    meaning: 'The image exists and differs from the template; the image counts. The message names the fields.',
+    remedy: 'Correct spec.vmDiskImageTemplate, or name another image in spec.vmDiskImageRef.',
+  },
+  /** An artifact is there. */
+  ImageReady: { meaning: 'The image has an artifact that a disk can be cloned from.', remedy: 'Nothing to do.' },
+  /** The disk is being made. */
+  Cloning: {
+    meaning: 'The root disk is being cloned from the image.',
+    remedy: `${NOTHING} status.clone.progress tells how far it is, where CDI knows.`,
+  },
+  /** CDI gave up, or refused it. */
+  CloneFailed: {
+    meaning: 'The root disk could not be cloned; the message is the answer of CDI or of the API server.',
+    remedy:
+      'Read the message. A quota, a storage class or the rights of the operator may stand in the way; then change the spec, or delete the DataVolume.',
+  },
+  /** The artifact went while it was cloned. */
+  CloneSourceGone: {
+    meaning: 'What the root disk was being cloned from is gone; the clone is made anew from the present artifact.',
+    remedy: NOTHING,
+  },
+  /** CDI copied every byte. */
+  FullCopy: {
+    meaning: 'CDI copied the whole disk instead of taking a clone of the storage, which costs time and space.',
+    remedy:
+      'Give image and clone one storage class and volume mode whose driver can clone or restore snapshots; see the annotation cloneFallbackReason on the claim.',
+  },
+  /** KubeVirt is at it. */
+  Starting: { meaning: 'KubeVirt is starting the machine.', remedy: NOTHING },
+  /** The volume waits for the node. */
+  WaitingForVolumeBinding: {
+    meaning: 'The volume of the root disk waits for a node to be chosen, or for its data.',
+    remedy: 'Nothing, unless it lasts: then see the claim of the root disk and its storage class.',
+  },
+  /** No node has room. */
+  Unschedulable: {
+    meaning: 'No node can take the machine; the message is that of the scheduler.',
+    remedy: 'Lower spec.resources, or add nodes. It is tried again by itself.',
+  },
+  /** FailedCreate. */
+  StartFailed: {
+    meaning: 'KubeVirt cannot create the instance or its pod; the message is the answer of the API server.',
+    remedy: 'Read the message: a quota, Pod Security or an admission rule refuses it. KubeVirt tries again by itself.',
+  },
+  /** Fails before it runs, again and again. */
+  CrashLoop: {
+    meaning: 'The machine failed several times before it ran; KubeVirt waits longer before each further try.',
+    remedy: 'See the events of the VirtualMachineInstance and the log of its virt-launcher pod.',
+  },
+  /** Off, by itself. */
+  GuestStopped: {
+    meaning: 'The guest was shut down or crashed; KubeVirt starts it again.',
+    remedy: 'Nothing, unless it recurs: then see the console of the guest.',
+  },
+  /** Took too long. */
+  Timeout: {
+    meaning: 'The machine was not ready in the time that the policy gives it, not counting the wait for its image.',
+    remedy:
+      'Read the message for the step that hangs. It is left by itself when the machine becomes ready, or the spec changes.',
+  },
+  /** Kicked often enough. */
+  KickBudgetSpent: {
+    meaning: 'The machine was restarted as often as the policy allows, and is still not ready.',
+    remedy:
+      'See why the guest does not become ready: its console and the events of the VirtualMachineInstance. A change of the spec gives a new budget.',
+  },
+  /** Restarted by us. */
+  Kicked: {
+    meaning: 'The instance ran and was not ready for too long, so it was deleted; KubeVirt starts it anew.',
+    remedy: NOTHING,
+  },
+  /** Only the image is wanted. */
+  IgnoredOnDeploy: {
+    meaning: 'spec.ignoreOnDeploy is true: the image is kept ready, and no machine is created.',
+    remedy: 'Set spec.ignoreOnDeploy to false to deploy the machine.',
+  },
+  /** Deployed, then set to true. */
+  NotDeployedAnyMore: {
+    meaning:
+      'spec.ignoreOnDeploy became true after the machine was deployed. It is left as it is, and not maintained any more.',
+    remedy: 'Set spec.ignoreOnDeploy to false, or delete the virtual machine to remove it.',
+  },
+  /** A foreign object has the name we need. */
+  NameConflict: {
+    meaning: 'An object that is not ours already has the name that the virtual machine needs; it is left alone.',
+    remedy: 'Delete or rename the object that the message names, or give the virtual machine another name.',
+  },
+  /** The stored spec breaks a rule. */
+  InvalidSpec: {
+    meaning: 'The spec breaks a rule of the API; the message names the field.',
+    remedy: 'Correct the field that the message names.',
+  },
+  /** passwordSecretRef leads nowhere. */
+  MissingPasswordSecret: {
+    meaning:
+      'A Secret, or its key, that passwordSecretRef of a user names does not exist, or its value is no password.',
+    remedy: 'Create the Secret with that key and one line of text, or correct spec.users. It goes on by itself then.',
+  },
+  /** No KubeVirt. */
+  KubeVirtMissing: {
+    meaning: 'The cluster does not serve the VirtualMachines of KubeVirt.',
+    remedy: 'Install KubeVirt. The virtual machine goes on by itself then.',
+  },
+  /** No CDI. */
+  CDIMissing: {
+    meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
+    remedy: 'Install the Containerized Data Importer. The virtual machine goes on by itself then.',
+  },
+  /** Nothing can be created any more. */
+  NamespaceTerminating: {
+    meaning:
+      'The namespace of the virtual machine, or of its image, is being deleted, so nothing can be created in it.',
+    remedy: 'Use another namespace.',
+  },
+  /** A restart applies it. */
+  RestartRequired: {
+    meaning: 'A change of the spec takes effect when the machine restarts.',
+    remedy: 'Restart the machine, for instance with virtctl restart, or take the change back.',
+  },
+  /** Only a new disk applies it. */
+  RebuildRequired: {
+    meaning:
+      'A change of the spec takes effect only on a new disk: the guest reads users and network at its first start, and the disk is never replaced.',
+    remedy:
+      'Delete the virtual machine and create it again, which loses the data on its disk, or take the change back.',
+  },
+  /** Warning: the name is no login. */
+  LoginRenamed: {
+    meaning: 'The name of a user is no login that Linux takes; the message tells the login that was made from it.',
+    remedy: 'Log in with that one, or change name in spec.users.',
+  },
+  /** Warning: asks for less than the image has. */
+  DiskSmallerThanImage: {
+    meaning: 'spec.resources.diskSize is less than the disk of the image; the disk gets the size of the image.',
+    remedy: 'Raise or remove spec.resources.diskSize, or nothing.',
+  },
+  /** All is well. */
+  Running: { meaning: 'The machine runs and is ready for use.', remedy: 'Nothing to do.' },
+  /** Nothing to warn of. */
+  AsSpecified: { meaning: 'What the condition would tell does not hold.', remedy: 'Nothing to do.' },
+  /** Being removed. */
+  Deleting: {
+    meaning:
+      'The virtual machine is being removed: first the machine, then its disk, then its Secret. The image stays.',
+    remedy: NOTHING,
+  },
+  /** As an Event: the image was created for us. */
+  ImageCreated: { meaning: 'The image was created from the template.', remedy: 'Nothing to do.' },
+  /** The API server refused a write. */
+  Refused: {
+    meaning: 'The API server refuses something that the virtual machine needs; the message is its answer.',
+    remedy:
+      'Read the message: a right of the operator, a quota or an admission rule stands in the way. It is tried again by itself.',
+  },
+  /** A fault of ours. */
+  InternalError: {
+    meaning: 'The operator met an error of its own while it worked on this virtual machine; others are not affected.',
+    remedy: 'Report it with the message and the log of the operator. It is tried again by itself.',
+  },
+} as const satisfies Record<string, ReasonHelp>
+
+export type VirtualMachineReason = keyof typeof VIRTUAL_MACHINE_REASON_HELP
+
+/** `VIRTUAL_MACHINE_REASONS.Cloning` is `'Cloning'`, and so on for every key of `VIRTUAL_MACHINE_REASON_HELP`. */
+export const VIRTUAL_MACHINE_REASONS = Object.fromEntries(
+  Object.keys(VIRTUAL_MACHINE_REASON_HELP).map((reason) => [reason, reason]),
+) as { readonly [R in VirtualMachineReason]: R }

@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import { conditions, count, dateTime } from './shared.ts'
+import { PHASES } from './vm-disk-image-status.ts'
+
+export const VIRTUAL_MACHINE_PHASES = {
+  /** Waits for its image, for its clone or for KubeVirt. */
+  Provisioning: 'Provisioning',
+  /** Nothing more is tried by itself; left when the spec changes or what was missing appears. */
+  Failed: 'Failed',
+  /** The machine runs, or its image is there and it is not to be deployed. */
+  Ready: 'Ready',
+} as const
+export type VirtualMachinePhase = (typeof VIRTUAL_MACHINE_PHASES)[keyof typeof VIRTUAL_MACHINE_PHASES]
+
+/** Types of the conditions. The first four are always there; the others only while they hold. */
+export const VIRTUAL_MACHINE_CONDITIONS = {
+  /** The machine runs and is ready, or it is not to be deployed and its image is ready. */
+  Ready: 'Ready',
+  /** The image has an artifact that a disk can be cloned from. */
+  ImageReady: 'ImageReady',
+  /** Work goes on. */
+  Reconciling: 'Reconciling',
+  /** Work cannot go on without a change. */
+  Stalled: 'Stalled',
+  /** The spec is accepted, but is not rendered as it is written. */
+  SpecWarning: 'SpecWarning',
+  /** The image differs from the template. */
+  ImageMismatch: 'ImageMismatch',
+  /** The disk became a full copy instead of a clone. */
+  FullCopy: 'FullCopy',
+  /** A change of the spec takes effect at the next restart. */
+  RestartRequired: 'RestartRequired',
+  /** A change of the spec takes effect only on a new disk. */
+  RebuildRequired: 'RebuildRequired',
+} as const
+
+const image = z
+  .object({
+    namespace: z.string().max(63).describe('Its namespace.'),
+    name: z.string().max(253).describe('Its name.'),
+    uid: z.string().max(64).describe('Its uid. Absent while it does not exist.').optional(),
+    phase: z.enum(PHASES).describe('Its phase. Absent while it does not exist or has no status.').optional(),
+    queuePosition: count().describe('Its place in the queue; 1 is next. Absent while it does not wait.').optional(),
+    revision: z.string().max(64).describe('Revision of its published artifact.').optional(),
+  })
+  .describe('The VMDiskImage that the disk is cloned from, as it was last seen.')
+
+const clone = z
+  .object({
+    name: z.string().max(63).describe('Its name, in the namespace of the virtual machine; its claim is called alike.'),
+    uid: z.string().max(64).describe('Its uid. Absent while it does not exist.').optional(),
+    sourceRevision: z.string().max(64).describe('Revision of the image that it is made from.').optional(),
+    phase: z.string().max(64).describe('Its phase in the words of CDI.').optional(),
+    progress: z.string().max(16).describe('How far it is, such as 42.0%.').optional(),
+  })
+  .describe('The DataVolume that is the root disk.')
+
+const kubevirt = z
+  .object({
+    name: z.string().max(63).describe('Its name, in the namespace of the virtual machine.'),
+    uid: z.string().max(64).describe('Its uid. Absent while it does not exist.').optional(),
+    printableStatus: z.string().max(64).describe('Its state in the words of KubeVirt.').optional(),
+    nodeName: z.string().max(253).describe('Node that the machine runs on.').optional(),
+  })
+  .describe('The VirtualMachine of KubeVirt.')
+
+const kicks = z
+  .object({
+    count: count().describe('How many times the instance was deleted so that KubeVirt starts it anew.'),
+    lastTime: dateTime('When it was last deleted.').optional(),
+    instanceUID: z
+      .string()
+      .max(64)
+      .describe('Uid of the instance that was last deleted, so that none is counted twice.')
+      .optional(),
+  })
+  .describe('What was done to revive the machine since it was last ready or its spec changed.')
+
+export const virtualMachineStatus = z
+  .object({
+    observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
+    phase: z
+      .enum(VIRTUAL_MACHINE_PHASES)
+      .describe('Where the virtual machine is on its way: Provisioning, Failed or Ready.')
+      .optional(),
+    message: z.string().max(4096).describe('A sentence that says what is going on or what is waited for.').optional(),
+    conditions: conditions(
+      'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work goes on, or ' +
+        'cannot without a change. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +
+        'template. FullCopy: the disk is no cheap clone. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk.',
+    ).optional(),
+    image: image.optional(),
+    clone: clone.optional(),
+    kubevirt: kubevirt.optional(),
+    addresses: z
+      .array(z.string().max(64).describe('One address, without prefix length.'))
+      .max(64)
+      .describe('Addresses that the machine reports, in the order of its interfaces.')
+      .optional(),
+    provisioningSince: dateTime(
+      'Since when the machine is being stood up with its image at hand; waiting for the image does not count. Timeouts are measured from it.',
+    ).optional(),
+    bootedAt: dateTime(
+      'When the machine was first seen running from its disk. From then on the disk is never replaced.',
+    ).optional(),
+    specHash: z
+      .string()
+      .max(64)
+      .describe('8 hexadecimal digits over what the machine was deployed with. Another one means that a change waits.')
+      .optional(),
+    kicks: kicks.optional(),
+  })
+  .describe('What the operator observed. Written by the operator alone.')
+
+export type VirtualMachineStatus = z.output<typeof virtualMachineStatus>

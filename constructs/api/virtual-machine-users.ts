@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { celMatches } from '../schema/cel.ts'
+import { cel, objectName, text } from './shared.ts'
+
+const USERS_MAX = 16
+const KEYS_MAX = 16
+const KEY_LENGTH_MAX = 4096
+
+/**
+ * What ends a line or a text for YAML, for the tools of the guest or for a terminal: C0, DEL, C1, the line and paragraph separators,
+ * the byte order mark and two characters that YAML forbids. Escaped alike in CEL and in JavaScript.
+ */
+const CONTROL = '[\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ufeff\\ufffe\\uffff]'
+const GROUP_NAME = '[A-Za-z_][-A-Za-z0-9_.]{0,31}'
+const PATTERNS = {
+  groups: `^${GROUP_NAME}( *, *${GROUP_NAME})*$`,
+  /** Options, key type, the key itself in base64, comment: as one line of authorized_keys. */
+  sshKey: '^([!"$-~][ -~]* )?(ssh|ecdsa|sk)-[a-z0-9@.-]+ +AAAA[0-9A-Za-z+/]+={0,3}( [ -~]*)?$',
+} as const
+
+/** Text without anything that could be read as more than text. */
+function line(field: string, max: number): z.ZodString {
+  return cel(text(field, max), {
+    rule: `!self.matches('${CONTROL}')`,
+    message: `${field} must be one line without control characters`,
+    holds: (value: string) => !new RegExp(CONTROL).test(value),
+  })
+}
+
+const passwordSecretRef = z
+  .object({
+    name: objectName().describe('Name of the Secret, in the namespace of the virtual machine.'),
+    key: z
+      .string()
+      .min(1)
+      .max(253)
+      .regex(/^[-._a-zA-Z0-9]+$/, { error: 'must be a key of a Secret: letters, digits, "-", "_" and "."' })
+      .describe('Key in the Secret whose value is the password.'),
+  })
+  .describe('Where the password is, instead of plain_text_passwd.')
+
+const userFields = z.object({
+  name: cel(line('name', 64), {
+    rule: "!self.contains(':')",
+    message: 'name must not contain ":", which ends a field in the list of users of the guest',
+    holds: (name: string) => !name.includes(':'),
+  }).describe(
+    'Name of the user. Where it is no login that Linux takes, such as demo user, the login is made from it (demo-user) and the name ' +
+      'becomes the full name.',
+  ),
+  plain_text_passwd: line('plain_text_passwd', 256)
+    .describe('Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef.')
+    .optional(),
+  passwordSecretRef: passwordSecretRef.optional(),
+  lock_passwd: z
+    .boolean()
+    .describe(
+      'True: no login with a password. Set it to false together with a password. Default: true, as in cloud-init.',
+    )
+    .optional(),
+  sudo: line('sudo', 512).describe('Rule for sudo, such as ALL=(ALL) NOPASSWD:ALL. Default: none.').optional(),
+  groups: cel(z.string().min(1).max(1024), {
+    rule: celMatches('self', PATTERNS.groups),
+    message: 'groups must be names of groups with commas between them, such as sudo,docker',
+    holds: (groups: string) => new RegExp(PATTERNS.groups).test(groups),
+  })
+    .describe('Further groups of the user with commas between them, such as sudo,docker.')
+    .optional(),
+  ssh_authorized_keys: z
+    .array(
+      cel(z.string().min(1).max(KEY_LENGTH_MAX), {
+        rule: celMatches('self', PATTERNS.sshKey),
+        message:
+          'ssh_authorized_keys must hold public keys in one line of ASCII each, such as ssh-ed25519 AAAA... comment',
+        holds: (key: string) => new RegExp(PATTERNS.sshKey).test(key),
+      }).describe('One public key, as in the file authorized_keys.'),
+    )
+    .max(KEYS_MAX)
+    .describe('Public keys that the user may log in with.')
+    .optional(),
+})
+
+type UserFields = z.output<typeof userFields>
+
+const user = cel(userFields, {
+  rule: '!has(self.plain_text_passwd) || !has(self.passwordSecretRef)',
+  message: 'passwordSecretRef must be left out where plain_text_passwd is set, and the other way round',
+  field: 'passwordSecretRef',
+  holds: ({ plain_text_passwd, passwordSecretRef }: UserFields) =>
+    plain_text_passwd === undefined || passwordSecretRef === undefined,
+}).describe('One user of the guest, in the terms of cloud-init.')
+
+export const users = cel(
+  z.array(user).max(USERS_MAX).describe('Users of the guest, beside the one that its image brings. Default: none.'),
+  {
+    rule: 'self.all(one, self.exists_one(other, other.name == one.name))',
+    message: 'users must have different names: name every user only once',
+    holds: (list: readonly UserFields[]) => new Set(list.map(({ name }) => name)).size === list.length,
+  },
+)

@@ -1,0 +1,76 @@
+import { shortHash } from './names.ts'
+import { compareQuantities } from './quantity.ts'
+import type { VirtualMachineSpec } from './virtual-machine.ts'
+import { VIRTUAL_MACHINE_REASONS, type VirtualMachineReason } from './virtual-machine-reasons.ts'
+
+const LOGIN = /^[a-z_][a-z0-9_-]{0,31}$/
+const LOGIN_MAX = 32
+const HASH_LENGTH = 8
+
+/** Something that is accepted, and not rendered as it is written. */
+export interface SpecWarning {
+  readonly reason: VirtualMachineReason
+  /** A sentence for people. Never holds a password. */
+  readonly message: string
+}
+
+/** What an author should know about a valid spec, in a fixed order. Empty where there is nothing to say. */
+export function warningsOf(spec: VirtualMachineSpec): readonly SpecWarning[] {
+  return [...renamedLogins(spec), ...smallDisk(spec)]
+}
+
+function renamedLogins({ users = [] }: VirtualMachineSpec): SpecWarning[] {
+  const names = users.map(({ name }) => name)
+  return names.flatMap((name) => {
+    const login = safeLogin(name, names)
+    if (login === name) return []
+    const message = `user ${JSON.stringify(name)} logs in as ${login}, since Linux does not take the name as a login`
+    return [{ reason: VIRTUAL_MACHINE_REASONS.LoginRenamed, message }]
+  })
+}
+
+function smallDisk({ resources, vmDiskImageTemplate }: VirtualMachineSpec): SpecWarning[] {
+  const [wanted, image] = [resources.diskSize, vmDiskImageTemplate?.diskSize]
+  if (wanted === undefined || image === undefined || (compareQuantities(wanted, image) ?? 0) >= 0) return []
+  const message = `the disk gets ${image}, the size of its image: resources.diskSize asks for less (${wanted})`
+  return [{ reason: VIRTUAL_MACHINE_REASONS.DiskSmallerThanImage, message }]
+}
+
+/**
+ * Login that Linux takes (`^[a-z_][a-z0-9_-]{0,31}$`) for the name of a user. A name that is one stays; `demo user` becomes
+ * `demo-user`. Different users of one machine get different logins: where two would meet, those that had to change get a hash.
+ * @param names names of all users of the machine, this one among them or not; their order does not matter
+ */
+export function safeLogin(name: string, names: readonly string[]): string {
+  const others = new Set([...names, name].filter((other) => !LOGIN.test(other)))
+  const plain = [...others].map(plainLogin)
+  const taken = new Set(names.filter((other) => LOGIN.test(other)))
+  for (const other of [...others].toSorted()) {
+    const login = freeLogin(other, plain, taken)
+    if (other === name) return login
+    taken.add(login)
+  }
+  return name
+}
+
+function freeLogin(name: string, plain: readonly string[], taken: ReadonlySet<string>): string {
+  const login = plainLogin(name)
+  const isSole = plain.filter((other) => other === login).length === 1
+  if (isSole && !taken.has(login)) return login
+  const head = login.slice(0, LOGIN_MAX - HASH_LENGTH - 1).replace(/-+$/, '')
+  for (let round = 0; ; round += 1) {
+    const hashed = `${head}-${shortHash([name, String(round)])}`
+    if (!taken.has(hashed)) return hashed
+  }
+}
+
+/** The nearest login, which several names can have in common. */
+function plainLogin(name: string): string {
+  const ascii = name
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .toLowerCase()
+  const safe = ascii.replace(/[^a-z0-9_]+/g, '-').replace(/^-+/, '')
+  const login = /^[a-z_]/.test(safe) ? safe : `user-${safe}`
+  return login.slice(0, LOGIN_MAX).replace(/-+$/, '')
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import {
+  PROPOSED_VIRTUAL_MACHINE,
+  VIRTUAL_MACHINE_FIXTURES,
+  VIRTUAL_MACHINE_NAMES,
+} from './virtual-machine.fixtures.ts'
+import {
+  parseVirtualMachineSpec,
+  VIRTUAL_MACHINE_CONDITIONS,
+  VIRTUAL_MACHINE_PHASES,
+  VIRTUAL_MACHINE_REASON_HELP,
+  VIRTUAL_MACHINE_REASONS,
+  virtualMachine,
+} from './virtual-machine.ts'
+
+describe('parseVirtualMachineSpec', () => {
+  it.each(VIRTUAL_MACHINE_FIXTURES.filter(({ valid }) => valid))('accepts $name', ({ spec }) => {
+    expect(parseVirtualMachineSpec(spec)).toMatchObject({ ok: true })
+  })
+
+  it.each(VIRTUAL_MACHINE_FIXTURES.filter(({ valid }) => !valid))('refuses $name', ({ spec, path }) => {
+    const parsed = parseVirtualMachineSpec(spec)
+    expect(parsed.ok ? undefined : parsed.problems.map((problem) => problem.path)).toContain(path)
+  })
+
+  it.each([undefined, null, 'text', 7, []])('names the spec where it is no object: %j', (raw) => {
+    expect(parseVirtualMachineSpec(raw)).toMatchObject({ ok: false, problems: [{ path: 'spec' }] })
+  })
+
+  it('reads the manifest of the proposal as it is written', () => {
+    const { spec } = PROPOSED_VIRTUAL_MACHINE
+    expect(parseVirtualMachineSpec(spec)).toEqual({ ok: true, spec })
+  })
+
+  it('reads numbers as texts, and drops what it does not know and what has no value', () => {
+    const raw = {
+      resources: { cpu: 2, memory: 67108864, diskSize: null, gpu: 1 },
+      users: [{ name: 'demo', sudo: null, passwd: 'x' }],
+      vmDiskImageRef: { name: 'image', namespace: null },
+      unknown: true,
+    }
+    expect(parseVirtualMachineSpec(raw)).toEqual({
+      ok: true,
+      spec: {
+        resources: { cpu: '2', memory: '67108864' },
+        users: [{ name: 'demo' }],
+        vmDiskImageRef: { name: 'image' },
+      },
+    })
+  })
+
+  it('reports every problem, one for each field', () => {
+    const parsed = parseVirtualMachineSpec({
+      resources: { cpu: 'two', memory: '1Ki' },
+      interfaces: [{ network: 'a', ipAddress: '127.0.0.1' }],
+      vmDiskImageRef: { name: 'image' },
+    })
+    expect(parsed.ok ? [] : parsed.problems).toEqual([
+      { path: 'spec.resources.cpu', message: 'must be a number of CPUs such as 2, 1.5 or 500m' },
+      { path: 'spec.resources.memory', message: 'memory must be between 64Mi and 16Ti' },
+      {
+        path: 'spec.interfaces[0].ipAddress',
+        message: expect.stringContaining('such as 10.10.0.161/24'),
+      },
+    ])
+  })
+
+  it('never repeats a password in a problem', () => {
+    const passwords = ['canary\nsecret', `canary${'x'.repeat(600)}`]
+    for (const plain_text_passwd of passwords) {
+      const users = [{ name: 'demo', plain_text_passwd }]
+      const parsed = parseVirtualMachineSpec({ ...PROPOSED_VIRTUAL_MACHINE.spec, users })
+      expect(parsed).toMatchObject({ ok: false, problems: [{ path: 'spec.users[0].plain_text_passwd' }] })
+      expect(JSON.stringify(parsed)).not.toContain('canary')
+    }
+  })
+})
+
+describe('VirtualMachine', () => {
+  const pattern = new RegExp(virtualMachine.name?.pattern ?? '')
+
+  it.each(VIRTUAL_MACHINE_NAMES.accepted)('may be called %s', (name) => {
+    expect(name).toMatch(pattern)
+  })
+
+  it.each(VIRTUAL_MACHINE_NAMES.refused)('may not be called %s', (name) => {
+    expect(name).not.toMatch(pattern)
+  })
+
+  it('has a meaning and a remedy for every reason', () => {
+    expect(Object.keys(VIRTUAL_MACHINE_REASONS)).toEqual(Object.keys(VIRTUAL_MACHINE_REASON_HELP))
+    for (const { meaning, remedy } of Object.values(VIRTUAL_MACHINE_REASON_HELP)) {
+      expect(meaning).toMatch(/\.$/)
+      expect(remedy).toMatch(/\.$/)
+    }
+  })
+
+  it('has room for all of its conditions, and names each in the description', () => {
+    const types = Object.values(VIRTUAL_MACHINE_CONDITIONS)
+    const conditions = types.map((type) => ({ type, status: 'True', reason: 'Running', message: '' }))
+    expect(virtualMachine.status.parse({ conditions })).toEqual({ conditions })
+    for (const type of types) expect(virtualMachine.status.shape.conditions.unwrap().description).toContain(type)
+  })
+
+  it('reads a status in full and an empty one', () => {
+    const status = {
+      observedGeneration: 3,
+      phase: VIRTUAL_MACHINE_PHASES.Provisioning,
+      message: 'Waits for the image vmdi-farm/demo-vmdi, number 4 in the queue.',
+      image: { namespace: 'vmdi-farm', name: 'demo-vmdi', phase: 'Queued', queuePosition: 4 },
+      clone: { name: 'demo-root', uid: 'u', sourceRevision: '01234567', phase: 'CloneScheduled', progress: '4.0%' },
+      kubevirt: { name: 'demo', uid: 'u', printableStatus: 'Starting', nodeName: 'node-1' },
+      addresses: ['10.10.0.161'],
+      provisioningSince: '2026-01-31T12:00:00Z',
+      bootedAt: '2026-01-31T12:01:00Z',
+      specHash: '01234567',
+      kicks: { count: 1, lastTime: '2026-01-31T12:00:30Z', instanceUID: 'u' },
+    }
+    expect(virtualMachine.status.parse(status)).toEqual(status)
+    expect(virtualMachine.status.parse({})).toEqual({})
+  })
+})

@@ -1,0 +1,179 @@
+import { z } from 'zod'
+import { celMatches } from '../schema/cel.ts'
+import { defineResource } from '../schema/define-resource.ts'
+import { type Parsed, parseSpec } from './parse-spec.ts'
+import { cel, DNS_LABEL, dnsLabel, GROUP, intOrString, objectName, VERSION } from './shared.ts'
+import { diskSizeField, memoryField } from './sizes.ts'
+import { CPU_MAX, CPU_PATTERN, cpuMillis } from './virtual-machine-cpu.ts'
+import { interfaces } from './virtual-machine-interfaces.ts'
+import { virtualMachineStatus } from './virtual-machine-status.ts'
+import { users } from './virtual-machine-users.ts'
+import { vmDiskImage } from './vm-disk-image.ts'
+
+export {
+  VIRTUAL_MACHINE_REASON_HELP,
+  VIRTUAL_MACHINE_REASONS,
+  type VirtualMachineReason,
+} from './virtual-machine-reasons.ts'
+export {
+  VIRTUAL_MACHINE_CONDITIONS,
+  VIRTUAL_MACHINE_PHASES,
+  type VirtualMachinePhase,
+  type VirtualMachineStatus,
+} from './virtual-machine-status.ts'
+
+/** What happens where the image does not exist. */
+export const VM_DISK_IMAGE_MODES = ['CreateIfNotExist', 'FailIfNotExist'] as const
+export type VMDiskImageMode = (typeof VM_DISK_IMAGE_MODES)[number]
+
+const LABEL_VALUE = '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$'
+
+/** What becomes a label and a part of a URL: a label value. */
+function labelText(description: string) {
+  return z
+    .string()
+    .min(1)
+    .max(63)
+    .regex(new RegExp(LABEL_VALUE), {
+      error: 'must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends',
+    })
+    .describe(description)
+}
+
+const cpu = cel(
+  intOrString({
+    description:
+      'Virtual CPUs, at most 512. A fraction such as 500m or 1.5 gives the guest the next whole number of them and reserves only ' +
+      'the fraction on the node.',
+    pattern: CPU_PATTERN,
+    maxLength: 8,
+    error: 'must be a number of CPUs such as 2, 1.5 or 500m',
+  }),
+  {
+    rule:
+      `type(self) == int ? self >= 1 && self <= ${CPU_MAX} : ${celMatches('self', CPU_PATTERN)} && ` +
+      `quantity(self).compareTo(quantity('1m')) >= 0 && quantity(self).compareTo(quantity('${CPU_MAX}')) <= 0`,
+    message: `cpu must be between 1m and ${CPU_MAX}`,
+    holds: (value: string | number) => {
+      const millis = cpuMillis(String(value))
+      return millis !== undefined && millis >= 1 && millis <= CPU_MAX * 1000
+    },
+  },
+)
+
+const resources = z
+  .object({
+    cpu: cpu.transform(String),
+    memory: memoryField('Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti.'),
+    diskSize: diskSizeField(
+      'Size of the root disk as a quantity such as 24Gi. A disk is never smaller than its image. Default: the size of the image.',
+    ).optional(),
+  })
+  .describe('What the machine is made of.')
+
+const vmDiskImageRef = z
+  .object({
+    name: objectName().describe('Name of the VMDiskImage.'),
+    namespace: dnsLabel()
+      .describe(
+        'Its namespace. Another one needs the right to use the image there. Default: that of the virtual machine.',
+      )
+      .optional(),
+  })
+  .describe('The VMDiskImage that the root disk is cloned from.')
+
+const spec = z
+  .object({
+    baseVm: labelText(
+      'Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. Informational.',
+    ).optional(),
+    baseVmVersion: labelText('Version of that machine, such as 2.1.2; quote a number. Informational.').optional(),
+    version: labelText('Version of this machine, such as 2.1.0; quote a number. Informational.').optional(),
+    name: dnsLabel().describe('Host name of the guest. Default: the name of the virtual machine.').optional(),
+    ignoreOnDeploy: z
+      .boolean()
+      .describe('True: only the image is ensured, no machine is created; one that exists stays. Default: false.')
+      .optional(),
+    users: users.optional(),
+    resources,
+    interfaces: interfaces.optional(),
+    vmDiskImageRef,
+    vmDiskImageTemplate: vmDiskImage.spec
+      .describe('The VMDiskImage to create where the one in vmDiskImageRef does not exist: the fields of its spec.')
+      .optional(),
+    vmDiskImageMode: z
+      .enum(VM_DISK_IMAGE_MODES)
+      .describe(
+        'What happens where the image does not exist. CreateIfNotExist: it is created from the template, or waited for without one. ' +
+          'FailIfNotExist: the virtual machine is Failed until it appears. Default: CreateIfNotExist.',
+      )
+      .optional(),
+  })
+  .describe('What machine is wanted, and which image its disk is cloned from.')
+
+export const virtualMachine = defineResource({
+  group: GROUP,
+  version: VERSION,
+  kind: 'VirtualMachine',
+  plural: 'virtualmachines',
+  singular: 'virtualmachine',
+  shortNames: ['otvm'],
+  categories: ['ot'],
+  namespaced: true,
+  description:
+    'A virtual machine that waits for its image, gets a disk that is cloned from it, and runs on KubeVirt. The image is created from a ' +
+    'template where it does not exist.',
+  name: {
+    pattern: DNS_LABEL,
+    message:
+      'metadata.name must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends: it names the machine ' +
+      'in KubeVirt and in the network',
+  },
+  spec,
+  status: virtualMachineStatus,
+  printerColumns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the machine is on its way.' },
+    {
+      name: 'Ready',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+      description: 'Whether the machine is ready for use.',
+    },
+    { name: 'Image', type: 'string', jsonPath: '.spec.vmDiskImageRef.name', description: 'Image of its disk.' },
+    {
+      name: 'Queue',
+      type: 'integer',
+      jsonPath: '.status.image.queuePosition',
+      description: 'Place of the image in the queue.',
+    },
+    {
+      name: 'Age',
+      type: 'date',
+      jsonPath: '.metadata.creationTimestamp',
+      description: 'When the virtual machine was created.',
+    },
+    {
+      name: 'Node',
+      type: 'string',
+      jsonPath: '.status.kubevirt.nodeName',
+      description: 'Node that it runs on.',
+      priority: 1,
+    },
+    { name: 'IP', type: 'string', jsonPath: '.status.addresses[0]', description: 'Its first address.', priority: 1 },
+    { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is going on.', priority: 1 },
+  ],
+})
+
+/** The spec as the operator reads it. */
+export type VirtualMachineSpec = z.output<typeof spec>
+/** The spec as people write it: `cpu`, `memory` and `diskSize` may be whole numbers. */
+export type VirtualMachineSpecInput = z.input<typeof spec>
+export type VirtualMachineUser = NonNullable<VirtualMachineSpec['users']>[number]
+export type VirtualMachineInterface = NonNullable<VirtualMachineSpec['interfaces']>[number]
+
+export type ParsedVirtualMachineSpec = Parsed<VirtualMachineSpec>
+
+/** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
+export function parseVirtualMachineSpec(raw: unknown): ParsedVirtualMachineSpec {
+  return parseSpec(spec, raw)
+}

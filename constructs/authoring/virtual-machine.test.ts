@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { PROPOSED_VIRTUAL_MACHINE } from '../api/virtual-machine.fixtures.ts'
+import type { VirtualMachineSpecInput } from '../api/virtual-machine.ts'
+import { render } from '../children/render.ts'
+import { VirtualMachine, type VirtualMachineProps } from './virtual-machine.ts'
+
+const synth = (props: VirtualMachineProps) => render((chart) => new VirtualMachine(chart, 'Machine', props))
+const metadata = { name: 'demo' }
+const least = { metadata, resources: { cpu: 2, memory: '2Gi' }, vmDiskImageRef: { name: 'image' } }
+
+describe('VirtualMachine', () => {
+  it('is the manifest of the proposal', () => {
+    // The fixture is deeply read-only, which props need not be.
+    const spec = structuredClone(PROPOSED_VIRTUAL_MACHINE.spec) as unknown as VirtualMachineSpecInput
+    expect(synth({ metadata: { name: 'demo-workspace-1' }, ...spec })).toEqual([PROPOSED_VIRTUAL_MACHINE])
+  })
+
+  it('writes numbers as texts', () => {
+    expect(synth(least)).toMatchObject([{ spec: { resources: { cpu: '2', memory: '2Gi' } } }])
+  })
+
+  it.each<[string, VirtualMachineProps, RegExp]>([
+    [
+      'the path and every field',
+      { ...least, resources: { cpu: 0, memory: '2 Gi' }, users: [{ name: 'a:b' }] },
+      /render\/Machine: the VirtualMachine is not valid\n {2}spec\.users\[0\]\.name: .*\n {2}spec\.resources\.cpu: .*\n {2}spec\.resources\.memory: /,
+    ],
+    ['a bad name', { ...least, metadata: { name: 'a.b' } }, /render\/Machine: metadata\.name: "a\.b"/],
+    ['a misspelt field', { ...least, ...{ interface: [] } }, /render\/Machine: spec has no field interface;/],
+    [
+      'a misspelt field further down',
+      {
+        ...least,
+        users: [{ name: 'a', ...{ passwd: 'x' } }],
+        vmDiskImageTemplate: { url: 'https://a.example/b', ...{ size: 1 } },
+      },
+      /spec\.users\[0\] has no field passwd, spec\.vmDiskImageTemplate has no field size;/,
+    ],
+  ])('throws at synth, naming %s', (_name, props, message) => {
+    expect(() => synth(props)).toThrow(message)
+  })
+})

@@ -1,0 +1,237 @@
+import { VM_DISK_IMAGE_MODES } from '@open-terrain/constructs'
+import fc from 'fast-check'
+import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
+import { manifestsOf, nearValidImageSpec, rawNumber, UNKNOWN, validImageSpec } from './spec-manifests.ts'
+
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
+
+const label = fc.oneof(
+  objectName.map((name) => name.replaceAll('.', '-').slice(0, 63).replace(/-+$/, '')),
+  fc.constantFrom('a', 'control-net', '0', 'a'.repeat(63)),
+)
+const labelValue = fc.oneof(label, fc.constantFrom('ubuntu_2004_lts_en-us_x64', '2.1.0', 'A', 'x'.repeat(63)))
+
+const cpu = fc.oneof(
+  fc.integer({ min: 1, max: 512 }),
+  fc.integer({ min: 1, max: 512 }).map(String),
+  fc.integer({ min: 1, max: 512_000 }).map((millis) => `${millis}m`),
+  fc.tuple(fc.nat(511), fc.integer({ min: 1, max: 999 })).map(([whole, part]) => `${whole}.${part}`),
+)
+const memory = fc.oneof(
+  fc.integer({ min: 64, max: 2 ** 24 }).map((size) => `${size}Mi`),
+  fc.integer({ min: 2 ** 26, max: 2 ** 44 }),
+  fc.constantFrom('64Mi', '16Ti', '67108864', '67108863.1', '1.5Gi', '2G', '.5Gi', '1e9', '67108863000001u'),
+)
+
+const ipv4 = fc
+  .tuple(fc.integer({ min: 1, max: 223 }), fc.nat(255), fc.nat(255), fc.nat(255), fc.integer({ min: 8, max: 32 }))
+  .filter(([first, second]) => first !== 127 && !(first === 169 && second === 254))
+  .map(([a, b, c, d, prefix]) => `${a}.${b}.${c}.${d}/${prefix}`)
+const group = fc.integer({ min: 0, max: 0xffff }).map((one) => one.toString(16))
+/** Eight groups, or fewer around the `::`. */
+const ipv6 = fc
+  .tuple(fc.array(group, { maxLength: 6 }), fc.array(group, { maxLength: 6 }), fc.integer({ min: 16, max: 128 }))
+  .map(([left, right, prefix]) => {
+    const groups = ['fd00', ...left].slice(0, 7)
+    const rest = right.slice(0, 7 - groups.length)
+    return `${groups.join(':')}::${rest.join(':')}/${prefix}`
+  })
+const ipAddress = fc.oneof(ipv4, ipv6)
+const oddAddress = fc.oneof(
+  slipOf(ipAddress),
+  fc.tuple(fc.constantFrom('0', '127', '169.254', '224', '239', '240', '255'), fc.nat(32)).map(([net, prefix]) => {
+    return `${[...net.split('.'), '1', '2', '3'].slice(0, 4).join('.')}/${prefix}`
+  }),
+  fc.tuple(fc.array(group, { maxLength: 9 }), fc.nat(130)).map(([groups, prefix]) => `${groups.join(':')}/${prefix}`),
+  fc
+    .tuple(fc.constantFrom('::', '::1', 'fe80::1', 'FEBF::', 'ff02::1', '0:0::1', '::ffff:1.2.3.4'), fc.nat(130))
+    .map((parts) => parts.join('/')),
+  fc.constantFrom(
+    '10.0.0.1',
+    '10.0.0.1/',
+    '/24',
+    '10.0.0.01/24',
+    '10.1/16',
+    '0x0a.0.0.1/8',
+    '1.2.3.4/٢٤',
+    'fd00::1%1/64',
+  ),
+)
+
+const KEY = 'AAAAC3NzaC1lZDI1NTE5AAAAIJl3dIeudNqd0DPMRD6OIh65tjkxFNOtwGcWB2gCgPhk'
+const sshKey = fc.constantFrom(
+  `ssh-ed25519 ${KEY}`,
+  `no-pty ssh-rsa ${KEY}== a "comment"`,
+  `sk-ecdsa-sha2@x.org  ${KEY}=`,
+)
+const userName = fc.oneof(label, fc.constantFrom('demo user', 'Ä 世 😀', ' ', '"\\', '😀'.repeat(64)))
+const password = fc.constantFrom('demo-pwd', 'a:b', '"\'\\', 'pässwörd', '😀'.repeat(256))
+const secret = fc.record({ name: objectName, key: fc.constantFrom('password', '.A_b-c') })
+
+const user = fc
+  .tuple(
+    fc.record({
+      name: userName,
+      lock_passwd: maybe(fc.boolean()),
+      sudo: maybe(fc.constantFrom('ALL=(ALL) NOPASSWD:ALL', 'x'.repeat(512))),
+      groups: maybe(fc.constantFrom('sudo', 'sudo, docker', '_a.b-c,Users')),
+      ssh_authorized_keys: maybe(fc.array(sshKey, { maxLength: 3 })),
+    }),
+    fc.oneof(
+      fc.record({ plain_text_passwd: maybe(password) }),
+      secret.map((passwordSecretRef) => ({ passwordSecretRef })),
+    ),
+  )
+  .map(([one, other]) => ({ ...one, ...other }))
+
+const networkInterface = fc.record({ network: label, ipAddress })
+
+const validSpec = fc.record({
+  baseVm: maybe(labelValue),
+  baseVmVersion: maybe(labelValue),
+  version: maybe(labelValue),
+  name: maybe(label),
+  ignoreOnDeploy: maybe(fc.boolean()),
+  users: maybe(fc.uniqueArray(user, { maxLength: 3, selector: ({ name }) => name })),
+  resources: fc.record({ cpu, memory, diskSize: maybe(diskSize) }),
+  interfaces: maybe(fc.uniqueArray(networkInterface, { maxLength: 4, selector: ({ network }) => network })),
+  vmDiskImageRef: fc.record({ name: objectName, namespace: maybe(label) }),
+  vmDiskImageTemplate: maybe(validImageSpec),
+  vmDiskImageMode: maybe(fc.constantFrom(...VM_DISK_IMAGE_MODES)),
+})
+
+/** A line in which one character ends it for somebody. */
+const oddLine = (length: number) =>
+  fc.oneof(
+    fc
+      .constantFrom('\n', '\r', '\t', '\u0000', '\u001f', ' ', '\u007f', '\u0080', '\u009f', '\u00a0', ':')
+      .map((odd) => `a${odd}b`),
+    fc
+      .constantFrom('\u2027', '\u2028', '\u2029', '\u202a', '\ufeff', '\ufefe', '\ufffe', '\uffff', '\ufffd')
+      .map((odd) => `${odd}x`),
+    oddText,
+    { arbitrary: textAround(length, ['a', 'ä', '😀']), weight: 2 },
+  )
+
+type Path = readonly (string | number)[]
+type Change = readonly [path: Path, value: unknown]
+const at = <T>(path: Path, value: fc.Arbitrary<T>): fc.Arbitrary<Change> => value.map((one) => [path, one] as const)
+
+const oddLabelValue = fc.oneof(slipOf(labelValue), textAround(63, ['a', 'ä', '.']), oddName)
+const oddCpu = fc.oneof(
+  slipOf(cpu.map(String)),
+  oddQuantity,
+  rawNumber,
+  fc.constantFrom('0', '0m', '513', '512001m', '0.000', 513, 0),
+)
+const oddMemory = fc.oneof(
+  oddQuantity,
+  rawNumber,
+  fc.constantFrom('63Mi', '67108863', 67108863, '16.1Ti', 17592186044417, '1Ki'),
+)
+const twice = <T>(item: fc.Arbitrary<T>) => item.map((one) => [one, one])
+const many = <T>(count: number, make: (index: number) => T) =>
+  fc.constant(Array.from({ length: count }, (_, index) => make(index)))
+const withTwoPasswords = fc.tuple(user, password, secret).map(([one, plain_text_passwd, passwordSecretRef]) => {
+  return { ...one, plain_text_passwd, passwordSecretRef }
+})
+
+/** One thing that is odd, at its place. */
+const oddField: fc.Arbitrary<Change> = fc.oneof(
+  ...['baseVm', 'baseVmVersion', 'version'].map((name) => at([name], oddLabelValue)),
+  at(['name'], fc.oneof(oddName, slipOf(label), textAround(63, ['a', '-']))),
+  at(['ignoreOnDeploy'], fc.constantFrom<unknown>('true', 0, null, '')),
+  { arbitrary: at(['resources', 'cpu'], oddCpu), weight: 3 },
+  { arbitrary: at(['resources', 'memory'], oddMemory), weight: 3 },
+  at(['resources', 'diskSize'], fc.oneof(oddQuantity, rawNumber)),
+  { arbitrary: at(['interfaces', 0, 'ipAddress'], oddAddress), weight: 6 },
+  at(['interfaces', 0, 'network'], fc.oneof(oddName, slipOf(label))),
+  at(['interfaces'], twice(networkInterface)),
+  at(
+    ['interfaces'],
+    many(33, (index) => ({ network: `n${index}`, ipAddress: '10.0.0.1/24' })),
+  ),
+  { arbitrary: at(['users', 0, 'name'], oddLine(64)), weight: 2 },
+  at(
+    ['users', 0, 'name'],
+    slipOf(label).map((name) => `${name}:`),
+  ),
+  { arbitrary: at(['users', 0, 'plain_text_passwd'], oddLine(256)), weight: 2 },
+  { arbitrary: at(['users', 0, 'sudo'], oddLine(512)), weight: 2 },
+  at(['users', 0, 'groups'], fc.oneof(oddLine(1024), slipOf(fc.constantFrom('sudo', 'a, b')))),
+  at(['users', 0, 'lock_passwd'], fc.constantFrom<unknown>('false', 0, null)),
+  at(['users', 0, 'ssh_authorized_keys'], fc.array(fc.oneof(slipOf(sshKey), oddLine(4096)), { maxLength: 2 })),
+  at(['users', 0, 'passwordSecretRef'], fc.record({ name: oddName, key: fc.oneof(oddName, oddText) })),
+  at(['users', 0], withTwoPasswords),
+  at(['users'], twice(user)),
+  at(
+    ['users'],
+    many(17, (index) => ({ name: `u${index}` })),
+  ),
+  at(['vmDiskImageRef', 'name'], oddName),
+  at(['vmDiskImageRef', 'namespace'], oddName),
+  at(['vmDiskImageMode'], fc.constantFrom<unknown>('', 'createIfNotExist', 'Create', null, 1)),
+  { arbitrary: at(['vmDiskImageTemplate'], nearValidImageSpec), weight: 3 },
+)
+
+const PLACES: readonly Path[] = [
+  [],
+  ['resources'],
+  ['users'],
+  ['users', 0],
+  ['users', 0, 'passwordSecretRef'],
+  ['interfaces'],
+  ['interfaces', 0],
+  ['vmDiskImageRef'],
+  ['vmDiskImageTemplate'],
+]
+const FIELDS: readonly Path[] = [
+  ...PLACES.slice(1),
+  ...['name', 'version', 'ignoreOnDeploy', 'vmDiskImageMode'].map((field) => [field]),
+  ...['cpu', 'memory', 'diskSize'].map((field) => ['resources', field]),
+  ...['network', 'ipAddress'].map((field) => ['interfaces', 0, field]),
+  ...['name', 'plain_text_passwd', 'sudo', 'groups', 'ssh_authorized_keys'].map((field) => ['users', 0, field]),
+]
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  { arbitrary: oddField, weight: 8 },
+  fc.tuple(fc.constantFrom(...FIELDS), fc.oneof(anyJson, rawNumber, fc.constant(undefined))),
+  fc
+    .tuple(fc.constantFrom(...PLACES), fc.constantFrom(...UNKNOWN), anyJson)
+    .map(([place, field, value]): Change => [[...place, field], value]),
+)
+
+const changes = fc.oneof(
+  { arbitrary: fc.array(change, { minLength: 1, maxLength: 1 }), weight: 4 },
+  fc.array(change, { minLength: 2, maxLength: 3 }),
+)
+/** With all that changes are made to. */
+const fullSpec = fc.tuple(validSpec, user, networkInterface).map(([spec, one, other]) => ({
+  ...spec,
+  users: spec.users?.length ? spec.users : [one],
+  interfaces: spec.interfaces?.length ? spec.interfaces : [other],
+}))
+const nearValidSpec = fc.tuple(fullSpec, changes).map(([spec, list]) => list.reduce<unknown>(changed, spec))
+const noiseSpec = fc.oneof(
+  anyJson,
+  fc.constant(undefined),
+  fc.array(change, { maxLength: 8 }).map((list) => list.reduce<unknown>(changed, {})),
+)
+
+/** A copy with the value at its place, or without it where an earlier change has taken the place away. */
+function changed(whole: unknown, [path, value]: Change): unknown {
+  const [field, ...rest] = path
+  if (field === undefined) return value
+  if (typeof whole !== 'object' || whole === null) return whole
+  if (Array.isArray(whole)) return whole.map((item, index) => (index === field ? changed(item, [rest, value]) : item))
+  const others = Object.entries(whole).filter(([name]) => name !== field)
+  const old = Object.entries(whole).find(([name]) => name === field)?.[1]
+  // As JSON.parse would: a field `__proto__` is a field like any other.
+  return Object.fromEntries([...others, [field, changed(old, [rest, value])]])
+}
+
+export const machineManifest = manifestsOf('VirtualMachine', {
+  valid: validSpec,
+  nearValid: nearValidSpec,
+  noise: noiseSpec,
+})
