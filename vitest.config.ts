@@ -21,6 +21,14 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'cloud-init',
+          include: ['test/cloud-init/**/*.test.ts'],
+          globalSetup: ['test/setup/cloud-init.ts'],
+          testTimeout: 300_000,
+        },
+      },
+      {
+        test: {
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts'],
           testTimeout: 300_000,

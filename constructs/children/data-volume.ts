@@ -60,9 +60,9 @@ export type DataVolumeObject = ImageChild<'DataVolume', DataVolumeSpec>
 /** Presence counts. The golden volume has no consumer but its importer, so it must not wait for another one. */
 const BIND_IMMEDIATELY = 'cdi.kubevirt.io/storage.bind.immediate.requested'
 /** CDI up to 1.61 may collect a finished DataVolume, which would look like one that somebody deleted. */
-const DELETE_AFTER_COMPLETION = 'cdi.kubevirt.io/storage.deleteAfterCompletion'
+export const DELETE_AFTER_COMPLETION = 'cdi.kubevirt.io/storage.deleteAfterCompletion'
 /** A mesh proxy beside the importer would keep its pod from ever ending. */
-const MESH_INJECT = 'sidecar.istio.io/inject'
+export const MESH_INJECT = 'sidecar.istio.io/inject'
 
 /**
  * The download of an image into a golden volume. With the `storage` API, CDI takes access mode and volume mode from the StorageProfile of the

@@ -1,0 +1,56 @@
+import { isOnLink, isSameFamily } from './cloud-init-address.ts'
+import { cloudInitJson } from './cloud-init-json.ts'
+
+export interface StaticRoute {
+  /** Destination in CIDR form, such as `0.0.0.0/0`. */
+  readonly to: string
+  /** Address of the next hop. */
+  readonly via: string
+}
+
+/** An interface of the machine, and what the guest is told about its network. */
+export interface GuestInterface {
+  /** Network of the workspace, by name. */
+  readonly network: string
+  /** As `withMacAddresses` gives it. */
+  readonly macAddress: string
+  /** In CIDR form. */
+  readonly ipAddress: string
+  readonly routes?: readonly StaticRoute[]
+  /** Addresses of name servers. */
+  readonly nameservers?: readonly string[]
+}
+
+/** Metric of the first interface's routes: where two have a default route, the first one wins. */
+const FIRST_METRIC = 100
+
+/**
+ * cloud-init network configuration, version 2, as one line of JSON: interfaces are found by MAC and named `net0`, `net1`, ... in
+ * their order, with static addresses. Routes that cannot work are left out, see `usableRoutes`.
+ */
+export function renderNetworkData(interfaces: readonly GuestInterface[]): string {
+  const ethernets = Object.fromEntries(interfaces.map((each, at) => [each.network, ethernet(each, at)]))
+  return `${cloudInitJson({ version: 2, ethernets })}\n`
+}
+
+/**
+ * The routes that this guest can use. A workspace states them per network, so that one may lead over the machine itself; that one,
+ * and one whose next hop is not on the interface's own network, would make the guest's network fail to come up.
+ */
+export function usableRoutes({ ipAddress, routes = [] }: Pick<GuestInterface, 'ipAddress' | 'routes'>): StaticRoute[] {
+  return routes.filter(({ to, via }) => isSameFamily(to, via) && isOnLink(via, [ipAddress]))
+}
+
+function ethernet(each: GuestInterface, at: number): object {
+  const routes = usableRoutes(each)
+  const { macAddress, ipAddress, nameservers = [] } = each
+  return {
+    match: { macaddress: macAddress },
+    'set-name': `net${at}`,
+    dhcp4: false,
+    dhcp6: false,
+    addresses: [ipAddress],
+    routes: routes.length === 0 ? undefined : routes.map(({ to, via }) => ({ to, via, metric: FIRST_METRIC + at })),
+    nameservers: nameservers.length === 0 ? undefined : { addresses: nameservers },
+  }
+}

@@ -1,0 +1,80 @@
+import { ApiObject } from 'cdk8s'
+import type { Construct } from 'constructs'
+import { ANNOTATIONS } from '../api/labels.ts'
+import { sha256Hex } from '../api/sha256.ts'
+import { type GuestInterface, renderNetworkData } from './cloud-init-network-data.ts'
+import { renderUserData, type UserDataProps } from './cloud-init-user-data.ts'
+import type { ChildMetadata } from './image-child.ts'
+import { render } from './render.ts'
+import { type VMRef, vmChildMetadata, vmChildNames } from './virtual-machine-child.ts'
+
+export interface CloudInitProps extends UserDataProps {
+  /** Without any, the guest keeps cloud-init's own default, which is DHCP. */
+  readonly interfaces?: readonly GuestInterface[]
+}
+
+/** What cloud-init reads in the guest, by the keys that KubeVirt looks for. Holds passwords. */
+export interface CloudInitData {
+  readonly userdata: string
+  readonly networkdata?: string
+}
+
+export interface CloudInitSecretProps {
+  readonly vm: VMRef
+  readonly data: CloudInitData
+}
+
+/** As it is sent: the API server turns `stringData` into `data`. */
+export interface CloudInitSecretObject {
+  readonly apiVersion: 'v1'
+  readonly kind: 'Secret'
+  readonly metadata: ChildMetadata
+  readonly type: 'Opaque'
+  readonly stringData: CloudInitData
+}
+
+/**
+ * The only object that holds a password. Its annotation has a hash of the content, so that whoever watches metadata alone can tell
+ * whether it is up to date; only those who may read the Secret see it.
+ */
+export class CloudInitSecret extends ApiObject {
+  constructor(scope: Construct, id: string, { vm, data }: CloudInitSecretProps) {
+    super(scope, id, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: vmChildMetadata({
+        vm,
+        name: vmChildNames(vm.name).cloudInit,
+        annotations: { [ANNOTATIONS.cloudInit]: cloudInitHash(data) },
+      }),
+      type: 'Opaque',
+      stringData: data,
+    })
+  }
+}
+
+export function renderCloudInitSecret(props: CloudInitSecretProps): CloudInitSecretObject {
+  const [object] = render((chart) => new CloudInitSecret(chart, 'Secret', props))
+  return object as CloudInitSecretObject
+}
+
+export function renderCloudInit({ interfaces = [], ...userData }: CloudInitProps): CloudInitData {
+  return {
+    userdata: renderUserData(userData),
+    networkdata: interfaces.length === 0 ? undefined : renderNetworkData(interfaces),
+  }
+}
+
+/** Hash of the data (16 hexadecimal digits), for the Secret's own annotation: with it a weak password could be guessed. */
+export function cloudInitHash({ userdata, networkdata = '' }: CloudInitData): string {
+  return sha256Hex(JSON.stringify([userdata, networkdata])).slice(0, 16)
+}
+
+/**
+ * What stands for the data on objects that more people may read than the Secret (16 hexadecimal digits). It is salted with the Secret's
+ * uid, which only those know who may read the Secret: nobody else can try passwords against it. It changes with the
+ * data, and when the Secret was deleted and made anew.
+ */
+export function cloudInitFingerprint(secretUid: string, hash: string): string {
+  return sha256Hex(JSON.stringify([secretUid, hash])).slice(0, 16)
+}

@@ -1,0 +1,202 @@
+import { ApiObject } from 'cdk8s'
+import type { Construct } from 'constructs'
+import { ANNOTATIONS, LABELS } from '../api/labels.ts'
+import { labelValue } from '../api/names.ts'
+import { cpuShape } from '../api/virtual-machine-cpu.ts'
+import { guestMemory } from './guest-memory.ts'
+import type { ImageChild } from './image-child.ts'
+import { withMacAddresses } from './mac-address.ts'
+import { render } from './render.ts'
+import { type VMRef, vmChildMetadata, vmChildNames, vmLabels } from './virtual-machine-child.ts'
+
+export interface KubeVirtVirtualMachineProps {
+  readonly vm: VMRef
+  /** DNS-1123 label. */
+  readonly hostname: string
+  /** As in the spec's resources. */
+  readonly cpu: string
+  readonly memory: string
+  /** Networks of the machine, each a NetworkAttachmentDefinition in its namespace. Without any it is on the pod network. */
+  readonly interfaces?: readonly { readonly network: string; readonly macAddress: string }[]
+  /** What cloud-init gets. */
+  readonly cloudInit: {
+    /** Of `cloudInitFingerprint`. */
+    readonly fingerprint: string
+    /** Whether the Secret has `networkdata`. */
+    readonly hasNetworkData: boolean
+  }
+  readonly workspace?: {
+    readonly name: string
+    /** Linux bridges are those of one node: all machines of the workspace have to be there. */
+    readonly isOnOneNode: boolean
+  }
+}
+
+interface GuestNic {
+  readonly name: string
+  readonly macAddress: string
+  readonly bridge?: Readonly<Record<string, never>>
+  readonly masquerade?: Readonly<Record<string, never>>
+}
+
+interface GuestNetwork {
+  readonly name: string
+  readonly multus?: { readonly networkName: string }
+  readonly pod?: Readonly<Record<string, never>>
+}
+
+interface GuestDisk {
+  readonly name: string
+  readonly bootOrder?: number
+  readonly disk: { readonly bus: 'virtio' }
+}
+
+interface SecretReference {
+  readonly name: string
+}
+
+interface GuestVolume {
+  readonly name: string
+  readonly dataVolume?: { readonly name: string }
+  readonly cloudInitNoCloud?: {
+    readonly secretRef: SecretReference
+    readonly networkDataSecretRef?: SecretReference
+  }
+}
+
+/** The fields of VirtualMachine `kubevirt.io/v1` that we use. */
+export interface KubeVirtVirtualMachineSpec {
+  readonly runStrategy: 'Always'
+  readonly template: {
+    readonly metadata: { readonly labels: Readonly<Record<string, string>> }
+    readonly spec: {
+      readonly hostname: string
+      readonly terminationGracePeriodSeconds: number
+      readonly affinity?: object
+      readonly domain: {
+        readonly cpu: { readonly sockets: number; readonly cores: 1; readonly threads: 1 }
+        readonly resources?: { readonly requests: { readonly cpu: string } }
+        readonly memory: { readonly guest: string }
+        readonly devices: {
+          readonly autoattachPodInterface?: false
+          readonly rng: Readonly<Record<string, never>>
+          readonly disks: readonly GuestDisk[]
+          readonly interfaces: readonly GuestNic[]
+        }
+      }
+      readonly networks: readonly GuestNetwork[]
+      readonly volumes: readonly GuestVolume[]
+    }
+  }
+}
+
+export type KubeVirtVirtualMachineObject = ImageChild<'VirtualMachine', KubeVirtVirtualMachineSpec>
+
+const ROOT_DISK = 'rootdisk'
+const CLOUD_INIT_DISK = 'cloudinit'
+const POD_NETWORK = 'default'
+/** What a guest has to shut down before it is switched off. */
+const GRACE_SECONDS = 60
+
+/** The machine itself. It names its disk, which exists already: KubeVirt shows misleading states while it does not. */
+export class KubeVirtVirtualMachine extends ApiObject {
+  constructor(scope: Construct, id: string, props: KubeVirtVirtualMachineProps) {
+    const { vm, workspace, cloudInit } = props
+    super(scope, id, {
+      apiVersion: 'kubevirt.io/v1',
+      kind: 'VirtualMachine',
+      metadata: vmChildMetadata({
+        vm,
+        name: vmChildNames(vm.name).machine,
+        labels: workspaceLabels(workspace),
+        annotations: { [ANNOTATIONS.cloudInit]: cloudInit.fingerprint },
+      }),
+      spec: machineSpec(props),
+    })
+  }
+}
+
+export function renderKubeVirtVirtualMachine(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachineObject {
+  const [object] = render((chart) => new KubeVirtVirtualMachine(chart, 'VirtualMachine', props))
+  return object as KubeVirtVirtualMachineObject
+}
+
+function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachineSpec {
+  const { vm, workspace } = props
+  const { autoattachPodInterface, interfaces, networks } = networking(props)
+  const { sockets, request } = cpuShape(props.cpu)
+  return {
+    runStrategy: 'Always',
+    template: {
+      metadata: { labels: { ...vmLabels(vm), ...workspaceLabels(workspace) } },
+      spec: {
+        hostname: props.hostname,
+        terminationGracePeriodSeconds: GRACE_SECONDS,
+        affinity: workspace?.isOnOneNode ? sameNodeAs(workspaceLabels(workspace)) : undefined,
+        domain: {
+          // Sockets are what KubeVirt can add while a machine runs.
+          cpu: { sockets, cores: 1, threads: 1 },
+          resources: request === undefined ? undefined : { requests: { cpu: request } },
+          memory: { guest: guestMemory(props.memory) },
+          devices: { autoattachPodInterface, rng: {}, disks: disks(), interfaces },
+        },
+        networks,
+        volumes: volumes(props),
+      },
+    },
+  }
+}
+
+function disks(): GuestDisk[] {
+  return [
+    { name: ROOT_DISK, bootOrder: 1, disk: { bus: 'virtio' } },
+    { name: CLOUD_INIT_DISK, disk: { bus: 'virtio' } },
+  ]
+}
+
+function volumes({ vm, cloudInit }: KubeVirtVirtualMachineProps): GuestVolume[] {
+  const names = vmChildNames(vm.name)
+  const secret = { name: names.cloudInit }
+  const networkDataSecretRef = cloudInit.hasNetworkData ? secret : undefined
+  return [
+    { name: ROOT_DISK, dataVolume: { name: names.clone } },
+    { name: CLOUD_INIT_DISK, cloudInitNoCloud: { secretRef: secret, networkDataSecretRef } },
+  ]
+}
+
+interface Networking {
+  readonly autoattachPodInterface?: false
+  readonly interfaces: GuestNic[]
+  readonly networks: GuestNetwork[]
+}
+
+function networking({ vm, interfaces = [] }: KubeVirtVirtualMachineProps): Networking {
+  if (interfaces.length === 0) return podNetwork(vm)
+  return {
+    autoattachPodInterface: false,
+    interfaces: interfaces.map(({ network, macAddress }) => ({ name: network, bridge: {}, macAddress })),
+    networks: interfaces.map(({ network }) => ({
+      name: network,
+      multus: { networkName: `${vm.namespace}/${network}` },
+    })),
+  }
+}
+
+function podNetwork(vm: VMRef): Networking {
+  // Its MAC has to stay too: the guest ties its DHCP configuration to the one that it first started with.
+  const interfaces = withMacAddresses(vm.uid, vm.name, [{ network: POD_NETWORK }])
+  return {
+    interfaces: interfaces.map(({ network, macAddress }) => ({ name: network, masquerade: {}, macAddress })),
+    networks: [{ name: POD_NETWORK, pod: {} }],
+  }
+}
+
+function workspaceLabels(workspace: KubeVirtVirtualMachineProps['workspace']): Readonly<Record<string, string>> {
+  return workspace === undefined ? {} : { [LABELS.workspace]: labelValue(workspace.name) }
+}
+
+/** Required of the scheduler. The first pod satisfies its own term. */
+function sameNodeAs(matchLabels: Readonly<Record<string, string>>): object {
+  const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels } }
+  return { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } }
+}

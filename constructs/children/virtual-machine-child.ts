@@ -1,0 +1,63 @@
+import { LABELS, MANAGER } from '../api/labels.ts'
+import { childName, labelName, labelValue } from '../api/names.ts'
+import { virtualMachine } from '../api/virtual-machine.ts'
+import type { ChildMetadata } from './image-child.ts'
+
+/** The VirtualMachine of ours that a child is for. */
+export interface VMRef {
+  readonly name: string
+  readonly namespace: string
+  readonly uid: string
+}
+
+export interface VMChildNames {
+  /** DataVolume of the root disk, and so its claim. */
+  readonly clone: string
+  /** Secret with the cloud-init data. */
+  readonly cloudInit: string
+  /** KubeVirt's VirtualMachine. */
+  readonly machine: string
+}
+
+/**
+ * Names of a machine's children. All are DNS-1123 labels of at most 63 characters: KubeVirt cuts a longer hostname and cannot
+ * make a pod for a much longer name, and neither says so before it is too late.
+ */
+export function vmChildNames(vmName: string): VMChildNames {
+  return {
+    clone: childName(vmName, 'root'),
+    cloudInit: childName(vmName, 'cloudinit'),
+    machine: labelName(vmName),
+  }
+}
+
+/** The labels by which a machine's children, its pod and its claim are found. */
+export function vmLabels(vm: VMRef): Readonly<Record<string, string>> {
+  return { [LABELS.vmUid]: vm.uid, [LABELS.vmName]: labelValue(vm.name) }
+}
+
+/** Metadata of a machine's child. As on an image's child, nothing is copied from the user's object. */
+export function vmChildMetadata(child: {
+  readonly vm: VMRef
+  readonly name: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}): ChildMetadata {
+  const { vm, name, labels, annotations } = child
+  return {
+    name,
+    namespace: vm.namespace,
+    labels: { ...vmLabels(vm), ...labels, [LABELS.managedBy]: MANAGER },
+    annotations: { ...annotations },
+    ownerReferences: [
+      {
+        apiVersion: virtualMachine.apiVersion,
+        kind: virtualMachine.kind,
+        name: vm.name,
+        uid: vm.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+  }
+}
