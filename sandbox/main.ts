@@ -16,7 +16,7 @@ const { values } = parseArgs({
 if (values.help) {
   process.stdout.write(
     'usage: npm run sandbox -- [--directory FOLDER]\n' +
-      '  A Kubernetes cluster on this machine with simulators of CDI and of the snapshot controller, until Ctrl-C.\n' +
+      '  A Kubernetes cluster on this machine with simulators of CDI, KubeVirt and the snapshot controller, until Ctrl-C.\n' +
       '  --directory FOLDER  keeps its kubeconfig, logs and data there instead of in a temporary folder\n',
   )
 } else {
@@ -39,7 +39,7 @@ async function run(): Promise<void> {
     [
       `The sandbox is up: ${controlPlane.server}`,
       `Every image URL downloads from http://127.0.0.1:${imageServer.port}`,
-      `CRDs of CDI and snapshots: ${foreign.source === 'real' ? `the real ones from ${foreign.folder}` : 'our small ones'}`,
+      `CRDs of CDI, KubeVirt and snapshots: ${foreign.source === 'real' ? `the real ones from ${foreign.folder}` : 'our small ones'}`,
       '',
       `  export KUBECONFIG=${controlPlane.kubeconfigPath}`,
       '  kubectl get crds',

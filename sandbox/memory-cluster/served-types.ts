@@ -1,17 +1,11 @@
-import { vmDiskImage } from '@open-terrain/constructs'
+import { virtualMachine, vmDiskImage } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta, ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
 
-export const IMAGE: ResourceType = {
-  group: vmDiskImage.group,
-  version: vmDiskImage.version,
-  kind: vmDiskImage.kind,
-  plural: vmDiskImage.plural,
-  namespaced: true,
-}
+export const IMAGE: ResourceType = typeOf(vmDiskImage)
 
 /** Every kind that the operator or the simulators read or write. */
-export const SERVED_TYPES: readonly ResourceType[] = [IMAGE, ...Object.values(types)]
+export const SERVED_TYPES: readonly ResourceType[] = [IMAGE, typeOf(virtualMachine), ...Object.values(types)]
 
 /** Groups that the API server serves without a CustomResourceDefinition. */
 const BUILT_IN_GROUPS: readonly string[] = ['', 'apiextensions.k8s.io', 'coordination.k8s.io', 'storage.k8s.io']
@@ -22,6 +16,8 @@ const WITHOUT_STATUS: readonly ResourceType[] = [
   types.LEASE,
   types.STORAGE_CLASS,
   types.VOLUME_SNAPSHOT_CLASS,
+  // KubeVirt has its status in the main resource.
+  types.VIRTUAL_MACHINE_INSTANCE,
 ]
 const COUNTED_BUILT_INS: readonly ResourceType[] = [types.POD, types.CUSTOM_RESOURCE_DEFINITION]
 
@@ -33,6 +29,10 @@ export interface Traits {
   readonly hasGeneration: boolean
   /** What the server adds to a new object, besides what it adds to all. */
   readonly complete: (object: KubeObject) => KubeObject
+}
+
+function typeOf({ group, version, kind, plural }: typeof vmDiskImage | typeof virtualMachine): ResourceType {
+  return { group, version, kind, plural, namespaced: true }
 }
 
 export function traitsOf(type: ResourceType): Traits {

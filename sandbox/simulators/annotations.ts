@@ -20,13 +20,27 @@ export const RUNNING = 'cdi.kubevirt.io/storage.condition.running'
 export const RUNNING_MESSAGE = 'cdi.kubevirt.io/storage.condition.running.message'
 export const RUNNING_REASON = 'cdi.kubevirt.io/storage.condition.running.reason'
 export const RETAIN_POD = 'cdi.kubevirt.io/storage.pod.retainAfterCompletion'
+export const CLONE_TYPE = 'cdi.kubevirt.io/cloneType'
+export const CLONE_PHASE = 'cdi.kubevirt.io/clonePhase'
+export const CLONE_FALLBACK = 'cdi.kubevirt.io/cloneFallbackReason'
 export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed'
 export const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
 /** Not CDI's: from a prime claim or importer pod back to its DataVolume, so that a restarted simulator finds it. */
 export const DATA_VOLUME_NAME = 'sandbox.open-terrain.dev/data-volume'
-/** Not Kubernetes': holds a deleted importer pod until its transfer has stopped, as a kubelet's grace period does. */
+/** Not CDI's: from a clone's helpers, which may be in another namespace, back to its DataVolume, as `namespace/name`. */
+export const CLONE = 'sandbox.open-terrain.dev/clone'
+/** Not CDI's: what a claim is cloned from, as `kind/namespace/name`; CDI looks through a DataSource once only. */
+export const CLONE_SOURCE = 'sandbox.open-terrain.dev/clone-source'
+/** Not Kubernetes': holds a deleted pod until what it runs has stopped, as a kubelet's grace period does. */
 export const KUBELET_FINALIZER = 'sandbox.open-terrain.dev/kubelet'
 
 export const IMPORTER_LABEL = 'cdi.kubevirt.io'
 export const IMPORTER_LABEL_VALUE = 'importer'
+
+/** What CDI puts on a clone's helpers instead of an owner: the uid of the claim that is to be filled. */
+export const OWNED_BY_UID = 'cdi.kubevirt.io/OwnedByUID'
+/** On the DataVolume of a clone from another namespace, until it is over. */
+export const DATA_VOLUME_FINALIZER = 'cdi.kubevirt.io/dataVolumeFinalizer'
+/** On the claim that a clone fills, until it is over. */
+export const CLONE_FINALIZER = 'cdi.kubevirt.io/clonePopulator'

@@ -26,7 +26,11 @@ export const primeName = (claim: Claim): string => `prime-${uidOf(claim)}`
 export const importerName = (claim: Claim): string => `importer-prime-${uidOf(claim)}`
 
 /** The claim that people see. It gets no volume before it is populated: its data source is CDI's. */
-export function targetClaim(dataVolume: DataVolume, storageClassName: string | undefined): Claim {
+export function targetClaim(
+  dataVolume: DataVolume,
+  storageClassName: string | undefined,
+  dataSource: 'VolumeImportSource' | 'VolumeCloneSource' = 'VolumeImportSource',
+): Claim {
   const { name, labels, annotations } = dataVolume.metadata
   return {
     apiVersion: CORE,
@@ -47,12 +51,14 @@ export function targetClaim(dataVolume: DataVolume, storageClassName: string | u
       ...claimSpec(dataVolume, storageClassName),
       dataSourceRef: {
         apiGroup: 'cdi.kubevirt.io',
-        kind: 'VolumeImportSource',
-        name: `volume-import-source-${uidOf(dataVolume)}`,
+        kind: dataSource,
+        name: `${SOURCE_NAMES[dataSource]}-${uidOf(dataVolume)}`,
       },
     },
   }
 }
+
+const SOURCE_NAMES = { VolumeImportSource: 'volume-import-source', VolumeCloneSource: 'volume-clone-source' } as const
 
 /** The claim that the importer fills; its volume moves to the target afterwards. */
 export function primeClaim(dataVolume: DataVolume, target: Claim): Claim {
@@ -156,7 +162,7 @@ function claimSpec(dataVolume: DataVolume, storageClassName: string | undefined)
   }
 }
 
-function withoutSource(spec: ClaimSpec): ClaimSpec {
+export function withoutSource(spec: ClaimSpec): ClaimSpec {
   const { accessModes, volumeMode, resources, storageClassName } = spec
   return {
     ...(accessModes && { accessModes }),

@@ -8,6 +8,12 @@ export interface CdiOptions extends KubeletOptions {
   readonly scratchMs: number
   /** How long the prime claim outlives the import. */
   readonly primeLingerMs: number
+  /** From a helper claim with the data of a clone to a finished clone. */
+  readonly cloneMs: number
+  /** How long a clone's disk is made bigger, or waits for its node. */
+  readonly prepareMs: number
+  /** How long a clone takes that has to be copied byte by byte. */
+  readonly copyMs: number
   /** How often a creation that a quota refused is tried again. */
   readonly retryMs: number
 }

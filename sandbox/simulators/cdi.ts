@@ -1,13 +1,14 @@
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { DATA_VOLUME, POD } from '../../operator/kube/resource-types.ts'
 import type { CdiOptions } from './cdi-options.ts'
+import { ClonePopulator } from './clone.ts'
 import { statusIn } from './dv-status.ts'
 import { Egress } from './egress.ts'
 import type { Fault, FaultScript, ScriptOptions, Target } from './faults.ts'
 import { Kubelet } from './kubelet.ts'
 import { type DataVolume, isTerminating, ownerUid, uidOf } from './models.ts'
 import { Populator } from './populator.ts'
-import { sourceOf } from './source.ts'
+import { type CloneSource, sourceOf, targetOf } from './source.ts'
 import type { Transfer } from './transfer.ts'
 import { Worker } from './worker.ts'
 import { BY_CLAIM, BY_DATA_VOLUME, dataVolumeKey, type World } from './world.ts'
@@ -15,11 +16,11 @@ import { BY_CLAIM, BY_DATA_VOLUME, dataVolumeKey, type World } from './world.ts'
 const PARALLEL = 16
 
 /**
- * CDI's controller as an ordinary API client: imports and blank disks by the populator path.
+ * CDI's controller as an ordinary API client: imports, blank disks and clones by the populator path.
  *
- * Left out: its admission webhooks (a spec change and a taken name are not refused), VolumeImportSource objects (no such
- * kind here), the legacy path (a class that is missing at first is waited for), StorageProfiles (a class has ReadWriteOnce),
- * clones and uploads. Garbage collection is kube-controller-manager's.
+ * Left out: its admission webhooks (a spec change and a taken name are not refused, and anybody may clone anything),
+ * VolumeImportSource and VolumeCloneSource objects (no such kinds here), the legacy path (a class that is missing at first
+ * is waited for), StorageProfiles (a class has ReadWriteOnce) and uploads. Garbage collection is kube-controller-manager's.
  */
 export class CdiSimulator {
   /** What importers download. */
@@ -29,6 +30,7 @@ export class CdiSimulator {
   readonly #kubelet: Kubelet
   readonly #worker: Worker
   readonly #populator: Populator
+  readonly #clones: ClonePopulator
   /** DataVolumes without a claim: they may wait for a class. */
   readonly #claimless = new Set<string>()
 
@@ -38,6 +40,7 @@ export class CdiSimulator {
     this.#kubelet = new Kubelet(world, options, faults, transfer, this.observed)
     this.#worker = new Worker(world, 'cdi', (key) => this.#reconcile(key))
     this.#populator = new Populator({ world, options, faults, kubelet: this.#kubelet, worker: this.#worker })
+    this.#clones = new ClonePopulator({ world, options, faults, worker: this.#worker })
     world.dataVolumes.onChange(({ key }) => this.#worker.queue.add(key))
     world.claims.onChange(({ key, before, after }) => this.#worker.queue.add(dataVolumeKey(after ?? before) ?? key))
     world.pods.onChange(({ before, after }) => {
@@ -77,18 +80,38 @@ export class CdiSimulator {
   }
 
   async #reconcile(key: string): Promise<void> {
+    await this.#clones.letGo(key)
     await this.#endPodsOfDeletedPrimes(key)
     const dataVolume = this.#world.dataVolumes.get(key)
     this.#noteClaim(key, dataVolume)
-    if (dataVolume === undefined) return this.#populator.forget(key)
-    if (isTerminating(dataVolume)) return await this.#showEnd(key, dataVolume)
-    switch (sourceOf(dataVolume).kind) {
+    if (dataVolume === undefined) {
+      this.#clones.forget(key)
+      return this.#populator.forget(key)
+    }
+    if (isTerminating(dataVolume)) return await this.#end(key, dataVolume)
+    const source = sourceOf(dataVolume)
+    switch (source.kind) {
       case 'import':
       case 'blank':
         return await this.#populator.reconcile(key, dataVolume)
+      case 'clone':
+        return await this.#clones.reconcile(key, dataVolume, source)
+      case 'alias':
+        return await this.#clones.reconcile(key, dataVolume, this.#lookUp(source.dataSource))
       case 'unsupported':
         return
     }
+  }
+
+  #lookUp(key: string): CloneSource | undefined {
+    const dataSource = this.#world.dataSources.get(key)
+    return dataSource && targetOf(dataSource)
+  }
+
+  /** CDI does not hold a clone from another namespace back for its helpers. */
+  async #end(key: string, dataVolume: DataVolume): Promise<void> {
+    if (await this.#clones.release(dataVolume)) return
+    await this.#showEnd(key, dataVolume)
   }
 
   /** A deleted prime claim waits for its pod; CDI ends it, also when the DataVolume is long gone. */

@@ -26,6 +26,14 @@ export type Situation =
       readonly isPodRefused: boolean
     }
   | { readonly at: 'fatal'; readonly message: string }
+  /** A clone without a claim yet; nothing but a wait is ahead. */
+  | { readonly at: 'clone scheduled'; readonly message: string }
+  /** A clone that may not begin; as soon as it may, it does. */
+  | { readonly at: 'clone blocked'; readonly reason: string; readonly message: string }
+  /** `phase` says how it is cloned. With an error the data does not come any nearer. */
+  | { readonly at: 'cloning'; readonly phase: string; readonly error?: string }
+  | { readonly at: 'clone failed'; readonly message: string }
+  | { readonly at: 'cloned' }
   | { readonly at: 'populated'; readonly claim: Claim; readonly prime: Claim | undefined }
 
 /** A condition as `[status, reason, message]`. */
@@ -162,6 +170,43 @@ function draft(situation: Situation, name: string, previous: DataVolumeStatus): 
       }
     case 'populated':
       return populated(situation.claim, situation.prime, name, previous)
+    default:
+      return cloneDraft(situation, name, waiting)
+  }
+}
+
+type CloneSituation = Extract<
+  Situation,
+  { at: 'clone scheduled' | 'clone blocked' | 'cloning' | 'clone failed' | 'cloned' }
+>
+
+function cloneDraft(situation: CloneSituation, name: string, waiting: Draft): Draft {
+  const bound: Short = ['False', 'Pending', `PVC ${name} Pending`]
+  switch (situation.at) {
+    case 'clone scheduled': {
+      const scheduled: Short = ['False', 'CloneScheduled', situation.message]
+      return { ...waiting, phase: 'CloneScheduled', bound: scheduled, ready: scheduled }
+    }
+    case 'clone blocked': {
+      const blocked: Short = ['False', situation.reason, situation.message]
+      return { ...waiting, phase: 'Pending', claimName: undefined, bound: blocked, ready: blocked }
+    }
+    case 'cloning': {
+      const { phase, error } = situation
+      if (error === undefined) return { ...waiting, phase, bound, running: ['True', 'Populator is running', ''] }
+      return { ...waiting, phase, bound, running: ['False', 'Error', error] }
+    }
+    case 'clone failed':
+      return { ...waiting, phase: 'Failed', bound, running: ['False', 'Error', situation.message] }
+    case 'cloned':
+      return {
+        ...waiting,
+        phase: 'Succeeded',
+        progress: '100.0%',
+        bound: ['True', 'Bound', `PVC ${name} Bound`],
+        running: ['False', 'Completed', 'Clone Complete'],
+        ready: ['True', '', ''],
+      }
   }
 }
 

@@ -18,7 +18,7 @@ export type RunFault =
   /** Downloads no more, and says nothing. Default: at once. */
   | { readonly type: 'stall'; readonly after?: FaultMoment }
 
-/** What keeps an import from starting, as long as the script lasts. */
+/** What holds for an import or a clone as long as the script lasts. */
 export type StateFault =
   | { readonly type: 'imagePull' }
   | { readonly type: 'unschedulable' }
@@ -28,6 +28,12 @@ export type StateFault =
   | { readonly type: 'unprovisioned' }
   /** A deleted importer pod takes so long to end. `downloading`: and goes on downloading until then. */
   | { readonly type: 'slowEnd'; readonly delayMs: number; readonly downloading?: boolean }
+  /** Clones show this error; `fatal`: they are Failed. */
+  | { readonly type: 'cloneError'; readonly message: string; readonly fatal?: boolean }
+  /** Clones take so much longer. */
+  | { readonly type: 'slowClone'; readonly delayMs: number }
+  /** Clones begin, and never end. */
+  | { readonly type: 'cloneStalls' }
 
 export type Fault = RunFault | StateFault
 

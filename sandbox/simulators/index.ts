@@ -1,6 +1,8 @@
 import { CdiSimulator } from './cdi.ts'
 import type { CdiOptions } from './cdi-options.ts'
 import { FaultScript } from './faults.ts'
+import { KubevirtSimulator } from './kubevirt.ts'
+import type { KubevirtOptions } from './kubevirt-options.ts'
 import { Snapshotter } from './snapshotter.ts'
 import { Storage } from './storage.ts'
 import type { Transfer } from './transfer.ts'
@@ -9,18 +11,25 @@ import { World, type WorldOptions } from './world.ts'
 export type { Egress, ImageEgress } from './egress.ts'
 export type { Fault, FaultMoment, RunFault, ScriptOptions, StateFault, Target } from './faults.ts'
 export { httpTransfer } from './http-transfer.ts'
+export type {
+  MachineFault,
+  MachineRunFault,
+  MachineScriptOptions,
+  MachineStateFault,
+  MachineTarget,
+} from './kubevirt-faults.ts'
 export type { SnapshotFault, SnapshotTarget } from './snapshotter.ts'
 export { type TransferPlan, timedTransfer } from './timed-transfer.ts'
 export { ImportFailure, type Transfer, type TransferJob } from './transfer.ts'
 
-export interface SimulatorOptions extends CdiOptions {
+export interface SimulatorOptions extends CdiOptions, KubevirtOptions {
   /** From a claim that can be provisioned to a bound one. */
   readonly provisionMs: number
   /** From a taken snapshot to a usable one. */
   readonly snapshotMs: number
 }
 
-/** Quick everywhere but in the restarts of a failing importer, which are a kubelet's. */
+/** Quick everywhere but in the restarts of what fails: an importer's are a kubelet's, a virtual machine's are KubeVirt's. */
 export const DEFAULT_OPTIONS: SimulatorOptions = {
   provisionMs: 20,
   scheduleMs: 20,
@@ -30,19 +39,28 @@ export const DEFAULT_OPTIONS: SimulatorOptions = {
   scratchMs: 1_000,
   primeLingerMs: 300,
   retryMs: 1_000,
+  cloneMs: 100,
+  prepareMs: 100,
+  copyMs: 1_000,
+  launchMs: 50,
+  bootMs: 200,
+  shutdownMs: 100,
+  startBackoffMs: 10_000,
+  startBackoffMaxMs: 300_000,
   restartBaseMs: 10_000,
   restartMaxMs: 300_000,
 }
 
 export interface Simulators {
   readonly cdi: CdiSimulator
+  readonly kubevirt: KubevirtSimulator
   readonly snapshotter: Snapshotter
   readonly storage: Storage
   /** Ends all downloads and watches, and leaves the cluster as it is: new simulators go on from there. */
   stop(): Promise<void>
 }
 
-/** Starts what an operator needs around it: CDI, a kubelet for its importers, a provisioner and a snapshotter. */
+/** Starts what an operator needs around it: CDI, KubeVirt, a kubelet for their pods, a provisioner and a snapshotter. */
 export async function startSimulators(
   parts: WorldOptions & { readonly transfer: Transfer; readonly options?: Partial<SimulatorOptions> },
 ): Promise<Simulators> {
@@ -55,12 +73,14 @@ export async function startSimulators(
   const storage = new Storage(world, options.provisionMs, faults)
   const cdi: CdiSimulator = new CdiSimulator(world, options, parts.transfer, faults)
   const snapshotter = new Snapshotter(world, options.snapshotMs)
-  const simulators = [cdi, storage, snapshotter]
+  const kubevirt = new KubevirtSimulator(world, options)
+  const simulators = [cdi, storage, snapshotter, kubevirt]
   await world.start()
   // Only now: a cache that is half full looks as if objects were missing.
   for (const simulator of simulators) simulator.start()
   return {
     cdi,
+    kubevirt,
     snapshotter,
     storage,
     async stop() {

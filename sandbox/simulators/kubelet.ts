@@ -214,7 +214,7 @@ export class Kubelet {
   }
 
   async #write(pod: Pod, status: podStatus.PodStatus): Promise<Pod> {
-    if (isSameStatus(pod.status, status)) return pod
+    if (podStatus.isSameWait(pod.status, status)) return pod
     return await this.#world.writeStatus(POD, this.#world.pods, pod, status)
   }
 
@@ -222,16 +222,6 @@ export class Kubelet {
     const name = pod.metadata.annotations?.[DATA_VOLUME_NAME]
     return name === undefined ? undefined : this.#world.dataVolumes.get(`${pod.metadata.namespace}/${name}`)
   }
-}
-
-/** Compares what a pod waits for; times alone are no news. */
-function isSameStatus(before: Pod['status'], after: podStatus.PodStatus): boolean {
-  if (before?.phase !== 'Pending' || after.phase !== 'Pending') return false
-  const [a, b] = [
-    before.containerStatuses?.[0]?.state.waiting?.reason,
-    after.containerStatuses?.[0]?.state.waiting?.reason,
-  ]
-  return a === b && (before.conditions?.[0]?.reason ?? '') === (after.conditions?.[0]?.reason ?? '')
 }
 
 function isImporter(pod: Pod | undefined): boolean {

@@ -28,6 +28,7 @@ export interface ClaimSpec {
   readonly volumeName?: string
   readonly resources?: { readonly requests?: { readonly storage?: string } }
   readonly dataSourceRef?: { readonly apiGroup?: string; readonly kind: string; readonly name: string }
+  readonly dataSource?: { readonly apiGroup?: string; readonly kind: string; readonly name: string }
 }
 
 export interface DataVolumeStatus {
@@ -43,8 +44,14 @@ export interface DataVolume extends KubeObject {
     readonly source?: Readonly<Record<string, SourceFields>>
     readonly storage?: ClaimSpec
     readonly pvc?: ClaimSpec
+    readonly sourceRef?: { readonly kind: string; readonly namespace?: string; readonly name: string }
   }
   readonly status?: DataVolumeStatus
+}
+
+/** CDI's pointer to a snapshot or claim. */
+export interface DataSource extends KubeObject {
+  readonly spec: { readonly source: Readonly<Record<string, SourceFields>> }
 }
 
 export interface Claim extends KubeObject {
@@ -87,11 +94,13 @@ export interface PodVolume {
   readonly name: string
   readonly persistentVolumeClaim?: { readonly claimName: string }
   readonly configMap?: { readonly name: string }
+  readonly secret?: { readonly secretName: string }
 }
 
 export interface Pod extends KubeObject {
   readonly spec: {
     readonly restartPolicy?: string
+    readonly terminationGracePeriodSeconds?: number
     readonly volumes?: readonly PodVolume[]
     readonly containers: readonly { readonly name: string; readonly image?: string; readonly env?: readonly EnvVar[] }[]
   }
@@ -106,7 +115,12 @@ export interface Pod extends KubeObject {
 
 export interface StorageClass extends KubeObject {
   readonly provisioner?: string
+  readonly allowVolumeExpansion?: boolean
   readonly volumeBindingMode?: string
+}
+
+export interface VolumeSnapshotClass extends KubeObject {
+  readonly driver?: string
 }
 
 export interface VolumeSnapshot extends KubeObject {

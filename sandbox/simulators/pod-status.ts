@@ -2,17 +2,23 @@ import { OOM_KILLED, SCRATCH_MESSAGE } from './dv-status.ts'
 import type { RunEnd } from './import-run.ts'
 import type { ContainerState, ContainerStatus, Pod } from './models.ts'
 
-/** What a kubelet writes into the status of an importer pod. */
+/** What a scheduler and a kubelet write into the status of a pod with one container. */
 export type PodStatus = NonNullable<Pod['status']>
 
-export function unschedulable(now: string): PodStatus {
-  const message = '0/1 nodes are available: 1 Insufficient memory.'
+export function unschedulable(now: string, message = '0/1 nodes are available: 1 Insufficient memory.'): PodStatus {
   const scheduled = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: now }
   return { phase: 'Pending', conditions: [scheduled] }
 }
 
 export function waiting(pod: Pod, reason: string, message: string): PodStatus {
   return { phase: 'Pending', containerStatuses: [container(pod, { waiting: { reason, message } })] }
+}
+
+/** Whether a pod waits for the same as before; times alone are no news. */
+export function isSameWait(before: Pod['status'], after: PodStatus): boolean {
+  if (before?.phase !== 'Pending' || after.phase !== 'Pending') return false
+  const [a, b] = [before.containerStatuses?.[0]?.state.waiting, after.containerStatuses?.[0]?.state.waiting]
+  return a?.reason === b?.reason && (before.conditions?.[0]?.message ?? '') === (after.conditions?.[0]?.message ?? '')
 }
 
 export function running(pod: Pod, restartCount: number, lastState: ContainerState | undefined, now: string): PodStatus {

@@ -1,4 +1,3 @@
-import { isApiError } from '../../operator/kube/api-error.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
 import * as annotation from './annotations.ts'
@@ -26,6 +25,7 @@ import {
 import type { FaultScript } from './faults.ts'
 import type { Kubelet } from './kubelet.ts'
 import { type Claim, type DataVolume, isTerminating, ownerUid, type Pod, uidOf } from './models.ts'
+import { isQuota } from './quota.ts'
 import { bind, defaultClass, needsConsumer } from './storage.ts'
 import type { Worker } from './worker.ts'
 import type { World } from './world.ts'
@@ -330,10 +330,6 @@ export class Populator {
 
 function keyOfVolume({ metadata }: DataVolume): string {
   return `${metadata.namespace}/${metadata.name}`
-}
-
-function isQuota(error: unknown): error is Error {
-  return isApiError(error, 'Rejected') && error.status === 403 && error.message.includes('exceeded quota')
 }
 
 function quotaText(key: string): string {

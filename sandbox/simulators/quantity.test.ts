@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { bytesOf, withFilesystemOverhead } from './quantity.ts'
+import { describe, expect, it } from 'vitest'
+import { bytesOf, canonicalQuantity, withFilesystemOverhead } from './quantity.ts'
 
 it('knows the sizes that CDI asks for', () => {
   expect(withFilesystemOverhead('1Gi')).toBe('1138166334')
@@ -15,4 +15,18 @@ it.each([
   ['1x', undefined],
 ])('reads %s', (quantity, bytes) => {
   expect(bytesOf(quantity)).toBe(bytes)
+})
+
+describe('canonicalQuantity', () => {
+  it.each([
+    ['2048Mi', '2Gi'],
+    ['1.5Gi', '1536Mi'],
+    ['2Gi', '2Gi'],
+    ['2G', '2G'],
+    ['500m', '500m'],
+    [2, '2'],
+    ['much', 'much'],
+  ])('writes %s as %s', (quantity, canonical) => {
+    expect(canonicalQuantity(quantity)).toBe(canonical)
+  })
 })

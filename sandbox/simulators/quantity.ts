@@ -24,3 +24,18 @@ export function withFilesystemOverhead(quantity: string): string {
   const bytes = bytesOf(quantity)
   return bytes === undefined ? quantity : String(Math.ceil(bytes * 1.06))
 }
+
+const UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'] as const
+
+/**
+ * A quantity as Kubernetes writes it: the largest unit of its kind that leaves a whole number, so `2048Mi` is `2Gi` and
+ * `1.5Gi` is `1536Mi`. Decimal quantities and what is no quantity stay as they are.
+ */
+export function canonicalQuantity(quantity: string | number): string {
+  const text = String(quantity)
+  const bytes = text.endsWith('i') ? bytesOf(text) : undefined
+  if (bytes === undefined || bytes === 0 || !Number.isInteger(bytes)) return text
+  let [value, unit] = [bytes, 0]
+  while (value % 1024 === 0 && unit < UNITS.length - 1) [value, unit] = [value / 1024, unit + 1]
+  return `${value}${UNITS[unit]}`
+}

@@ -1,14 +1,23 @@
 import { isApiError } from '../../operator/kube/api-error.ts'
 import type { DeleteOptions, KubeClient, Selection } from '../../operator/kube/kube-client.ts'
-import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  type ObjectMeta,
+  type ResourceType,
+} from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
+  DATA_SOURCE,
   DATA_VOLUME,
   EVENT,
+  KUBEVIRT_VIRTUAL_MACHINE,
   PERSISTENT_VOLUME_CLAIM,
   POD,
   SECRET,
   STORAGE_CLASS,
+  VIRTUAL_MACHINE_INSTANCE,
   VOLUME_SNAPSHOT,
   VOLUME_SNAPSHOT_CLASS,
 } from '../../operator/kube/resource-types.ts'
@@ -16,13 +25,26 @@ import type { Clock } from '../../operator/runtime/clock.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
-import { DATA_VOLUME_NAME } from './annotations.ts'
-import { type Claim, type DataVolume, type Pod, type StorageClass, uidOf, type VolumeSnapshot } from './models.ts'
+import { CLONE, DATA_VOLUME_NAME } from './annotations.ts'
+import { claimNamesOf, type Instance, type InstanceSpec, type Machine } from './kubevirt-models.ts'
+import {
+  type Claim,
+  type DataSource,
+  type DataVolume,
+  ownerUid,
+  type Pod,
+  type StorageClass,
+  uidOf,
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+} from './models.ts'
 
 /** Prime claims by `namespace/name` of the DataVolume that they are made for. */
 export const BY_DATA_VOLUME = 'data volume'
-/** Pods by `namespace/claim` of each claim that they mount. */
+/** Pods, instances and virtual machines by `namespace/claim` of each claim that they mount. */
 export const BY_CLAIM = 'claim'
+/** Pods by the uid of the instance that they run. */
+export const BY_INSTANCE = 'instance'
 
 export interface WorldOptions {
   readonly client: KubeClient
@@ -30,6 +52,12 @@ export interface WorldOptions {
   /** 0 to below 1. Seeded, where a run must repeat. */
   readonly random: () => number
   readonly log?: Logger
+}
+
+const COMPONENTS: Readonly<Record<string, string>> = {
+  Pod: 'kubelet',
+  VirtualMachine: 'virtualmachine-controller',
+  VirtualMachineInstance: 'virtualmachine-controller',
 }
 
 const silent: Logger = {
@@ -49,11 +77,15 @@ export class World {
   readonly random: () => number
   readonly log: Logger
   readonly dataVolumes = new Store<DataVolume>()
+  readonly dataSources = new Store<DataSource>()
   readonly claims = new Store<Claim>().index(BY_DATA_VOLUME, (claim) => listOf(dataVolumeKey(claim)))
-  readonly pods = new Store<Pod>().index(BY_CLAIM, claimsOf)
+  readonly pods = new Store<Pod>().index(BY_CLAIM, claimsOf).index(BY_INSTANCE, (pod) => listOf(instanceUid(pod)))
   readonly storageClasses = new Store<StorageClass>()
   readonly snapshots = new Store<VolumeSnapshot>()
-  readonly snapshotClasses = new Store<KubeObject>()
+  readonly snapshotClasses = new Store<VolumeSnapshotClass>()
+  /** KubeVirt's virtual machines. */
+  readonly machines = new Store<Machine>().index(BY_CLAIM, ({ metadata, spec }) => within(metadata, spec.template.spec))
+  readonly instances = new Store<Instance>().index(BY_CLAIM, ({ metadata, spec }) => within(metadata, spec))
   readonly secrets = new Store<KubeObject>()
   readonly configMaps = new Store<KubeObject>()
   readonly #stopping = new AbortController()
@@ -75,11 +107,14 @@ export class World {
   async start(): Promise<void> {
     const reflectors = [
       this.#watch(DATA_VOLUME, this.dataVolumes),
+      this.#watch(DATA_SOURCE, this.dataSources),
       this.#watch(PERSISTENT_VOLUME_CLAIM, this.claims),
       this.#watch(POD, this.pods),
       this.#watch(STORAGE_CLASS, this.storageClasses),
       this.#watch(VOLUME_SNAPSHOT, this.snapshots),
       this.#watch(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses),
+      this.#watch(KUBEVIRT_VIRTUAL_MACHINE, this.machines),
+      this.#watch(VIRTUAL_MACHINE_INSTANCE, this.instances),
       // That they exist is all that matters of these.
       this.#watch(SECRET, this.secrets, { metadataOnly: true }),
       this.#watch(CONFIG_MAP, this.configMaps, { metadataOnly: true }),
@@ -117,6 +152,13 @@ export class World {
     return written
   }
 
+  /** For a kind that has its status in the main resource. */
+  async replace<T extends KubeObject>(type: ResourceType, store: Store<T>, object: T): Promise<T> {
+    const replaced = slim(await this.client.replace<T>(type, object, { signal: this.signal }))
+    store.observeWrite(replaced)
+    return replaced
+  }
+
   /** Deletes exactly this object; it being gone already is fine. */
   async remove(type: ResourceType, object: KubeObject, options: DeleteOptions = {}): Promise<void> {
     try {
@@ -128,7 +170,7 @@ export class World {
   }
 
   /** A Kubernetes Event for people; nothing depends on it, so losing one is fine. */
-  event(about: KubeObject, kind: string, reason: string, message: string): void {
+  event(about: KubeObject, kind: string, reason: string, message: string, type = 'Warning'): void {
     const { namespace = 'default', name, uid, resourceVersion } = about.metadata
     const now = this.timestamp()
     const suffix = Math.floor(this.random() * 0xffff_ffff)
@@ -139,10 +181,10 @@ export class World {
       kind: 'Event',
       metadata: { namespace, name: `${name.slice(0, 200)}.${suffix}` },
       involvedObject: { apiVersion: about.apiVersion, kind, namespace, name, uid, resourceVersion },
-      type: 'Warning',
+      type,
       reason,
       message: message.slice(0, 1_000),
-      source: { component: 'datavolume-controller' },
+      source: { component: COMPONENTS[kind] ?? 'datavolume-controller' },
       firstTimestamp: now,
       lastTimestamp: now,
       count: 1,
@@ -195,10 +237,21 @@ function claimsOf(pod: Pod): string[] {
   )
 }
 
-/** `namespace/name` of the DataVolume that a prime claim or importer pod is for. */
+/** The uid of the instance that a launcher pod runs. */
+export function instanceUid(pod: Pod | undefined): string | undefined {
+  return pod && ownerUid(pod.metadata, 'VirtualMachineInstance')
+}
+
+/** `namespace/name` of the DataVolume that a helper claim or pod of CDI is for. */
 export function dataVolumeKey(object: Claim | Pod | undefined): string | undefined {
+  const clone = object?.metadata.annotations?.[CLONE]
+  if (clone !== undefined) return clone
   const name = object?.metadata.annotations?.[DATA_VOLUME_NAME]
   return name === undefined ? undefined : `${object?.metadata.namespace}/${name}`
+}
+
+function within({ namespace }: ObjectMeta, spec: InstanceSpec): string[] {
+  return claimNamesOf(spec).map((name) => `${namespace}/${name}`)
 }
 
 function listOf(value: string | undefined): string[] {

@@ -1,0 +1,88 @@
+import * as annotation from './annotations.ts'
+import { targetClaim, wantedClaim, withoutSource } from './cdi-objects.ts'
+import { type Claim, type DataVolume, type Pod, uidOf } from './models.ts'
+import { type CloneSource, keyOfSource } from './source.ts'
+
+/** The objects that CDI makes for one clone. Its helpers live beside the source, so they have a label instead of an owner. */
+
+/** By the driver, from a snapshot or a claim; or byte by byte. */
+export type CloneType = 'snapshot' | 'csi-clone' | 'copy'
+
+export const helperClaimName = (target: Claim, type: CloneType): string =>
+  `${type === 'copy' ? 'tmp-source-pvc' : 'tmp-pvc'}-${uidOf(target)}`
+export const prepPodName = (target: Claim): string => `prep-${uidOf(target)}`
+
+/** The claim that is filled. @param size of the source; taken where the DataVolume names none */
+export function cloneTarget(
+  dataVolume: DataVolume,
+  source: CloneSource,
+  storageClassName: string | undefined,
+  size: string,
+): Claim {
+  const { metadata, spec, ...rest } = targetClaim(dataVolume, storageClassName, 'VolumeCloneSource')
+  const hasSize = wantedClaim(dataVolume).resources?.requests?.storage !== undefined
+  return {
+    ...rest,
+    metadata: {
+      ...metadata,
+      annotations: {
+        ...metadata.annotations,
+        [annotation.CLONE_SOURCE]: keyOfSource(source),
+        [annotation.CLONE_PHASE]: 'Pending',
+      },
+      finalizers: [annotation.CLONE_FINALIZER],
+    },
+    spec: hasSize ? spec : { ...spec, resources: { requests: { storage: size } } },
+  }
+}
+
+/** Takes the data from the source by the means of the storage; its volume moves to the target afterwards. */
+export function helperClaim(
+  dataVolume: DataVolume,
+  target: Claim,
+  source: CloneSource,
+  type: CloneType,
+  size: string,
+): Claim {
+  const dataSource =
+    source.of === 'snapshot'
+      ? { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: source.name }
+      : { kind: 'PersistentVolumeClaim', name: source.name }
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      ...helperMetadata(target, source.namespace),
+      name: helperClaimName(target, type),
+      labels: { ...dataVolume.metadata.labels, [annotation.OWNED_BY_UID]: uidOf(target) },
+    },
+    spec: {
+      ...withoutSource(target.spec),
+      resources: { requests: { storage: size } },
+      dataSource,
+    },
+  }
+}
+
+/** Uses the helper claim, so that it gets a node or becomes bigger. */
+export function prepPod(target: Claim, helper: Claim): Pod {
+  const { namespace = '' } = helper.metadata
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...helperMetadata(target, namespace), name: prepPodName(target) },
+    spec: {
+      restartPolicy: 'OnFailure',
+      volumes: [{ name: 'source', persistentVolumeClaim: { claimName: helper.metadata.name } }],
+      containers: [{ name: 'dummy', image: 'registry.example.com/kubevirt/cdi-importer:v1.66.0' }],
+    },
+  }
+}
+
+function helperMetadata(target: Claim, namespace: string) {
+  return {
+    namespace,
+    labels: { [annotation.OWNED_BY_UID]: uidOf(target) },
+    annotations: { [annotation.CLONE]: `${target.metadata.namespace}/${target.metadata.name}` },
+  }
+}

@@ -1,0 +1,298 @@
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
+import * as annotation from './annotations.ts'
+import { wantedClaim } from './cdi-objects.ts'
+import type { CdiOptions } from './cdi-options.ts'
+import { type CloneType, cloneTarget, helperClaim, helperClaimName, prepPod, prepPodName } from './clone-objects.ts'
+import { type Blockage, fallbackFor, inspect, isBigger, type SourceFacts } from './clone-plan.ts'
+import { Delays } from './delays.ts'
+import { type Situation, statusIn } from './dv-status.ts'
+import type { FaultScript } from './faults.ts'
+import { type Claim, type DataVolume, isTerminating, ownerUid, type StorageClass, uidOf } from './models.ts'
+import { isQuota } from './quota.ts'
+import { type CloneSource, keyOfSource, sourceWithKey } from './source.ts'
+import { bind, defaultClass, needsConsumer } from './storage.ts'
+import type { Worker } from './worker.ts'
+import { BY_DATA_VOLUME, type World } from './world.ts'
+
+const ANY_NODE = 'node-1'
+const NO_CLASS = 'PVC spec is missing accessMode and no storageClass to choose profile'
+const PHASES = {
+  snapshot: 'CloneFromSnapshotSourceInProgress',
+  'csi-clone': 'CSICloneInProgress',
+  copy: 'CloneInProgress',
+} as const
+const STEPS = { snapshot: 'SnapshotClone', 'csi-clone': 'CSIClone', copy: 'HostClone' } as const
+
+export interface CloneParts {
+  readonly world: World
+  readonly options: CdiOptions
+  readonly faults: FaultScript
+  readonly worker: Worker
+}
+
+/**
+ * Brings one cloned DataVolume a step further: target claim, a helper claim beside the source, and then the helper's volume
+ * moves to the target. Each step is decided from what the cluster shows.
+ *
+ * Left out: the pods and the prime claim of a copy (it just takes longer), and the snapshot that CDI may take of a source
+ * claim (such a clone is the driver's own).
+ */
+export class ClonePopulator {
+  readonly #world: World
+  readonly #options: CdiOptions
+  readonly #faults: FaultScript
+  readonly #worker: Worker
+  readonly #filling: Delays
+  readonly #preparing: Delays
+  /** What each unfinished clone reads from, by key of its DataVolume; undefined while nothing tells. */
+  readonly #unfinished = new Map<string, string | undefined>()
+  readonly #warned = new Map<string, string>()
+
+  constructor({ world, options, faults, worker }: CloneParts) {
+    this.#world = world
+    this.#options = options
+    this.#faults = faults
+    this.#worker = worker
+    this.#filling = new Delays(world)
+    this.#preparing = new Delays(world)
+    world.snapshots.onChange(({ key }) => this.#wakeReadersOf(`snapshot/${key}`))
+    world.claims.onChange(({ key }) => this.#wakeReadersOf(`pvc/${key}`))
+    world.dataSources.onChange(() => this.#wakeReadersOf(undefined))
+  }
+
+  forget(key: string): void {
+    this.#unfinished.delete(key)
+    this.#filling.forget(key)
+    this.#preparing.forget(key)
+    this.#warned.delete(key)
+  }
+
+  /** @param source undefined when a DataSource is missing or empty: then CDI says nothing, and tries again */
+  async reconcile(key: string, dataVolume: DataVolume, source: CloneSource | undefined): Promise<void> {
+    const target = this.#world.claims.get(key)
+    const noted = sourceWithKey(target?.metadata.annotations?.[annotation.CLONE_SOURCE] ?? '') ?? source
+    this.#unfinished.set(key, noted && keyOfSource(noted))
+    if (target === undefined) return await this.#begin(key, dataVolume, source)
+    if (ownerUid(target.metadata, 'DataVolume') !== uidOf(dataVolume)) {
+      return await this.#show(dataVolume, { at: 'name taken', claim: target })
+    }
+    if (isTerminating(target)) return
+    if (target.status?.phase === 'Bound') return await this.#finish(key, dataVolume, target)
+    if (noted !== undefined) await this.#fill(key, dataVolume, target, noted)
+  }
+
+  /** A target claim that is deleted takes its helpers with it; nobody waits for their end. */
+  async letGo(key: string): Promise<void> {
+    const target = this.#world.claims.get(key)
+    if (target === undefined || !isTerminating(target)) return
+    if (!target.metadata.finalizers?.includes(annotation.CLONE_FINALIZER)) return
+    await this.#removeHelpers(key, target)
+    await this.#unfinalize(target)
+  }
+
+  /** Lets a deleted DataVolume go. False when nothing of a clone held it. */
+  async release(dataVolume: DataVolume): Promise<boolean> {
+    const { finalizers = [], resourceVersion } = dataVolume.metadata
+    if (!finalizers.includes(annotation.DATA_VOLUME_FINALIZER)) return false
+    const others = finalizers.filter((finalizer) => finalizer !== annotation.DATA_VOLUME_FINALIZER)
+    const patch = { metadata: { resourceVersion, finalizers: others } }
+    await this.#world.patch(DATA_VOLUME, this.#world.dataVolumes, dataVolume, patch)
+    return true
+  }
+
+  async #begin(key: string, dataVolume: DataVolume, source: CloneSource | undefined): Promise<void> {
+    // What has succeeded stays so while it cannot be cloned again.
+    const hasSucceeded = dataVolume.status?.phase === 'Succeeded'
+    const wanted = wantedClaim(dataVolume)
+    const className = wanted.storageClassName ?? defaultClass(this.#world)
+    const classExists = className !== undefined && this.#world.storageClasses.get(className) !== undefined
+    if (source === undefined) return
+    if (!classExists && dataVolume.spec.storage !== undefined && (wanted.accessModes?.length ?? 0) === 0) {
+      if (!hasSucceeded) await this.#show(dataVolume, { at: 'claim not valid', message: NO_CLASS })
+      return
+    }
+    const facts = inspect(this.#world, source, dataVolume)
+    if ('reason' in facts) {
+      this.#warn(key, dataVolume, facts.reason, facts.message)
+      if (!hasSucceeded) await this.#show(dataVolume, { at: 'clone blocked', ...facts })
+      return
+    }
+    const marked = await this.#mark(dataVolume, source)
+    const { namespace, name } = marked.metadata
+    const message = `Cloning from ${source.namespace}/${source.name} into ${namespace}/${name} scheduled`
+    await this.#show(marked, { at: 'clone scheduled', message })
+    try {
+      const target = cloneTarget(marked, source, className, facts.size)
+      await this.#world.create(PERSISTENT_VOLUME_CLAIM, this.#world.claims, target)
+    } catch (error) {
+      if (!isQuota(error)) throw error
+      this.#worker.queue.addAfter(key, this.#options.retryMs)
+      const current = this.#world.dataVolumes.get(key) ?? marked
+      await this.#show(current, { at: 'claim refused', message: error.message })
+    }
+  }
+
+  async #mark(dataVolume: DataVolume, source: CloneSource): Promise<DataVolume> {
+    const { annotations = {}, finalizers = [], namespace, resourceVersion } = dataVolume.metadata
+    const isForeign = source.namespace !== namespace
+    const wanted = isForeign ? [...new Set([...finalizers, annotation.DATA_VOLUME_FINALIZER])] : finalizers
+    if (annotations[annotation.USE_POPULATOR] === 'true' && wanted.length === finalizers.length) return dataVolume
+    const marks = { annotations: { [annotation.USE_POPULATOR]: 'true' }, finalizers: wanted, resourceVersion }
+    return await this.#world.patch(DATA_VOLUME, this.#world.dataVolumes, dataVolume, { metadata: marks })
+  }
+
+  async #fill(key: string, dataVolume: DataVolume, target: Claim, source: CloneSource): Promise<void> {
+    const storageClass = this.#classOf(target)
+    if (storageClass === undefined) return
+    if (needsConsumer(storageClass, target)) {
+      const message = `PVC ${target.metadata.name} Pending`
+      return await this.#show(dataVolume, { at: 'pending', message, needsConsumer: true })
+    }
+    const facts = inspect(this.#world, source, dataVolume)
+    const typed = await this.#noteType(key, target, source, facts, storageClass)
+    const type = typed.metadata.annotations?.[annotation.CLONE_TYPE] as CloneType | undefined
+    if (type === undefined) return
+    const marked = await this.#markType(dataVolume, type)
+    const error = this.#faults.state('cloneError', marked)
+    const situation: Situation = { at: 'cloning', phase: PHASES[type] }
+    if (error !== undefined) {
+      const { fatal = false, message } = error
+      return await this.#show(marked, fatal ? { at: 'clone failed', message } : { ...situation, error: message })
+    }
+    const helper = this.#world.claims.get(`${source.namespace}/${helperClaimName(typed, type)}`)
+    if (helper !== undefined) return await this.#transfer(key, marked, typed, helper, type)
+    await this.#show(marked, situation)
+    if ('reason' in facts || !facts.isReady) return
+    const claim = helperClaim(marked, typed, source, type, facts.size)
+    await this.#world.create(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim)
+  }
+
+  async #transfer(key: string, dataVolume: DataVolume, target: Claim, helper: Claim, type: CloneType): Promise<void> {
+    if (isTerminating(helper)) return
+    if (await this.#isPreparing(key, target, helper, type)) {
+      return await this.#show(dataVolume, { at: 'cloning', phase: 'PrepClaimInProgress' })
+    }
+    await this.#show(dataVolume, { at: 'cloning', phase: PHASES[type] })
+    if (helper.status?.phase !== 'Bound' || !this.#hasData(key, dataVolume, target, type)) return
+    await bind(this.#world, target, type === 'copy' ? `pvc-${uidOf(target)}` : (helper.spec.volumeName ?? ''))
+  }
+
+  /** A helper claim that needs a node, or has to grow, gets a pod that uses it, and some time. */
+  async #isPreparing(key: string, target: Claim, helper: Claim, type: CloneType): Promise<boolean> {
+    const isLate = this.#classOf(target)?.volumeBindingMode === 'WaitForFirstConsumer'
+    const grows = isBigger(target.spec.resources?.requests?.storage, helper.spec.resources?.requests?.storage)
+    if (type === 'copy' || !(isLate || grows) || phaseOf(target) === 'Rebind') return false
+    await this.#annotate(target, { [annotation.CLONE_PHASE]: 'PrepClaim' })
+    const { namespace } = helper.metadata
+    const pod = this.#world.pods.get(`${namespace}/${prepPodName(target)}`)
+    if (pod === undefined) await this.#world.create(POD, this.#world.pods, prepPod(target, helper))
+    const node = target.metadata.annotations?.[annotation.SELECTED_NODE]
+    if (isLate) await this.#annotate(helper, { [annotation.SELECTED_NODE]: node ?? ANY_NODE })
+    if (helper.status?.phase !== 'Bound') return true
+    if (!this.#preparing.passed(this.#worker, key, `prepare ${uidOf(target)}`, this.#options.prepareMs)) return true
+    await this.#annotate(target, { [annotation.CLONE_PHASE]: 'Rebind' })
+    return true
+  }
+
+  #hasData(key: string, dataVolume: DataVolume, target: Claim, type: CloneType): boolean {
+    if (this.#faults.state('cloneStalls', dataVolume) !== undefined) return false
+    const { cloneMs, copyMs } = this.#options
+    const slowMs = this.#faults.state('slowClone', dataVolume)?.delayMs ?? 0
+    const delayMs = (type === 'copy' ? copyMs : cloneMs) + slowMs
+    return this.#filling.passed(this.#worker, key, `fill ${uidOf(target)}`, delayMs)
+  }
+
+  async #finish(key: string, dataVolume: DataVolume, target: Claim): Promise<void> {
+    await this.#show(await this.#unhold(dataVolume), { at: 'cloned' })
+    await this.#removeHelpers(key, target)
+    await this.#unfinalize(await this.#annotate(target, { [annotation.CLONE_PHASE]: 'Succeeded' }))
+    this.#unfinished.delete(key)
+  }
+
+  async #unhold(dataVolume: DataVolume): Promise<DataVolume> {
+    await this.release(dataVolume)
+    return this.#world.dataVolumes.get(`${dataVolume.metadata.namespace}/${dataVolume.metadata.name}`) ?? dataVolume
+  }
+
+  async #removeHelpers(key: string, target: Claim): Promise<void> {
+    const helpers = this.#world.claims.find(BY_DATA_VOLUME, key)
+    for (const helper of helpers.filter((one) => isHelperOf(one, target))) {
+      const pod = this.#world.pods.get(`${helper.metadata.namespace}/${prepPodName(target)}`)
+      if (pod !== undefined) await this.#world.remove(POD, pod)
+      if (!isTerminating(helper)) await this.#world.remove(PERSISTENT_VOLUME_CLAIM, helper)
+    }
+  }
+
+  async #unfinalize(target: Claim): Promise<void> {
+    const { finalizers = [], resourceVersion } = target.metadata
+    if (!finalizers.includes(annotation.CLONE_FINALIZER)) return
+    const others = finalizers.filter((finalizer) => finalizer !== annotation.CLONE_FINALIZER)
+    const patch = { metadata: { resourceVersion, finalizers: others } }
+    await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, target, patch)
+  }
+
+  /** How a claim is cloned is decided once. */
+  async #noteType(
+    key: string,
+    target: Claim,
+    source: CloneSource,
+    facts: SourceFacts | Blockage,
+    storageClass: StorageClass,
+  ): Promise<Claim> {
+    if (target.metadata.annotations?.[annotation.CLONE_TYPE] !== undefined || 'reason' in facts) return target
+    const fallback = fallbackFor(source, facts, target, storageClass)
+    if (fallback !== undefined) this.#warn(key, target, fallback.reason, fallback.message, target.kind)
+    const cheap: CloneType = source.of === 'snapshot' ? 'snapshot' : 'csi-clone'
+    const type = fallback === undefined ? cheap : 'copy'
+    return await this.#annotate(target, {
+      [annotation.CLONE_TYPE]: type,
+      [annotation.CLONE_PHASE]: STEPS[type],
+      ...(fallback && { [annotation.CLONE_FALLBACK]: fallback.message }),
+    })
+  }
+
+  async #markType(dataVolume: DataVolume, type: CloneType): Promise<DataVolume> {
+    if (dataVolume.metadata.annotations?.[annotation.CLONE_TYPE] === type) return dataVolume
+    const patch = { metadata: { annotations: { [annotation.CLONE_TYPE]: type } } }
+    return await this.#world.patch(DATA_VOLUME, this.#world.dataVolumes, dataVolume, patch)
+  }
+
+  #classOf({ spec }: Claim): StorageClass | undefined {
+    return this.#world.storageClasses.get(spec.storageClassName ?? '')
+  }
+
+  #wakeReadersOf(source: string | undefined): void {
+    for (const [key, read] of this.#unfinished) {
+      if (read === source || read === undefined) this.#worker.queue.add(key)
+    }
+  }
+
+  async #annotate(claim: Claim, annotations: Readonly<Record<string, string>>): Promise<Claim> {
+    const present = claim.metadata.annotations ?? {}
+    if (Object.entries(annotations).every(([name, value]) => present[name] === value)) return claim
+    return await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, { metadata: { annotations } })
+  }
+
+  async #show(dataVolume: DataVolume, situation: Situation): Promise<void> {
+    const previous = dataVolume.status ?? {}
+    const status = statusIn(situation, dataVolume.metadata.name, previous, this.#world.timestamp())
+    if (status === previous) return
+    await this.#world.writeStatus(DATA_VOLUME, this.#world.dataVolumes, dataVolume, status)
+  }
+
+  /** Once for each reason, not with every look. */
+  #warn(key: string, about: KubeObject, reason: string, message: string, kind = 'DataVolume'): void {
+    if (this.#warned.get(key) === reason) return
+    this.#warned.set(key, reason)
+    this.#world.event(about, kind, reason, message)
+  }
+}
+
+function isHelperOf(claim: Claim, target: Claim): boolean {
+  return claim.metadata.labels?.[annotation.OWNED_BY_UID] === uidOf(target)
+}
+
+function phaseOf(target: Claim): string | undefined {
+  return target.metadata.annotations?.[annotation.CLONE_PHASE]
+}

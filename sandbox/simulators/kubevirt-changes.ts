@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Instance, InstanceSpec, Machine } from './kubevirt-models.ts'
+import { instanceSpecFrom } from './kubevirt-objects.ts'
+import { conditionOf } from './kubevirt-status.ts'
+import { bytesOf } from './quantity.ts'
+
+/** What a change of a template does to the instance that runs. */
+export interface TemplateChange {
+  /** A merge patch of the instance, for what may change while it runs. */
+  readonly patch: object | undefined
+  /** What only a restart brings in; undefined again when the change is taken back. */
+  readonly restartRequired: string | undefined
+}
+
+/** Compares the template with the running instance, as far as KubeVirt's live update goes: more sockets, more memory, placement. */
+export function templateChange(machine: Machine, instance: Instance): TemplateChange {
+  const wanted = instanceSpecFrom(machine.spec.template.spec)
+  const sockets = changedSockets(wanted, instance.spec)
+  const memory = changedMemory(wanted, instance)
+  const isOtherwiseSame = isDeepStrictEqual(fixedPart(wanted), fixedPart(instance.spec))
+  const restartRequired =
+    (isOtherwiseSame ? undefined : 'a non-live-updatable field was changed in the template spec') ??
+    sockets.refusal ??
+    memory.refusal
+  if (restartRequired !== undefined) return { patch: undefined, restartRequired }
+  const placement = changedPlacement(wanted, instance.spec)
+  const domain = { ...sockets.patch, ...memory.patch }
+  const spec = { ...placement, ...(Object.keys(domain).length > 0 && { domain }) }
+  return { patch: Object.keys(spec).length === 0 ? undefined : { spec }, restartRequired: undefined }
+}
+
+interface Part {
+  readonly patch?: object
+  readonly refusal?: string
+}
+
+function changedSockets({ domain: { cpu: wanted } }: InstanceSpec, { domain: { cpu: current } }: InstanceSpec): Part {
+  const [asked = 1, has = 1] = [wanted?.sockets, current?.sockets]
+  if (asked === has) return {}
+  if (asked < has) return { refusal: 'Reduction of CPU socket count requires a restart' }
+  if (asked > (current?.maxSockets ?? asked)) {
+    return { refusal: 'CPU sockets updated in template spec to a value higher than what is available' }
+  }
+  return { patch: { cpu: { sockets: asked } } }
+}
+
+function changedMemory({ domain: { memory: wanted } }: InstanceSpec, instance: Instance): Part {
+  const current = instance.spec.domain.memory
+  const [asked = 0, has = 0] = [bytesOf(wanted?.guest ?? ''), bytesOf(current?.guest ?? '')]
+  if (asked === has) return {}
+  if (asked < has) return { refusal: 'memory updated in template spec to a value lower than what the VM started with' }
+  if (conditionOf(instance, 'LiveMigratable')?.status !== 'True') {
+    return { refusal: 'Memory-hotplug is only available for migratable VMs' }
+  }
+  return { patch: { memory: { guest: wanted?.guest } } }
+}
+
+function changedPlacement(wanted: InstanceSpec, current: InstanceSpec): object {
+  const fields = ['nodeSelector', 'affinity', 'tolerations'] as const
+  const changed = fields.filter((field) => !isDeepStrictEqual(wanted[field], current[field]))
+  return Object.fromEntries(changed.map((field) => [field, wanted[field] ?? null]))
+}
+
+/** A template without what may change while an instance runs. */
+function fixedPart({ nodeSelector: _n, affinity: _a, tolerations: _t, domain, ...rest }: InstanceSpec): object {
+  const { cpu: { sockets: _s, maxSockets: _m, ...cpu } = {}, memory: _memory, ...others } = domain
+  return { ...rest, domain: { ...others, cpu } }
+}

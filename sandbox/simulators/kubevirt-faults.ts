@@ -1,0 +1,96 @@
+import { keyOf } from '../../operator/kube/kube-object.ts'
+import type { Instance, Machine } from './kubevirt-models.ts'
+
+/** What keeps a virtual machine from running, as long as the script lasts. */
+export type MachineStateFault =
+  /** The instance is refused at its creation: the machine stays `Stopped`, with `Failure` `FailedCreate`. */
+  | { readonly type: 'instanceRefused'; readonly message: string }
+  /** The launcher pod is refused, as by a quota: `Synchronized` False `FailedCreate`. A real ResourceQuota works as well. */
+  | { readonly type: 'podRefused'; readonly message: string }
+  /** `ErrorUnschedulable`. */
+  | { readonly type: 'unschedulable'; readonly message?: string }
+  /** `ErrImagePull`, then `ImagePullBackOff`. */
+  | { readonly type: 'imagePull' }
+  /** The container never starts: `Starting` for ever, only an event of the pod tells why. */
+  | { readonly type: 'notCreated'; readonly message: string }
+  /** The guest runs, and is not ready. */
+  | { readonly type: 'neverReady' }
+  /** The guest takes so much longer to run. */
+  | { readonly type: 'slowStart'; readonly delayMs: number }
+
+/** How one start of a virtual machine ends. */
+export type MachineRunFault =
+  /** The launcher pod fails before its guest runs: a crash loop. */
+  | { readonly type: 'launcherFails' }
+  /** The guest shuts itself down so long after it began to run. Default: at once. */
+  | { readonly type: 'guestShutdown'; readonly afterMs?: number }
+  /** The guest crashes so long after it began to run. Default: at once. */
+  | { readonly type: 'guestCrash'; readonly afterMs?: number }
+
+export type MachineFault = MachineStateFault | MachineRunFault
+
+/** Which virtual machines a script is about. Everything that is given must be equal. */
+export type MachineTarget = { readonly namespace?: string; readonly name?: string }
+
+export interface MachineScriptOptions {
+  /** Strike only the first so many starts of each name. Without meaning for a {@link MachineStateFault}. */
+  readonly times?: number
+}
+
+interface Script {
+  readonly target: MachineTarget
+  readonly fault: MachineFault
+  readonly times: number
+  readonly struck: Map<string, number>
+}
+
+/** The faults of virtual machines that are in force. The latest script that matches wins. */
+export class MachineFaults {
+  readonly #scripts: Script[] = []
+  readonly #onChange: () => void
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange
+  }
+
+  /** Returns how to end the script: what it held up goes on. */
+  add(target: MachineTarget, fault: MachineFault, { times = Number.POSITIVE_INFINITY }: MachineScriptOptions = {}) {
+    const script: Script = { target, fault, times, struck: new Map() }
+    this.#scripts.push(script)
+    this.#onChange()
+    return (): void => {
+      const at = this.#scripts.indexOf(script)
+      if (at >= 0) this.#scripts.splice(at, 1)
+      this.#onChange()
+    }
+  }
+
+  state<K extends MachineStateFault['type']>(
+    type: K,
+    machine: Machine | Instance,
+  ): (MachineStateFault & { type: K }) | undefined {
+    const script = this.#scripts.findLast(({ target, fault }) => fault.type === type && matches(target, machine))
+    return script?.fault as (MachineStateFault & { type: K }) | undefined
+  }
+
+  /** The fault of one of these types that this start will meet. Counts it. */
+  take<K extends MachineRunFault['type']>(
+    types: readonly K[],
+    machine: Machine | Instance,
+  ): (MachineRunFault & { type: K }) | undefined {
+    const key = keyOf(machine.metadata)
+    const script = this.#scripts.findLast(
+      ({ target, fault, times, struck }) =>
+        (types as readonly string[]).includes(fault.type) && (struck.get(key) ?? 0) < times && matches(target, machine),
+    )
+    script?.struck.set(key, (script.struck.get(key) ?? 0) + 1)
+    return script?.fault as (MachineRunFault & { type: K }) | undefined
+  }
+}
+
+function matches(target: MachineTarget, { metadata }: Machine | Instance): boolean {
+  return (
+    (target.namespace === undefined || target.namespace === metadata.namespace) &&
+    (target.name === undefined || target.name === metadata.name)
+  )
+}

@@ -1,0 +1,228 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { POD, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
+import { Delays } from './delays.ts'
+import type { MachineFaults, MachineRunFault } from './kubevirt-faults.ts'
+import { hasRun, type Instance, type InstancePhase, type InstanceStatus, isFinal } from './kubevirt-models.ts'
+import { guestInterfaces } from './kubevirt-network.ts'
+import { INSTANCE_FINALIZER, launcherPod } from './kubevirt-objects.ts'
+import type { KubevirtOptions } from './kubevirt-options.ts'
+import { type ShortCondition, withTimes } from './kubevirt-status.ts'
+import { disksOf, hasFailed, isReadyToLaunch, type MachineDisk, needsTemporaryPod } from './kubevirt-volumes.ts'
+import { isTerminating, type Pod, uidOf } from './models.ts'
+import { Worker } from './worker.ts'
+import { BY_INSTANCE, type World } from './world.ts'
+
+export const NODE = 'node-1'
+const NOT_ALL_READY: ShortCondition = [
+  'DataVolumesReady',
+  'False',
+  'NotAllDVsReady',
+  "Not all of the VMI's DVs are ready",
+]
+const ALL_READY: ShortCondition = [
+  'DataVolumesReady',
+  'True',
+  'AllDVsReady',
+  "All of the VMI's DVs are bound and ready",
+]
+const NOT_SCHEDULED: ShortCondition = ['Ready', 'False', 'PodNotExists', 'virt-launcher pod has not yet been scheduled']
+const NOT_RUNNING: ShortCondition = ['Ready', 'False', 'GuestNotRunning', 'Guest VM is not reported as running']
+
+/** KubeVirt's controller of instances, with the guests that they run: waits for the disks, makes the launcher pod, boots. */
+export class Instances {
+  readonly worker: Worker
+  readonly #world: World
+  readonly #options: KubevirtOptions
+  readonly #faults: MachineFaults
+  readonly #boots: Delays
+  readonly #ends: Delays
+  /** How the run of a guest is to end, by uid of its instance; undefined when nothing is scripted. */
+  readonly #runs = new Map<string, MachineRunFault | undefined>()
+
+  constructor(world: World, options: KubevirtOptions, faults: MachineFaults) {
+    this.#world = world
+    this.#options = options
+    this.#faults = faults
+    this.#boots = new Delays(world)
+    this.#ends = new Delays(world)
+    this.worker = new Worker(world, 'kubevirt instances', (key) => this.#reconcile(key))
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    const instance = this.#world.instances.get(key)
+    if (instance === undefined) {
+      this.#boots.forget(key)
+      this.#ends.forget(key)
+      return
+    }
+    const [pod] = this.#world.pods.find(BY_INSTANCE, uidOf(instance))
+    if (isTerminating(instance) || isFinal(instance)) return await this.#windDown(instance, pod)
+    const disks = disksOf(this.#world, instance.metadata.namespace ?? '', instance.spec)
+    if (pod === undefined && disks.some(hasFailed)) return await this.#enter(instance, 'Failed', [NOT_SCHEDULED])
+    if (pod === undefined && hasRun(instance)) return await this.#enter(instance, 'Failed', [NOT_RUNNING])
+    if (pod === undefined) return await this.#prepare(key, instance, disks)
+    await this.#follow(key, instance, pod)
+  }
+
+  /** An instance is over when its launcher pod is; what its guest was doing then says how. */
+  async #windDown(instance: Instance, pod: Pod | undefined): Promise<void> {
+    const isOver = pod === undefined || hasEnded(pod)
+    if (pod !== undefined && !isTerminating(pod) && (isTerminating(instance) || !isOver)) {
+      await this.#world.remove(POD, pod)
+    }
+    if (!isOver) return await this.#enter(instance, instance.status?.phase ?? 'Pending', [terminatingPod()])
+    const ended = isFinal(instance) ? instance : await this.#finish(instance, hasRun(instance) ? 'Succeeded' : 'Failed')
+    const { finalizers = [], resourceVersion } = ended.metadata
+    if (!isTerminating(ended) || !finalizers.includes(INSTANCE_FINALIZER)) return
+    this.#runs.delete(uidOf(ended))
+    const others = finalizers.filter((finalizer) => finalizer !== INSTANCE_FINALIZER)
+    const patch = { metadata: { resourceVersion, finalizers: others } }
+    await this.#world.patch(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, ended, patch)
+  }
+
+  async #prepare(key: string, instance: Instance, disks: readonly MachineDisk[]): Promise<void> {
+    const stale = shortOf(instance, 'PodScheduled')
+    const missing = disks.find(({ claim }) => claim === undefined)
+    if (missing !== undefined) {
+      const text = `PVC ${instance.metadata.namespace}/${missing.name} does not exist, waiting for it to appear`
+      if (shortOf(instance, 'Synchronized')[0]?.[3] !== text) {
+        this.#world.event(instance, instance.kind, 'FailedPvcNotFound', text, 'Normal')
+      }
+      return await this.#enter(instance, 'Pending', [
+        NOT_SCHEDULED,
+        ['Synchronized', 'False', 'FailedPvcNotFound', text],
+        ['PodScheduled', 'False', 'Unschedulable', text],
+      ])
+    }
+    if (!disks.every(isReadyToLaunch)) {
+      const provisioning: ShortCondition[] = disks.some(needsTemporaryPod) ? [['Provisioning', 'True']] : []
+      return await this.#enter(instance, 'Pending', [NOT_SCHEDULED, NOT_ALL_READY, ...provisioning, ...stale])
+    }
+    const refusal = await this.#launch(instance)
+    if (refusal === undefined) return
+    const text = `failed to create virtual machine pod: ${refusal}`
+    this.worker.queue.addAfter(key, this.#options.retryMs)
+    await this.#enter(instance, 'Pending', [NOT_SCHEDULED, ['Synchronized', 'False', 'FailedCreate', text], ...stale])
+  }
+
+  /** Returns why the pod is refused; undefined when it was created. */
+  async #launch(instance: Instance): Promise<string | undefined> {
+    const scripted = this.#faults.state('podRefused', instance)
+    if (scripted !== undefined) return scripted.message
+    try {
+      await this.#world.create(POD, this.#world.pods, launcherPod(instance, this.#world.random))
+      return undefined
+    } catch (error) {
+      if (!isApiError(error, 'Rejected')) throw error
+      return error.message
+    }
+  }
+
+  async #follow(key: string, instance: Instance, pod: Pod): Promise<void> {
+    if (hasEnded(pod) || isTerminating(pod)) {
+      if (hasEnded(pod)) await this.#finish(instance, pod.status?.phase === 'Succeeded' ? 'Succeeded' : 'Failed')
+      else await this.#enter(instance, instance.status?.phase ?? 'Scheduling', [terminatingPod()])
+      return
+    }
+    if (pod.status?.phase !== 'Running') return await this.#enter(instance, 'Scheduling', waitingConditions(pod))
+    const delayMs = this.#options.bootMs + (this.#faults.state('slowStart', instance)?.delayMs ?? 0)
+    const hasBooted = hasRun(instance) || this.#boots.passed(this.worker, key, `boot ${uidOf(instance)}`, delayMs)
+    if (!hasBooted) return await this.#enter(instance, 'Scheduled', [NOT_RUNNING, ALL_READY])
+    await this.#run(key, instance)
+  }
+
+  async #run(key: string, instance: Instance): Promise<void> {
+    const uid = uidOf(instance)
+    if (!this.#runs.has(uid)) this.#runs.set(uid, this.#faults.take(['guestShutdown', 'guestCrash'], instance))
+    const running = await this.#show(instance, await this.#runningStatus(instance))
+    const end = this.#runs.get(uid)
+    if (end === undefined || end.type === 'launcherFails') return
+    if (!this.#ends.passed(this.worker, key, `end ${uid}`, end.afterMs ?? 0)) return
+    await this.#finish(running, end.type === 'guestShutdown' ? 'Succeeded' : 'Failed')
+  }
+
+  async #runningStatus(instance: Instance): Promise<InstanceStatus> {
+    const { status = {}, spec } = instance
+    const { sockets = 1, cores = 1, threads = 1 } = spec.domain.cpu ?? {}
+    const topology = status.currentCPUTopology ?? { sockets, cores, threads }
+    const interfaces = status.interfaces ?? (await guestInterfaces(this.#world, instance))
+    const ready: ShortCondition = this.#faults.state('neverReady', instance)
+      ? ['Ready', 'False', 'ContainersNotReady', 'containers with unready status: [compute]']
+      : ['Ready', 'True']
+    const conditions = [ready, ALL_READY, ['AgentConnected', 'True'] as const, this.#migratable(instance)]
+    // A socket more is there for the guest only after a migration.
+    if (topology.sockets !== sockets) conditions.push(['HotVCPUChange', 'True'])
+    return {
+      ...this.#inPhase(status, 'Running'),
+      nodeName: NODE,
+      currentCPUTopology: topology,
+      interfaces,
+      conditions: withTimes(conditions, status.conditions ?? [], this.#world.timestamp()),
+    }
+  }
+
+  #migratable({ metadata, spec }: Instance): ShortCondition {
+    const claims = disksOf(this.#world, metadata.namespace ?? '', spec)
+    const bound = claims.find(({ claim }) => !claim?.spec.accessModes?.includes('ReadWriteMany'))
+    if (bound === undefined) return ['LiveMigratable', 'True']
+    const text = `cannot migrate VMI: PVC ${bound.name} is not shared, live migration requires that all PVCs must be shared (using ReadWriteMany access mode)`
+    return ['LiveMigratable', 'False', 'DisksNotLiveMigratable', text]
+  }
+
+  async #finish(instance: Instance, phase: 'Succeeded' | 'Failed'): Promise<Instance> {
+    const { status = {} } = instance
+    const ready: ShortCondition = ['Ready', 'False', 'PodTerminating', 'virt-launcher pod is terminating']
+    const conditions = withTimes([ready], status.conditions ?? [], this.#world.timestamp())
+    return await this.#show(instance, { ...this.#inPhase(status, phase), conditions })
+  }
+
+  async #enter(instance: Instance, phase: InstancePhase, conditions: readonly ShortCondition[]): Promise<void> {
+    const { status = {} } = instance
+    const dated = withTimes(conditions, status.conditions ?? [], this.#world.timestamp())
+    await this.#show(instance, { ...this.#inPhase(status, phase), conditions: dated })
+  }
+
+  #inPhase(status: InstanceStatus, phase: InstancePhase): InstanceStatus {
+    if (status.phase === phase) return status
+    const entered = { phase, phaseTransitionTimestamp: this.#world.timestamp() }
+    return {
+      ...status,
+      phase,
+      phaseTransitionTimestamps: [...(status.phaseTransitionTimestamps ?? []), entered],
+    }
+  }
+
+  async #show(instance: Instance, status: InstanceStatus): Promise<Instance> {
+    if (isDeepStrictEqual(instance.status ?? {}, status)) return instance
+    return await this.#world.replace(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, { ...instance, status })
+  }
+}
+
+export function hasEnded(pod: Pod): boolean {
+  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
+}
+
+function terminatingPod(): ShortCondition {
+  return ['Ready', 'False', 'PodTerminating', 'virt-launcher pod is terminating']
+}
+
+/** What a launcher pod that does not run yet lets shine through. */
+function waitingConditions(pod: Pod): ShortCondition[] {
+  const conditions = [NOT_RUNNING, ALL_READY]
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
+  if (scheduled?.status === 'False') {
+    conditions.push(['PodScheduled', 'False', scheduled.reason ?? '', scheduled.message ?? ''])
+  }
+  const { reason = '', message } = pod.status?.containerStatuses?.[0]?.state.waiting ?? {}
+  if (reason === 'ErrImagePull' || reason === 'ImagePullBackOff') {
+    conditions.push(['Synchronized', 'False', reason, message ?? ''])
+  }
+  return conditions
+}
+
+function shortOf({ status }: Instance, wanted: string): ShortCondition[] {
+  const found = status?.conditions?.find(({ type }) => type === wanted)
+  if (found === undefined) return []
+  return [[found.type, found.status === 'True' ? 'True' : 'False', found.reason, found.message]]
+}

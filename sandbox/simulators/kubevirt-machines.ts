@@ -1,0 +1,152 @@
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
+import { Delays } from './delays.ts'
+import { templateChange } from './kubevirt-changes.ts'
+import type { MachineFaults } from './kubevirt-faults.ts'
+import { type Instance, isFinal, type Machine, type StartFailure } from './kubevirt-models.ts'
+import { completionOf, MACHINE_FINALIZER, newInstance } from './kubevirt-objects.ts'
+import type { KubevirtOptions } from './kubevirt-options.ts'
+import { machineStatusIn, restarts, startFailureAfter } from './kubevirt-status.ts'
+import { disksOf } from './kubevirt-volumes.ts'
+import { isTerminating, uidOf } from './models.ts'
+import { Worker } from './worker.ts'
+import type { World } from './world.ts'
+
+const NO_MEMORY =
+  "no memory requested, at least one of 'spec.domain.memory.guest', 'spec.domain.memory.hugepages.size' or 'spec.domain.resources.requests.memory' must be set"
+
+/** KubeVirt's controller of virtual machines: makes an instance of each, and another one when that is over. */
+export class Machines {
+  readonly worker: Worker
+  readonly #world: World
+  readonly #options: KubevirtOptions
+  readonly #faults: MachineFaults
+  readonly #retries: Delays
+  /** Why the last creation of an instance was refused, by key of the machine. */
+  readonly #refusals = new Map<string, string>()
+
+  constructor(world: World, options: KubevirtOptions, faults: MachineFaults) {
+    this.#world = world
+    this.#options = options
+    this.#faults = faults
+    this.#retries = new Delays(world)
+    this.worker = new Worker(world, 'kubevirt machines', (key) => this.#reconcile(key))
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    const stored = this.#world.machines.get(key)
+    if (stored === undefined) return this.#forget(key)
+    const found = this.#world.instances.get(key)
+    const instance = found !== undefined && isOwnedBy(found, stored) ? found : undefined
+    const machine = isTerminating(stored) ? stored : await this.#complete(stored)
+    const { startFailure: before } = machine.status ?? {}
+    const { random, clock } = this.#world
+    const startFailure = startFailureAfter(before, instance, this.#options, clock.now(), random)
+    // What an instance ended as is kept before the instance may go.
+    const noted = await this.#show(key, machine, instance, startFailure)
+    if (instance !== undefined) await this.#attend(noted, instance)
+    else if (isTerminating(noted)) await this.#release(noted)
+    else if (found === undefined) await this.#start(key, noted, startFailure)
+  }
+
+  #forget(key: string): void {
+    this.#retries.forget(key)
+    this.#refusals.delete(key)
+  }
+
+  async #complete(machine: Machine): Promise<Machine> {
+    const patch = completionOf(machine, this.#world.random)
+    if (patch === undefined) return machine
+    return await this.#world.patch(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, patch)
+  }
+
+  async #attend(machine: Machine, instance: Instance): Promise<void> {
+    if (isTerminating(instance)) {
+      if (isFinal(instance)) await this.#letGo(instance)
+      return
+    }
+    if (isTerminating(machine) || machine.spec.runStrategy === 'Halted' || (isFinal(instance) && restarts(machine))) {
+      return await this.#world.remove(VIRTUAL_MACHINE_INSTANCE, instance)
+    }
+    const { patch } = isFinal(instance) ? { patch: undefined } : templateChange(machine, instance)
+    if (patch !== undefined) {
+      await this.#world.patch(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, instance, patch)
+    }
+  }
+
+  async #letGo(instance: Instance): Promise<void> {
+    const { finalizers = [], resourceVersion } = instance.metadata
+    if (!finalizers.includes(MACHINE_FINALIZER)) return
+    const others = finalizers.filter((finalizer) => finalizer !== MACHINE_FINALIZER)
+    const patch = { metadata: { resourceVersion, finalizers: others } }
+    await this.#world.patch(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, instance, patch)
+  }
+
+  /** The last act: nothing of the machine is left but the machine. */
+  async #release(machine: Machine): Promise<void> {
+    const { finalizers = [], resourceVersion } = machine.metadata
+    if (!finalizers.includes(MACHINE_FINALIZER)) return
+    const others = finalizers.filter((finalizer) => finalizer !== MACHINE_FINALIZER)
+    const patch = { metadata: { resourceVersion, finalizers: others } }
+    await this.#world.patch(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, patch)
+  }
+
+  async #start(key: string, machine: Machine, startFailure: StartFailure | undefined): Promise<void> {
+    if (!restarts(machine)) return
+    const waitMs = Date.parse(startFailure?.retryAfterTimestamp ?? '') - this.#world.clock.now()
+    if (waitMs > 0) return this.worker.queue.addAfter(key, waitMs)
+    const refusal = this.#isTimeToRetry(key) ? await this.#create(machine) : this.#refusals.get(key)
+    if (refusal === undefined) {
+      this.#forget(key)
+      return
+    }
+    if (this.#refusals.get(key) !== refusal) {
+      this.#refusals.set(key, refusal)
+      await this.#show(key, machine, undefined, startFailure)
+    }
+    this.#retries.passed(this.worker, key, 'start', this.#options.retryMs)
+  }
+
+  #isTimeToRetry(key: string): boolean {
+    if (!this.#refusals.has(key)) return true
+    if (!this.#retries.passed(this.worker, key, 'start', this.#options.retryMs)) return false
+    this.#retries.forget(key)
+    return true
+  }
+
+  /** Returns why the instance is refused; undefined when it was created. */
+  async #create(machine: Machine): Promise<string | undefined> {
+    const { memory, resources } = machine.spec.template.spec.domain
+    const hasMemory = memory?.guest !== undefined || resources?.requests?.['memory'] !== undefined
+    const scripted = this.#faults.state('instanceRefused', machine)?.message
+    const refusal = scripted ?? (hasMemory ? undefined : NO_MEMORY)
+    if (refusal !== undefined) return refusal
+    try {
+      await this.#world.create(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, newInstance(machine))
+      return undefined
+    } catch (error) {
+      if (!isApiError(error, 'Rejected')) throw error
+      return error.message
+    }
+  }
+
+  async #show(
+    key: string,
+    machine: Machine,
+    instance: Instance | undefined,
+    startFailure: StartFailure | undefined,
+  ): Promise<Machine> {
+    const disks = disksOf(this.#world, machine.metadata.namespace ?? '', machine.spec.template.spec)
+    const refusal = instance === undefined ? this.#refusals.get(key) : undefined
+    const isAlive = instance !== undefined && !isFinal(instance)
+    const restartRequired = isAlive ? templateChange(machine, instance).restartRequired : undefined
+    const situation = { machine, instance, disks, startFailure, refusal, restartRequired }
+    const status = machineStatusIn(situation, this.#world.timestamp())
+    if (status === machine.status) return machine
+    return await this.#world.writeStatus(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, status)
+  }
+}
+
+function isOwnedBy(instance: Instance, machine: Machine): boolean {
+  return instance.metadata.ownerReferences?.some(({ uid }) => uid === uidOf(machine)) ?? false
+}

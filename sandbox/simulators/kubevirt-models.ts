@@ -1,0 +1,144 @@
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import type { Condition } from './models.ts'
+
+/** The parts of KubeVirt's objects that its simulator reads and writes. */
+
+type Quantities = Readonly<Record<string, string | number>>
+
+export interface Domain {
+  readonly cpu?: {
+    readonly sockets?: number
+    readonly cores?: number
+    readonly threads?: number
+    readonly maxSockets?: number
+    readonly model?: string
+  }
+  readonly memory?: { readonly guest?: string; readonly maxGuest?: string }
+  readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities }
+  readonly machine?: { readonly type?: string }
+  readonly firmware?: { readonly uuid?: string; readonly serial?: string }
+  readonly devices?: { readonly interfaces?: readonly GuestInterface[]; readonly [field: string]: unknown }
+}
+
+export interface GuestInterface {
+  readonly name: string
+  readonly macAddress?: string
+  readonly model?: string
+}
+
+export interface Network {
+  readonly name: string
+  readonly pod?: object
+  readonly multus?: { readonly networkName: string }
+}
+
+export interface MachineVolume {
+  readonly name: string
+  readonly dataVolume?: { readonly name: string }
+  readonly persistentVolumeClaim?: { readonly claimName: string }
+  readonly cloudInitNoCloud?: {
+    readonly secretRef?: { readonly name: string }
+    readonly networkDataSecretRef?: { readonly name: string }
+  }
+}
+
+/** The `spec.template.spec` of a virtual machine and the `spec` of an instance. */
+export interface InstanceSpec {
+  readonly architecture?: string
+  readonly hostname?: string
+  readonly terminationGracePeriodSeconds?: number
+  readonly nodeSelector?: object
+  readonly affinity?: object
+  readonly tolerations?: readonly object[]
+  readonly domain: Domain
+  readonly networks?: readonly Network[]
+  readonly volumes?: readonly MachineVolume[]
+}
+
+export interface StartFailure {
+  readonly consecutiveFailCount: number
+  readonly lastFailedVMIUID?: string
+  readonly retryAfterTimestamp?: string
+}
+
+export interface MachineStatus {
+  readonly created?: boolean
+  readonly ready?: boolean
+  readonly printableStatus?: string
+  readonly runStrategy?: string
+  readonly observedGeneration?: number
+  readonly desiredGeneration?: number
+  readonly startFailure?: StartFailure
+  readonly conditions?: readonly Condition[]
+}
+
+/** KubeVirt's VirtualMachine. */
+export interface Machine extends KubeObject {
+  readonly spec: {
+    readonly runStrategy?: string
+    readonly template: {
+      readonly metadata?: {
+        readonly labels?: Readonly<Record<string, string>>
+        readonly annotations?: Readonly<Record<string, string>>
+      }
+      readonly spec: InstanceSpec
+    }
+  }
+  readonly status?: MachineStatus
+}
+
+export interface InterfaceStatus {
+  readonly name: string
+  readonly mac: string
+  readonly ipAddress?: string
+  readonly ipAddresses?: readonly string[]
+  readonly interfaceName?: string
+  readonly infoSource?: string
+  readonly queueCount?: number
+}
+
+export type InstancePhase = 'Pending' | 'Scheduling' | 'Scheduled' | 'Running' | 'Succeeded' | 'Failed'
+
+export interface InstanceStatus {
+  readonly phase?: InstancePhase
+  readonly phaseTransitionTimestamps?: readonly {
+    readonly phase: InstancePhase
+    readonly phaseTransitionTimestamp: string
+  }[]
+  readonly nodeName?: string
+  readonly currentCPUTopology?: { readonly cores?: number; readonly sockets?: number; readonly threads?: number }
+  readonly interfaces?: readonly InterfaceStatus[]
+  readonly conditions?: readonly Condition[]
+}
+
+/** KubeVirt's VirtualMachineInstance. */
+export interface Instance extends KubeObject {
+  readonly spec: InstanceSpec
+  readonly status?: InstanceStatus
+}
+
+/** Names of the claims that a machine needs, in order. A DataVolume's claim has its name. */
+export function claimNamesOf(spec: InstanceSpec): string[] {
+  return (spec.volumes ?? []).flatMap(({ dataVolume, persistentVolumeClaim }) => {
+    const name = dataVolume?.name ?? persistentVolumeClaim?.claimName
+    return name === undefined ? [] : [name]
+  })
+}
+
+/** Names of the Secrets that the guest's first boot reads. */
+export function secretNamesOf(spec: InstanceSpec): string[] {
+  const refs = (spec.volumes ?? []).flatMap(({ cloudInitNoCloud: source }) => [
+    source?.secretRef?.name,
+    source?.networkDataSecretRef?.name,
+  ])
+  return [...new Set(refs.filter((name) => name !== undefined))]
+}
+
+export function isFinal({ status }: Instance): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed'
+}
+
+/** Whether its guest has ever run. */
+export function hasRun({ status }: Instance): boolean {
+  return status?.phaseTransitionTimestamps?.some(({ phase }) => phase === 'Running') ?? false
+}

@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  hasRun,
+  type Instance,
+  isFinal,
+  type Machine,
+  type MachineStatus,
+  type StartFailure,
+} from './kubevirt-models.ts'
+import { GENERATION } from './kubevirt-objects.ts'
+import { hasError, isProvisioning, type MachineDisk } from './kubevirt-volumes.ts'
+import { type Condition, isTerminating, uidOf } from './models.ts'
+
+/** A condition as `[type, status, reason, message]`. */
+export type ShortCondition = readonly [type: string, status: 'True' | 'False', reason?: string, message?: string]
+
+export interface MachineSituation {
+  readonly machine: Machine
+  readonly instance: Instance | undefined
+  readonly disks: readonly MachineDisk[]
+  readonly startFailure: StartFailure | undefined
+  /** Why the instance could not be created. */
+  readonly refusal: string | undefined
+  /** Why the running instance is not what the template asks for. */
+  readonly restartRequired: string | undefined
+}
+
+const MOST_BACKOFF_JITTER = 0.5
+
+/** The status that KubeVirt shows in a situation; the same object as before when nothing is new. */
+export function machineStatusIn(situation: MachineSituation, now: string): MachineStatus {
+  const { machine, instance, startFailure } = situation
+  const previous = machine.status ?? {}
+  const conditions = withTimes(conditionsOf(situation), previous.conditions ?? [], now)
+  const observed = instance?.metadata.annotations?.[GENERATION]
+  const next: MachineStatus = {
+    ...(instance !== undefined && { created: true }),
+    ...(isReady(instance) && { ready: true }),
+    printableStatus: printableStatusOf(situation),
+    ...(machine.spec.runStrategy !== undefined && { runStrategy: machine.spec.runStrategy }),
+    ...(observed !== undefined && { observedGeneration: Number(observed) }),
+    desiredGeneration: machine.metadata.generation ?? 1,
+    ...(startFailure && { startFailure }),
+    conditions,
+  }
+  return isDeepStrictEqual(previous, next) ? previous : next
+}
+
+/** The first that holds, in KubeVirt's order. Migrating, Paused and WaitingForReceiver do not happen here. */
+function printableStatusOf({ machine, instance, disks, startFailure }: MachineSituation): string {
+  const isAlive = instance !== undefined && !isFinal(instance)
+  const synchronized = conditionOf(instance, 'Synchronized')
+  const scheduled = conditionOf(instance, 'PodScheduled')
+  const isUnbound = disks.some(({ claim }) => claim !== undefined && claim.status?.phase !== 'Bound')
+  const table: readonly (readonly [string, boolean])[] = [
+    ['Terminating', isTerminating(machine)],
+    ['Stopping', isAlive && isTerminating(instance)],
+    ['Running', instance?.status?.phase === 'Running'],
+    ['ErrorPvcNotFound', synchronized?.reason === 'FailedPvcNotFound'],
+    ['DataVolumeError', disks.some(hasError)],
+    ['ErrorUnschedulable', scheduled?.status === 'False' && scheduled.reason === 'Unschedulable'],
+    ['Provisioning', disks.some(isProvisioning)],
+    ['WaitingForVolumeBinding', isAlive && isUnbound],
+    ['ErrImagePull', synchronized?.reason === 'ErrImagePull'],
+    ['ImagePullBackOff', synchronized?.reason === 'ImagePullBackOff'],
+    ['Starting', isAlive],
+    ['CrashLoopBackOff', startFailure !== undefined && restarts(machine)],
+    ['Stopped', true],
+  ]
+  return table.find(([, holds]) => holds)?.[0] ?? 'Unknown'
+}
+
+/** Whether KubeVirt starts the machine again when a start failed. */
+export function restarts({ spec }: Machine): boolean {
+  return spec.runStrategy === 'Always' || spec.runStrategy === 'RerunOnFailure'
+}
+
+function conditionsOf({ instance, refusal, restartRequired }: MachineSituation): ShortCondition[] {
+  const copied = (instance?.status?.conditions ?? []).map(
+    ({ type, status, reason, message }): ShortCondition => [
+      type,
+      status === 'True' ? 'True' : 'False',
+      reason,
+      message,
+    ],
+  )
+  if (conditionOf(instance, 'Ready') === undefined) copied.unshift(notReady(instance))
+  if (refusal !== undefined) {
+    copied.push(['Failure', 'True', 'FailedCreate', `Failure while starting VMI: ${refusal}`])
+  }
+  if (restartRequired !== undefined) copied.push(['RestartRequired', 'True', 'RestartRequired', restartRequired])
+  return copied
+}
+
+function notReady(instance: Instance | undefined): ShortCondition {
+  return instance === undefined
+    ? ['Ready', 'False', 'VMINotExists', 'VMI does not exist']
+    : ['Ready', 'False', 'GuestNotRunning', 'Guest VM is not reported as running']
+}
+
+function isReady(instance: Instance | undefined): boolean {
+  return conditionOf(instance, 'Ready')?.status === 'True'
+}
+
+export function conditionOf(object: Machine | Instance | undefined, type: string): Condition | undefined {
+  return object?.status?.conditions?.find((condition) => condition.type === type)
+}
+
+/** Conditions with the times of those before that say the same. */
+export function withTimes(
+  conditions: readonly ShortCondition[],
+  previous: readonly Condition[],
+  now: string,
+): readonly Condition[] {
+  return conditions.map(([type, status, reason, message]) => {
+    const before = previous.find((one) => one.type === type)
+    const lastTransitionTime = before?.status === status ? (before.lastTransitionTime ?? now) : now
+    return { type, status, lastTransitionTime, ...(reason && { reason }), ...(message && { message }) }
+  })
+}
+
+export interface BackoffRule {
+  readonly startBackoffMs: number
+  readonly startBackoffMaxMs: number
+}
+
+/**
+ * What is known of failed starts, once `instance` is looked at: only an instance whose guest never ran counts, and only
+ * once. A guest that runs clears it.
+ * @param nowMs wall clock, milliseconds since the epoch
+ */
+export function startFailureAfter(
+  before: StartFailure | undefined,
+  instance: Instance | undefined,
+  rule: BackoffRule,
+  nowMs: number,
+  random: () => number,
+): StartFailure | undefined {
+  if (instance === undefined) return before
+  if (hasRun(instance)) return undefined
+  if (instance.status?.phase !== 'Failed' || before?.lastFailedVMIUID === uidOf(instance)) return before
+  const failures = (before?.consecutiveFailCount ?? 0) + 1
+  const waitMs = rule.startBackoffMs * failures ** 2 * (1 + MOST_BACKOFF_JITTER * random())
+  const retryAt = new Date(nowMs + Math.min(rule.startBackoffMaxMs, waitMs))
+  return {
+    consecutiveFailCount: failures,
+    lastFailedVMIUID: uidOf(instance),
+    retryAfterTimestamp: retryAt.toISOString().replace(/\.\d+Z$/, 'Z'),
+  }
+}

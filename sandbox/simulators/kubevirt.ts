@@ -1,0 +1,102 @@
+import { keyOf } from '../../operator/kube/kube-object.ts'
+import { type MachineFault, MachineFaults, type MachineScriptOptions, type MachineTarget } from './kubevirt-faults.ts'
+import { Instances } from './kubevirt-instances.ts'
+import { Launchers } from './kubevirt-launchers.ts'
+import { Machines } from './kubevirt-machines.ts'
+import { isLauncher } from './kubevirt-objects.ts'
+import type { KubevirtOptions } from './kubevirt-options.ts'
+import type { Pod } from './models.ts'
+import { BY_CLAIM, BY_INSTANCE, type World } from './world.ts'
+
+const PARALLEL = 8
+
+/**
+ * KubeVirt as an ordinary API client: a VirtualMachine has a VirtualMachineInstance, that has a launcher pod, and in it
+ * a guest runs. Nothing is kept in memory that matters: a restarted simulator goes on from what the cluster shows.
+ *
+ * Left out: the admission webhooks. A missing or unknown `runStrategy` is not refused, such a machine just rests, and the
+ * defaults of a spec arrive a moment after its creation. Also migration (so more sockets stay pending), pause, `Once` and
+ * `Manual`, dataVolumeTemplates, the temporary pod for DataVolumes in WaitForFirstConsumer, and the restart
+ * subresource: deleting the instance restarts.
+ */
+export class KubevirtSimulator {
+  readonly #world: World
+  readonly #faults: MachineFaults
+  readonly #machines: Machines
+  readonly #instances: Instances
+  readonly #launchers: Launchers
+
+  constructor(world: World, options: KubevirtOptions) {
+    this.#world = world
+    this.#faults = new MachineFaults(() => this.#wake())
+    this.#machines = new Machines(world, options, this.#faults)
+    this.#instances = new Instances(world, options, this.#faults)
+    this.#launchers = new Launchers(world, options, this.#faults)
+    world.machines.onChange(({ key }) => this.#machines.worker.queue.add(key))
+    world.instances.onChange(({ key, before, after }) => {
+      this.#machines.worker.queue.add(key)
+      this.#instances.worker.queue.add(key)
+      for (const pod of world.pods.find(BY_INSTANCE, (after ?? before)?.metadata.uid ?? '')) {
+        this.#launchers.worker.queue.add(keyOf(pod.metadata))
+      }
+    })
+    world.pods.onChange(({ key, before, after }) => {
+      const pod = after ?? before
+      if (pod === undefined || !isLauncher(pod)) return
+      this.#launchers.worker.queue.add(key)
+      this.#instances.worker.queue.add(ownerKey(pod) ?? key)
+    })
+    for (const store of [world.claims, world.dataVolumes]) store.onChange(({ key }) => this.#wakeUsersOf(key))
+    world.secrets.onChange(({ before, after }) => {
+      if (before === undefined) this.#wakeLaunchers((after ?? before)?.metadata.namespace)
+    })
+  }
+
+  /** Makes the virtual machines that `target` describes go wrong. The latest script wins. Returns how to end it. */
+  script(target: MachineTarget, fault: MachineFault, options?: MachineScriptOptions): () => void {
+    return this.#faults.add(target, fault, options)
+  }
+
+  start(): void {
+    for (const { worker } of this.#parts()) worker.start(PARALLEL)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#parts().map(({ worker }) => worker.stop()))
+  }
+
+  #parts() {
+    return [this.#machines, this.#instances, this.#launchers]
+  }
+
+  #wake(): void {
+    for (const key of this.#world.machines.keys()) this.#machines.worker.queue.add(key)
+    for (const key of this.#world.instances.keys()) this.#instances.worker.queue.add(key)
+    this.#wakeLaunchers(undefined)
+  }
+
+  #wakeUsersOf(claim: string): void {
+    for (const { metadata } of this.#world.machines.find(BY_CLAIM, claim)) {
+      this.#machines.worker.queue.add(keyOf(metadata))
+    }
+    for (const { metadata } of this.#world.instances.find(BY_CLAIM, claim)) {
+      this.#instances.worker.queue.add(keyOf(metadata))
+    }
+    for (const pod of this.#world.pods.find(BY_CLAIM, claim)) {
+      if (isLauncher(pod)) this.#launchers.worker.queue.add(keyOf(pod.metadata))
+    }
+  }
+
+  #wakeLaunchers(namespace: string | undefined): void {
+    for (const pod of this.#world.pods.values()) {
+      if (namespace !== undefined && pod.metadata.namespace !== namespace) continue
+      if (isLauncher(pod)) this.#launchers.worker.queue.add(keyOf(pod.metadata))
+    }
+  }
+}
+
+/** `namespace/name` of the instance that a launcher pod runs. */
+function ownerKey({ metadata }: Pod): string | undefined {
+  const owner = metadata.ownerReferences?.find(({ kind }) => kind === 'VirtualMachineInstance')
+  return owner && `${metadata.namespace}/${owner.name}`
+}

@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto'
+import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  NAMESPACE,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  STORAGE_CLASS,
+  VIRTUAL_MACHINE_INSTANCE,
+  VOLUME_SNAPSHOT,
+  VOLUME_SNAPSHOT_CLASS,
+} from '../../operator/kube/resource-types.ts'
+import { MemoryCluster, SERVED_TYPES, SimulatedProcess, VirtualTime } from '../memory-cluster/index.ts'
+import { type SimulatorOptions, type Simulators, startSimulators, timedTransfer } from './index.ts'
+import type { Instance, InstanceSpec, Machine } from './kubevirt-models.ts'
+import type { Claim, Condition, DataVolume, Pod, VolumeSnapshot } from './models.ts'
+
+export const TEAM = 'team'
+export const FARM = 'farm'
+export const DRIVER = 'sandbox.example.com'
+const PATIENCE_MS = 600_000
+
+/** An in-memory cluster with the simulators alone: what a test writes as administrator, they react to, in virtual time. */
+export class SimulatedCluster {
+  readonly time = new VirtualTime()
+  readonly cluster: MemoryCluster
+  /** What each virtual machine and DataVolume showed, in order, by `namespace/name`: printableStatus, or phase. */
+  readonly shown = new Map<string, string[]>()
+  readonly #random = digits()
+  #simulators: Simulators | undefined
+  #process: SimulatedProcess | undefined
+
+  private constructor() {
+    this.cluster = new MemoryCluster({ time: this.time, random: this.#random, types: SERVED_TYPES })
+    this.cluster.onCommit(({ resource, object }) => {
+      if (resource === KUBEVIRT_VIRTUAL_MACHINE) this.#note(object, (object as Machine).status?.printableStatus)
+      if (resource === DATA_VOLUME) this.#note(object, (object as DataVolume).status?.phase)
+    })
+  }
+
+  static async start(options: Partial<SimulatorOptions> = {}): Promise<SimulatedCluster> {
+    const world = new SimulatedCluster()
+    for (const name of [TEAM, FARM]) world.create(NAMESPACE, { name })
+    world.create(STORAGE_CLASS, { name: 'fast' }, { provisioner: DRIVER, allowVolumeExpansion: true })
+    world.create(STORAGE_CLASS, { name: 'fixed' }, { provisioner: DRIVER })
+    world.create(STORAGE_CLASS, { name: 'other' }, { provisioner: 'other.example.com' })
+    const late = { provisioner: DRIVER, volumeBindingMode: 'WaitForFirstConsumer' }
+    world.create(STORAGE_CLASS, { name: 'late' }, late)
+    world.create(VOLUME_SNAPSHOT_CLASS, { name: 'snap' }, { driver: DRIVER })
+    await world.startSimulators(options)
+    return world
+  }
+
+  get simulators(): Simulators {
+    if (this.#simulators === undefined) throw new Error('the simulators have not started yet')
+    return this.#simulators
+  }
+
+  /** In place of those before, which are killed. */
+  async startSimulators(options: Partial<SimulatorOptions> = {}): Promise<void> {
+    this.#process?.kill()
+    this.#process = new SimulatedProcess(this.time, 'simulators')
+    this.#simulators = undefined
+    const client = this.cluster.connect({ process: this.#process })
+    const { clock } = this.#process
+    const transfer = timedTransfer(clock, () => ({ durationMs: 100 }))
+    void startSimulators({ client, clock, random: this.#random, transfer, options }).then((simulators) => {
+      this.#simulators = simulators
+    })
+    await this.until('the simulators', () => this.#simulators !== undefined)
+  }
+
+  /** Lets time pass until it holds. */
+  async until(what: string, holds: () => boolean): Promise<void> {
+    const untilMs = this.time.elapsedMs + PATIENCE_MS
+    if (holds() || (await this.time.run({ untilMs, isDone: holds }))) return
+    throw new Error(`waited in vain for ${what}; shown: ${JSON.stringify([...this.shown])}`)
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.time.run({ untilMs: this.time.elapsedMs + ms })
+  }
+
+  create<T extends KubeObject>(type: ResourceType, metadata: KubeObject['metadata'], rest: object = {}): T {
+    const object = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest }
+    return this.cluster.admin.create(type, object) as T
+  }
+
+  /** A virtual machine with one disk. */
+  createMachine(name: string, disk: string, spec: Partial<InstanceSpec> = {}, runStrategy = 'Always'): Machine {
+    const template: InstanceSpec = {
+      domain: {
+        cpu: { sockets: 2 },
+        memory: { guest: '2048Mi' },
+        devices: { interfaces: [{ name: 'net', macAddress: '02:1A:2b:3c:4d:01' }] },
+      },
+      networks: [{ name: 'net', multus: { networkName: 'team/net' } }],
+      volumes: [{ name: 'root', dataVolume: { name: disk } }],
+      ...spec,
+    }
+    const labels = { 'example.com/app': 'demo' }
+    return this.create(
+      KUBEVIRT_VIRTUAL_MACHINE,
+      { namespace: TEAM, name },
+      { spec: { runStrategy, template: { metadata: { labels }, spec: template } } },
+    )
+  }
+
+  /** A claim that the provisioner binds. */
+  createClaim(name: string, namespace = TEAM, storage = '1Gi', rest: object = {}): void {
+    const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'fast', resources: { requests: { storage } } }
+    this.create(PERSISTENT_VOLUME_CLAIM, { namespace, name }, { spec: { ...spec, ...rest } })
+  }
+
+  /** A snapshot, ready to be cloned, of a claim that lasts. */
+  async createSnapshot(name: string, storage = '1Gi', rest: object = {}): Promise<void> {
+    this.createClaim(`${name}-claim`, FARM, storage, rest)
+    const spec = { source: { persistentVolumeClaimName: `${name}-claim` }, volumeSnapshotClassName: 'snap' }
+    this.create(VOLUME_SNAPSHOT, { namespace: FARM, name }, { spec })
+    await this.until('the snapshot', () => this.snapshot(name)?.status?.readyToUse === true)
+  }
+
+  /** A clone of a snapshot of the farm, for the team. */
+  createClone(name: string, snapshot: string, storage: object = {}, namespace = TEAM): DataVolume {
+    const spec = {
+      source: { snapshot: { namespace: FARM, name: snapshot } },
+      storage: { storageClassName: 'fast', ...storage },
+    }
+    return this.create(DATA_VOLUME, { namespace, name, labels: { 'example.com/app': 'demo' } }, { spec })
+  }
+
+  /** Sets the status of a DataVolume that no populator serves. */
+  setDataVolume(name: string, phase: string, running?: Condition): void {
+    const found = this.dataVolume(name)
+    if (found === undefined) throw new Error(`there is no DataVolume ${name}`)
+    const status = { phase, conditions: running === undefined ? [] : [running] }
+    this.cluster.admin.replaceStatus(DATA_VOLUME, { ...found, status })
+  }
+
+  /** A DataVolume that only {@link setDataVolume} moves. */
+  createScriptedDataVolume(name: string): void {
+    this.create(DATA_VOLUME, { namespace: TEAM, name }, { spec: { source: { upload: {} }, storage: {} } })
+  }
+
+  machine(name: string): Machine | undefined {
+    return this.#find<Machine>(KUBEVIRT_VIRTUAL_MACHINE, name)
+  }
+
+  instance(name: string): Instance | undefined {
+    return this.#find<Instance>(VIRTUAL_MACHINE_INSTANCE, name)
+  }
+
+  dataVolume(name: string, namespace = TEAM): DataVolume | undefined {
+    return this.#find<DataVolume>(DATA_VOLUME, name, namespace)
+  }
+
+  claim(name: string, namespace = TEAM): Claim | undefined {
+    return this.#find<Claim>(PERSISTENT_VOLUME_CLAIM, name, namespace)
+  }
+
+  snapshot(name: string): VolumeSnapshot | undefined {
+    return this.#find<VolumeSnapshot>(VOLUME_SNAPSHOT, name, FARM)
+  }
+
+  pods(namespace = TEAM): readonly Pod[] {
+    return this.cluster.admin.list<Pod>(POD, { namespace }).items
+  }
+
+  claims(namespace = TEAM): readonly Claim[] {
+    return this.cluster.admin.list<Claim>(PERSISTENT_VOLUME_CLAIM, { namespace }).items
+  }
+
+  deleteInstance(name: string): void {
+    this.cluster.admin.delete(VIRTUAL_MACHINE_INSTANCE, { namespace: TEAM, name })
+  }
+
+  async untilStatus(name: string, printableStatus: string): Promise<Machine> {
+    const found = () => this.machine(name)?.status?.printableStatus
+    await this.until(`${name} to be ${printableStatus}`, () => found() === printableStatus)
+    return this.machine(name) as Machine
+  }
+
+  async untilPhase(name: string, phase: string): Promise<DataVolume> {
+    await this.until(`${name} to be ${phase}`, () => this.dataVolume(name)?.status?.phase === phase)
+    return this.dataVolume(name) as DataVolume
+  }
+
+  #find<T extends KubeObject>(type: ResourceType, name: string, namespace = TEAM): T | undefined {
+    return this.cluster.admin.list<T>(type, { namespace }).items.find(({ metadata }) => metadata.name === name)
+  }
+
+  #note({ metadata }: KubeObject, value: string | undefined): void {
+    const key = `${metadata.namespace}/${metadata.name}`
+    const values = this.shown.get(key) ?? []
+    if (value !== undefined && values.at(-1) !== value) this.shown.set(key, [...values, value])
+  }
+}
+
+/** A condition in short, `status/reason/message`. */
+export function short(object: Machine | Instance | DataVolume | undefined, type: string): string | undefined {
+  const found = object?.status?.conditions?.find((condition: Condition) => condition.type === type)
+  return found && [found.status, found.reason, found.message].filter((part) => part).join('/')
+}
+
+/** Numbers that look random, and are the same in each run. */
+function digits(): () => number {
+  let count = 0
+  return () => {
+    count += 1
+    return createHash('sha256').update(String(count)).digest().readUInt32BE() / 2 ** 32
+  }
+}
