@@ -5,6 +5,7 @@
 export { formatDuration, parseDuration } from './api/duration.ts'
 export { ANNOTATIONS, FINALIZER, LABELS, MANAGER } from './api/labels.ts'
 export { childName, labelValue, shortHash } from './api/names.ts'
+export type { SpecProblem } from './api/parse-spec.ts'
 export {
   isUrlAllowed,
   NETWORK_DRIVERS,
@@ -24,6 +25,26 @@ export {
 export { compareQuantities, parseQuantity } from './api/quantity.ts'
 export { type Condition, GROUP, VERSION } from './api/shared.ts'
 export {
+  type ParsedVirtualMachineSpec,
+  parseVirtualMachineSpec,
+  VIRTUAL_MACHINE_CONDITIONS,
+  VIRTUAL_MACHINE_PHASES,
+  VIRTUAL_MACHINE_REASON_HELP,
+  VIRTUAL_MACHINE_REASONS,
+  type VirtualMachineInterface,
+  type VirtualMachinePhase,
+  type VirtualMachineReason,
+  type VirtualMachineSpec,
+  type VirtualMachineSpecInput,
+  type VirtualMachineStatus,
+  type VirtualMachineUser,
+  VM_DISK_IMAGE_MODES,
+  type VMDiskImageMode,
+  virtualMachine,
+} from './api/virtual-machine.ts'
+export { type CpuShape, cpuShape } from './api/virtual-machine-cpu.ts'
+export { type SpecWarning, safeLogin, warningsOf } from './api/virtual-machine-warnings.ts'
+export {
   type Artifact,
   type Attempt,
   type ParsedSpec,
@@ -38,14 +59,40 @@ export {
   revisionOf,
   SOURCE_TYPES,
   type SourceType,
-  type SpecProblem,
   type VMDiskImagePhase,
   type VMDiskImageSpec,
   type VMDiskImageSpecInput,
   type VMDiskImageStatus,
   vmDiskImage,
 } from './api/vm-disk-image.ts'
+export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
+export {
+  CloneDataVolume,
+  type CloneDataVolumeObject,
+  type CloneDataVolumeProps,
+  type CloneDataVolumeSpec,
+  cloneSize,
+  renderCloneDataVolume,
+} from './children/clone-data-volume.ts'
+export {
+  type GuestInterface,
+  renderNetworkData,
+  type StaticRoute,
+  usableRoutes,
+} from './children/cloud-init-network-data.ts'
+export {
+  type CloudInitData,
+  type CloudInitProps,
+  CloudInitSecret,
+  type CloudInitSecretObject,
+  type CloudInitSecretProps,
+  cloudInitFingerprint,
+  cloudInitHash,
+  renderCloudInit,
+  renderCloudInitSecret,
+} from './children/cloud-init-secret.ts'
+export { type CloudInitUser, renderUserData, type UserDataProps } from './children/cloud-init-user-data.ts'
 export {
   DataSource,
   type DataSourceObject,
@@ -63,7 +110,16 @@ export {
   renderDataVolume,
 } from './children/data-volume.ts'
 export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
+export {
+  KubeVirtVirtualMachine,
+  type KubeVirtVirtualMachineObject,
+  type KubeVirtVirtualMachineProps,
+  type KubeVirtVirtualMachineSpec,
+  renderKubeVirtVirtualMachine,
+} from './children/kubevirt-virtual-machine.ts'
+export { withMacAddresses } from './children/mac-address.ts'
 export { render } from './children/render.ts'
+export { type VMChildNames, type VMRef, vmChildNames } from './children/virtual-machine-child.ts'
 export {
   renderVolumeSnapshot,
   VolumeSnapshot,
@@ -71,8 +127,10 @@ export {
   type VolumeSnapshotProps,
   type VolumeSnapshotSpec,
 } from './children/volume-snapshot.ts'
+export { AdmissionPolicies, type AdmissionPoliciesProps } from './platform/admission-policies.ts'
 export { Crd, resourceSchema } from './platform/crd.ts'
 export { Operator, type OperatorProps } from './platform/operator.ts'
 export { type PolicyValues, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './platform/policy.ts'
-export type { PrinterColumn, Resource } from './schema/define-resource.ts'
+export { UserRoles } from './platform/user-roles.ts'
+export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
 export type { StructuralSchema } from './schema/structural.ts'

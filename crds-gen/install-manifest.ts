@@ -1,4 +1,4 @@
-import { Crd, Operator, render, SyncOperatorPolicy } from '@open-terrain/constructs'
+import { AdmissionPolicies, Crd, Operator, render, SyncOperatorPolicy, UserRoles } from '@open-terrain/constructs'
 import { RESOURCES, toYaml } from './generated-files.ts'
 
 /**
@@ -10,6 +10,8 @@ export function installManifest(image: string): string {
     for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource)
     new Operator(chart, 'Operator', { image })
     new SyncOperatorPolicy(chart, 'Policy', { concurrency: 4, retryLimit: 2, retryBackoffDuration: '5m' })
+    new UserRoles(chart, 'UserRoles')
+    new AdmissionPolicies(chart, 'AdmissionPolicies')
   })
   return objects.map(toYaml).join('---\n')
 }

@@ -5,28 +5,40 @@ export interface AccessRule {
   readonly verbs: readonly string[]
 }
 
-const READ = ['get', 'list', 'watch'] as const
+export const READ = ['get', 'list', 'watch'] as const
 
-function allow(apiGroup: string, resources: readonly string[], verbs: readonly string[]): AccessRule {
+export function allow(apiGroup: string, resources: readonly string[], verbs: readonly string[]): AccessRule {
   return { apiGroups: [apiGroup], resources, verbs }
 }
 
 /**
  * What the operator may do in every namespace: no more than it does. DataVolumes are only ever created and deleted. Secrets and ConfigMaps are
- * watched as metadata; their content is not read, though RBAC has no way to say so.
+ * watched as metadata; of the Secrets that exist, only those are read that a virtual machine names for a password, one by one, though RBAC has
+ * no way to say so.
  */
 export const CLUSTER_ACCESS: readonly AccessRule[] = [
-  allow('pelotech.ot', ['vmdiskimages'], [...READ, 'update', 'patch', 'delete']),
+  // `use` and `create` are what the admission policies ask of whoever writes a VirtualMachine.
+  allow('pelotech.ot', ['vmdiskimages'], [...READ, 'create', 'update', 'patch', 'delete', 'use']),
   allow('pelotech.ot', ['vmdiskimages/status'], ['get', 'update', 'patch']),
   // Needed to set blockOwnerDeletion where OwnerReferencesPermissionEnforcement is on.
   allow('pelotech.ot', ['vmdiskimages/finalizers'], ['update']),
+  allow('pelotech.ot', ['virtualmachines'], [...READ, 'update', 'patch']),
+  allow('pelotech.ot', ['virtualmachines/status'], ['get', 'update', 'patch']),
+  allow('pelotech.ot', ['virtualmachines/finalizers'], ['update']),
+  allow('kubevirt.io', ['virtualmachines'], [...READ, 'create', 'update', 'patch', 'delete']),
+  // Deleting the instance is how a virtual machine is restarted.
+  allow('kubevirt.io', ['virtualmachineinstances'], [...READ, 'delete']),
   allow('cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'delete']),
+  // What CDI asks of whoever clones from another namespace.
+  allow('cdi.kubevirt.io', ['datavolumes/source'], ['create']),
   allow('cdi.kubevirt.io', ['datasources'], [...READ, 'create', 'update', 'patch', 'delete']),
   allow('snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'update', 'patch', 'delete']),
   allow('snapshot.storage.k8s.io', ['volumesnapshotclasses'], READ),
   allow('storage.k8s.io', ['storageclasses'], READ),
   allow('apiextensions.k8s.io', ['customresourcedefinitions'], READ),
   allow('', ['persistentvolumeclaims', 'pods', 'namespaces', 'secrets', 'configmaps'], READ),
+  // Of its own making: cloud-init data of virtual machines.
+  allow('', ['secrets'], ['create', 'update', 'patch', 'delete']),
   allow('', ['events'], ['create', 'patch']),
   allow('events.k8s.io', ['events'], ['create', 'patch']),
 ]

@@ -1,7 +1,8 @@
 import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { PrinterColumn, Resource } from '../schema/define-resource.ts'
-import { type StructuralSchema, structural } from '../schema/structural.ts'
+import { celMatches } from '../schema/cel.ts'
+import type { NameRule, PrinterColumn, Resource } from '../schema/define-resource.ts'
+import { type StructuralSchema, structural, type ValidationRule } from '../schema/structural.ts'
 
 /** The CustomResourceDefinition of one kind of ours, with its status subresource. */
 export class Crd extends ApiObject {
@@ -36,6 +37,7 @@ function crdSpec(resource: Resource): object {
 
 /** Schema of the whole object: what every Kubernetes object has, and our spec and status. */
 export function resourceSchema(resource: Resource): StructuralSchema {
+  const { name } = resource
   return {
     description: resource.description,
     type: 'object',
@@ -43,12 +45,17 @@ export function resourceSchema(resource: Resource): StructuralSchema {
     properties: {
       apiVersion: { description: `Always ${resource.apiVersion}.`, type: 'string' },
       kind: { description: `Always ${resource.kind}.`, type: 'string' },
-      // The API server describes it itself, and refuses a description here.
-      metadata: { type: 'object' },
+      // The API server describes it itself, and refuses a description here. A rule can only be about a field that is listed.
+      metadata: { type: 'object', ...(name === undefined ? {} : { properties: { name: { type: 'string' } } }) },
       spec: structural(resource.spec, `${resource.kind}.spec`),
       status: structural(resource.status, `${resource.kind}.status`),
     },
+    ...(name === undefined ? {} : { 'x-kubernetes-validations': [nameRule(name)] }),
   }
+}
+
+function nameRule({ pattern, message }: NameRule): ValidationRule {
+  return { rule: celMatches('self.metadata.name', pattern), message, fieldPath: '.metadata.name' }
 }
 
 /** A missing priority means 0, which the API server would leave out. */

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { render } from '../children/render.ts'
 import { CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
+import { AdmissionPolicies } from './admission-policies.ts'
 import { Operator } from './operator.ts'
 import { SyncOperatorPolicy } from './policy.ts'
+import { UserRoles } from './user-roles.ts'
 
 describe('SyncOperatorPolicy', () => {
   it('writes values as the ConfigMap has them', () => {
@@ -44,14 +46,41 @@ describe('Operator', () => {
     ).toMatchSnapshot()
   })
 
-  it('grants no wildcard, and writes to Secrets, claims and pods to nobody', () => {
+  it('grants no wildcard, and writes to claims and pods to nobody', () => {
     const rules = [...CLUSTER_ACCESS, ...NAMESPACE_ACCESS]
     expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
       '*',
     )
     const readOnly = rules.filter(({ resources }) =>
-      ['secrets', 'persistentvolumeclaims', 'pods'].some((name) => resources.includes(name)),
+      ['persistentvolumeclaims', 'pods'].some((name) => resources.includes(name)),
     )
     expect(readOnly.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch'])
+  })
+
+  it('may do itself what the admission policies ask of whoever writes a VirtualMachine', () => {
+    const verbs = CLUSTER_ACCESS.filter(({ resources }) => resources.includes('vmdiskimages')).flatMap(
+      (rule) => rule.verbs,
+    )
+    expect(verbs).toEqual(expect.arrayContaining(['use', 'create']))
+  })
+})
+
+describe('AdmissionPolicies', () => {
+  it('are, in full', () => {
+    expect(render((chart) => new AdmissionPolicies(chart, 'AdmissionPolicies'))).toMatchSnapshot()
+  })
+
+  it('read the policy where the operator does', () => {
+    const objects = render((chart) => new AdmissionPolicies(chart, 'AdmissionPolicies', { namespace: 'elsewhere' }))
+    const paramRefs = objects.flatMap((object) => (object as { spec: { paramRef?: object } }).spec.paramRef ?? [])
+    expect(paramRefs).toEqual([
+      { name: 'sync-operator-policy', namespace: 'elsewhere', parameterNotFoundAction: 'Allow' },
+    ])
+  })
+})
+
+describe('UserRoles', () => {
+  it('are, in full', () => {
+    expect(render((chart) => new UserRoles(chart, 'UserRoles'))).toMatchSnapshot()
   })
 })

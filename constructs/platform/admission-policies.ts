@@ -1,0 +1,187 @@
+import { ApiObject } from 'cdk8s'
+import { Construct } from 'constructs'
+import { OPERATOR_NAMESPACE, POLICY_NAME } from '../api/policy.ts'
+import { GROUP, VERSION } from '../api/shared.ts'
+import { virtualMachine } from '../api/virtual-machine.ts'
+import { vmDiskImage } from '../api/vm-disk-image.ts'
+import { type PolicyVariable, SOURCE_URL_VARIABLES } from './admission-policies-source-url.ts'
+import { IMAGE_CREATOR, IMAGE_USER } from './user-roles.ts'
+
+export interface AdmissionPoliciesProps {
+  /** Where the policy's ConfigMap is. @default `sync-operator` */
+  readonly namespace?: string
+}
+
+interface Validation {
+  readonly expression: string
+  /** For when the other one cannot be made, such as one that is too long. */
+  readonly message: string
+  readonly messageExpression: string
+  /** @default Invalid, which is answered with 422 */
+  readonly reason?: 'Forbidden'
+}
+
+interface PolicySpec {
+  readonly plurals: readonly string[]
+  readonly failurePolicy: 'Fail' | 'Ignore'
+  readonly paramKind?: object
+  readonly matchConditions: readonly PolicyVariable[]
+  readonly variables: readonly PolicyVariable[]
+  readonly validations: readonly Validation[]
+}
+
+/**
+ * Rules that the API server asks when somebody writes an object of ours, about what no object tells by itself: who writes it, and what the
+ * policy says. They need no webhook, so none can be down. Needs Kubernetes 1.30 or newer.
+ *
+ * Both look at what a write changes: finalizers, owners, labels and whatever else is edited later are nobody's use of an image.
+ */
+export class AdmissionPolicies extends Construct {
+  constructor(scope: Construct, id: string, props: AdmissionPoliciesProps = {}) {
+    super(scope, id)
+    const { namespace = OPERATOR_NAMESPACE } = props
+    this.add('open-terrain-image-use', IMAGE_USE)
+    // Without a ConfigMap there is no list: the operator's defaults count, and the rules of the CRD.
+    this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
+  }
+
+  private add(name: string, { plurals, ...rules }: PolicySpec, paramRef?: object): void {
+    const apiVersion = 'admissionregistration.k8s.io/v1'
+    const resourceRules = [
+      {
+        apiGroups: [GROUP],
+        apiVersions: [VERSION],
+        operations: ['CREATE', 'UPDATE'],
+        // Without subresources: a status names no image, and asks for nothing.
+        resources: plurals,
+      },
+    ]
+    const metadata = { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
+    new ApiObject(this, name, {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicy',
+      metadata,
+      spec: { ...rules, matchConstraints: { resourceRules } },
+    })
+    new ApiObject(this, `${name}-binding`, {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata,
+      spec: { policyName: name, validationActions: ['Deny'], ...(paramRef === undefined ? {} : { paramRef }) },
+    })
+  }
+}
+
+/** A text with CEL expressions in braces, as one CEL expression. */
+function sentence(...parts: readonly string[]): string {
+  const pieces = parts.join('').split(/[{}]/)
+  const terms = pieces.map((piece, at) => (at % 2 === 0 ? `'${piece}'` : `(${piece})`))
+  return terms.filter((term) => term !== "''").join(' + ')
+}
+
+/** True for a new object, and where an update gives one of the fields another value. */
+function isChanged(...fields: readonly string[]): string {
+  const changes = fields.map((field) => `object.?spec.?${field} != oldObject.?spec.?${field}`)
+  return ["request.operation == 'CREATE'", ...changes].join(' || ')
+}
+
+const FROM_ROLE = `on ${vmDiskImage.crdName} there, such as from a RoleBinding to ClusterRole `
+
+/**
+ * The operator reads and makes images with its own rights, for whoever can write a VirtualMachine. So the right is asked for where the
+ * VirtualMachine is written. A namespace of one's own is not looked at: whoever may write VirtualMachines in it may use all that is in it.
+ */
+const IMAGE_USE: PolicySpec = {
+  plurals: [virtualMachine.plural],
+  // The only place where this is asked.
+  failurePolicy: 'Fail',
+  matchConditions: [
+    { name: 'asks-for-an-image', expression: isChanged('vmDiskImageRef', 'vmDiskImageTemplate', 'vmDiskImageMode') },
+    {
+      name: 'in-another-namespace',
+      expression: 'object.?spec.?vmDiskImageRef.?namespace.orValue(request.namespace) != request.namespace',
+    },
+  ],
+  variables: [
+    { name: 'imageNamespace', expression: 'object.spec.vmDiskImageRef.namespace' },
+    { name: 'imageName', expression: "object.spec.vmDiskImageRef.?name.orValue('')" },
+    {
+      name: 'images',
+      expression: `authorizer.group('${GROUP}').resource('${vmDiskImage.plural}').namespace(variables.imageNamespace)`,
+    },
+  ],
+  validations: [
+    {
+      expression: "variables.images.name(variables.imageName).check('use').allowed()",
+      reason: 'Forbidden',
+      message: 'spec.vmDiskImageRef names an image of another namespace that you may not use',
+      // Nobody hears of a second refusal beside the first, so the first one tells all that is needed.
+      messageExpression: sentence(
+        `user "{request.userInfo.username}" may not use VMDiskImage "{variables.imageName}" of namespace "{variables.imageNamespace}", `,
+        `which spec.vmDiskImageRef names: this needs the verb {has(object.spec.vmDiskImageTemplate) ? `,
+        `'"use", and "create" for spec.vmDiskImageTemplate,' : '"use"'} ${FROM_ROLE}`,
+        `"{has(object.spec.vmDiskImageTemplate) ? '${IMAGE_CREATOR}' : '${IMAGE_USER}'}" in namespace "{variables.imageNamespace}"`,
+      ),
+    },
+    {
+      expression: "!has(object.spec.vmDiskImageTemplate) || variables.images.check('create').allowed()",
+      reason: 'Forbidden',
+      message: 'spec.vmDiskImageTemplate makes an image in another namespace, where you may not create any',
+      messageExpression: sentence(
+        `user "{request.userInfo.username}" may not create VMDiskImages in namespace "{variables.imageNamespace}", `,
+        `where spec.vmDiskImageTemplate would make "{variables.imageName}": this needs the verb "create" ${FROM_ROLE}`,
+        `"${IMAGE_CREATOR}" in namespace "{variables.imageNamespace}"; or leave the template out`,
+      ),
+    },
+  ],
+}
+
+/** Of a VMDiskImage, or of the one that a VirtualMachine has made. */
+const URL = 'object.?spec.?url.or(object.?spec.?vmDiskImageTemplate.?url)'
+
+/** More prefixes are only counted in a refusal. */
+const SHOWN_MAX = 10
+const LIST = 'key allowedSourceUrls of ConfigMap {params.metadata.namespace}/{params.metadata.name}'
+
+/**
+ * The early answer to a URL that the operator would not fetch from: it asks itself before each download, by the list as it is then. So what this
+ * rule cannot judge may pass.
+ */
+const SOURCE_URL: PolicySpec = {
+  plurals: [vmDiskImage.plural, virtualMachine.plural],
+  failurePolicy: 'Ignore',
+  paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+  matchConditions: [
+    { name: 'has-a-url', expression: `${URL}.hasValue()` },
+    { name: 'has-a-new-url', expression: isChanged('url', 'vmDiskImageTemplate.?url') },
+  ],
+  variables: [
+    { name: 'field', expression: "object.?spec.?url.hasValue() ? 'spec.url' : 'spec.vmDiskImageTemplate.url'" },
+    { name: 'url', expression: `string(${URL}.value())` },
+    ...SOURCE_URL_VARIABLES,
+  ],
+  validations: [
+    {
+      expression: 'variables.isPlain',
+      message: 'the URL of the image must name a host, or a plain address that is not loopback, link-local or metadata',
+      messageExpression: sentence(
+        '{variables.field} must be <scheme>://<host>[:<port>]/<path> with a host name, or a plain address that is not loopback, ',
+        'link-local or metadata, and without a user',
+      ),
+    },
+    {
+      expression: '!variables.isPlain || variables.isAllowed || variables.entries.size() > 0',
+      message: 'the URL of the image names a private address',
+      messageExpression: sentence(
+        `{variables.field} names a private address: use a host name or a public address, or have the source listed in ${LIST}`,
+      ),
+    },
+    {
+      expression: '!variables.isPlain || variables.isAllowed || variables.entries.size() == 0',
+      message: 'the URL of the image is not on the list of allowed sources',
+      messageExpression: sentence(
+        `{variables.field} is not on the list of allowed sources, ${LIST}: {variables.entries.size() <= ${SHOWN_MAX} ? variables.entries.join(', ') : string(variables.entries.size()) + ' prefixes'}`,
+      ),
+    },
+  ],
+}

@@ -1,0 +1,44 @@
+import { ApiObject } from 'cdk8s'
+import { Construct } from 'constructs'
+import { GROUP } from '../api/shared.ts'
+import { virtualMachine } from '../api/virtual-machine.ts'
+import { vmDiskImage } from '../api/vm-disk-image.ts'
+import { type AccessRule, allow, READ } from './access.ts'
+
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'] as const
+
+/** For a RoleBinding where images are, to whoever may clone them for machines elsewhere. */
+export const IMAGE_USER = 'open-terrain-image-user'
+/** The same, to whoever may also have images made there by the template of a machine. */
+export const IMAGE_CREATOR = 'open-terrain-image-creator'
+
+const AGGREGATE_TO = (role: 'view' | 'edit') => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' })
+
+const KINDS = [vmDiskImage.plural, virtualMachine.plural]
+
+/**
+ * ClusterRoles for the people who write objects of ours. `open-terrain-view` and `open-terrain-edit` are part of the `view`, `edit` and `admin`
+ * of Kubernetes; the other two are for the namespace of shared images. Reading an image is not using it: to clone a disk is to read all of it.
+ */
+export class UserRoles extends Construct {
+  constructor(scope: Construct, id: string) {
+    super(scope, id)
+    this.add('open-terrain-view', [allow(GROUP, KINDS, READ)], AGGREGATE_TO('view'))
+    this.add(
+      'open-terrain-edit',
+      [allow(GROUP, KINDS, [...READ, ...WRITE]), allow(GROUP, [vmDiskImage.plural], ['use'])],
+      AGGREGATE_TO('edit'),
+    )
+    this.add(IMAGE_USER, [allow(GROUP, [vmDiskImage.plural], [...READ, 'use'])])
+    this.add(IMAGE_CREATOR, [allow(GROUP, [vmDiskImage.plural], [...READ, 'use', 'create'])])
+  }
+
+  private add(name: string, rules: readonly AccessRule[], labels: Record<string, string> = {}): void {
+    new ApiObject(this, name, {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain', ...labels } },
+      rules,
+    })
+  }
+}

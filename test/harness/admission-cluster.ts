@@ -1,0 +1,111 @@
+import { afterAll, beforeAll } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { installManifest } from '../../crds-gen/install-manifest.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { type Cluster, OPERATOR_NAMESPACE } from '../../sandbox/control-plane/cluster.ts'
+import { CONTROLLERS } from '../../sandbox/control-plane/control-plane.ts'
+import { ApiUser } from './api-user.ts'
+import { useCluster } from './cluster.ts'
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const OURS = '/apis/pelotech.ot/v1alpha1'
+
+export type Plural = 'vmdiskimages' | 'virtualmachines'
+
+export const pathOf = (namespace: string, plural: Plural, name = ''): string =>
+  `${OURS}/namespaces/${namespace}/${plural}${name === '' ? '' : `/${name}`}`
+
+/** Where objects of the kinds that we install are created. */
+const COLLECTIONS: Readonly<Record<string, (namespace: string | undefined) => string>> = {
+  ClusterRole: () => `${RBAC}/clusterroles`,
+  ClusterRoleBinding: () => `${RBAC}/clusterrolebindings`,
+  Role: (namespace) => `${RBAC}/namespaces/${namespace}/roles`,
+  RoleBinding: (namespace) => `${RBAC}/namespaces/${namespace}/rolebindings`,
+  ValidatingAdmissionPolicy: () => `${ADMISSION}/validatingadmissionpolicies`,
+  ValidatingAdmissionPolicyBinding: () => `${ADMISSION}/validatingadmissionpolicybindings`,
+}
+
+/** Creates those of the objects that have to do with rights and admission. */
+export async function install(admin: ApiUser, objects: readonly object[]): Promise<void> {
+  for (const object of objects as readonly KubeObject[]) {
+    const collection = COLLECTIONS[object.kind]?.(object.metadata.namespace)
+    if (collection !== undefined) await admin.must('POST', collection, object)
+  }
+}
+
+/** A cluster with nothing but its API, as an administrator finds it after the installation. */
+export class AdmissionCluster {
+  readonly #cluster: () => Cluster
+  readonly #users: ApiUser[] = []
+  #admin: ApiUser | undefined
+
+  constructor(cluster: () => Cluster) {
+    this.#cluster = cluster
+  }
+
+  get admin(): ApiUser {
+    if (this.#admin === undefined) throw new Error('the cluster has not started yet')
+    return this.#admin
+  }
+
+  async start(): Promise<void> {
+    this.#admin = new ApiUser(this.#cluster().controlPlane.kubeconfigPath)
+    this.#users.push(this.#admin)
+    const manifest = parseAllDocuments(installManifest('operator')).map((document) => document.toJS() as KubeObject)
+    await install(this.#admin, manifest)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#users.map((user) => user[Symbol.asyncDispose]()))
+  }
+
+  async addNamespace(name: string): Promise<void> {
+    await this.admin.must('POST', '/api/v1/namespaces', { metadata: { name } })
+  }
+
+  /** Somebody with ClusterRoles in namespaces, and no other rights. */
+  async addUser(
+    name: string,
+    roles: Readonly<Record<string, readonly string[]>>,
+    groups: string[] = [],
+  ): Promise<ApiUser> {
+    for (const [namespace, names] of Object.entries(roles)) {
+      for (const role of names)
+        await this.admin.must('POST', `${RBAC}/namespaces/${namespace}/rolebindings`, binding(name, role))
+    }
+    const { path } = await this.#cluster().controlPlane.addUser(name, groups)
+    const user = new ApiUser(path)
+    this.#users.push(user)
+    return user
+  }
+
+  async addClusterRole(name: string, rules: readonly object[]): Promise<void> {
+    await this.admin.must('POST', `${RBAC}/clusterroles`, { metadata: { name }, rules })
+  }
+
+  /** The policy's ConfigMap; undefined removes it. */
+  async setPolicy(data: Readonly<Record<string, string>> | undefined): Promise<void> {
+    const path = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps`
+    const { status } = await this.admin.ask('DELETE', `${path}/sync-operator-policy`)
+    if (status !== 200 && status !== 404) throw new Error(`the policy cannot be deleted: ${status}`)
+    if (data !== undefined) await this.admin.must('POST', path, { metadata: { name: 'sync-operator-policy' }, data })
+  }
+}
+
+function binding(user: string, role: string): object {
+  return {
+    metadata: { generateName: `${role}-` },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+  }
+}
+
+/** A control plane of its own for a file, since the rules hold for all of it. */
+export function useAdmissionCluster(): AdmissionCluster {
+  const cluster = useCluster({ controllers: [...CONTROLLERS, 'clusterrole-aggregation-controller'] })
+  const admission = new AdmissionCluster(cluster)
+  beforeAll(() => admission.start())
+  afterAll(() => admission.stop())
+  return admission
+}

@@ -1,0 +1,65 @@
+import { ApiError } from '../../operator/kube/api-error.ts'
+import { Connection } from '../../operator/kube/connection.ts'
+import { persist } from './persist.ts'
+
+const PARALLEL = 24
+
+/** What somebody is told. */
+export interface Answer {
+  readonly status: number
+  /** The server's sentence; empty where the request was granted. */
+  readonly message: string
+}
+
+/** Content types of requests, by what the request is called. */
+const CONTENT_TYPES = {
+  POST: 'application/json',
+  PUT: 'application/json',
+  PATCH: 'application/merge-patch+json',
+  APPLY: 'application/apply-patch+yaml',
+  DELETE: 'application/json',
+} as const
+
+export type Write = keyof typeof CONTENT_TYPES
+
+/** Somebody at the API server, who only wants to know the answer: every answer is one, refusals too. */
+export class ApiUser implements AsyncDisposable {
+  readonly #connection: Connection
+
+  constructor(kubeconfigPath: string) {
+    this.#connection = Connection.fromEnvironment(PARALLEL, kubeconfigPath)
+  }
+
+  async ask(write: Write, path: string, body?: unknown): Promise<Answer> {
+    const { dispatcher, headers } = await this.#connection.credentials()
+    const { statusCode, body: stream } = await dispatcher.request({
+      origin: this.#connection.server.origin,
+      path,
+      method: write === 'APPLY' ? 'PATCH' : write,
+      headers: { ...headers, 'content-type': CONTENT_TYPES[write] },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+    const text = await stream.text()
+    const isGranted = statusCode < 300
+    return { status: statusCode, message: isGranted ? '' : ((JSON.parse(text) as { message?: string }).message ?? '') }
+  }
+
+  /** For what has to be granted for a test to make sense. */
+  async must(write: Write, path: string, body?: unknown): Promise<void> {
+    const { status, message } = await this.ask(write, path, body)
+    if (status >= 300) throw new Error(`${write} ${path} is answered with ${status}: ${message}`)
+  }
+
+  /** Asks until the answer is as wanted: nobody is told when a rule of admission has come into force. */
+  async askUntil(wanted: RegExp | 'granted', write: Write, path: string, body?: unknown): Promise<void> {
+    await persist(`${path} is ${wanted}`, ['Unavailable'], async () => {
+      const { status, message } = await this.ask(write, path, body)
+      if (wanted === 'granted' ? status < 300 : status >= 300 && wanted.test(message)) return
+      throw new ApiError({ reason: 'Unavailable', status, message: `${status}: ${message}` })
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.close()
+  }
+}

@@ -1,0 +1,288 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Plural, pathOf, useAdmissionCluster } from '../harness/admission-cluster.ts'
+import type { Answer, ApiUser, Write } from '../harness/api-user.ts'
+import { forbiddenUrls, LEGITIMATE_URLS } from './forbidden-urls.ts'
+
+const TEAM = 'team-a'
+const FARM = 'vmdi-farm'
+const OPERATOR = 'system:serviceaccount:sync-operator:open-terrain-operator'
+const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
+/** Of the service accounts of the operator's namespace and of all. */
+const ACCOUNTS = ['system:serviceaccounts', 'system:authenticated']
+
+const cluster = useAdmissionCluster()
+
+const template = { url: 'https://images.example.com/a.qcow2', sourceType: 'http', diskSize: '4Gi' }
+const elsewhere = { name: 'shared', namespace: FARM }
+
+const machine = (name: string, spec: object) => ({
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'VirtualMachine',
+  metadata: { name },
+  spec: { resources: { cpu: '2', memory: '2Gi' }, ...spec },
+})
+
+const image = (name: string, spec: object) => ({
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'VMDiskImage',
+  metadata: { name },
+  spec,
+})
+
+beforeAll(async () => {
+  await cluster.addNamespace(TEAM)
+  await cluster.addNamespace(FARM)
+  // A rule comes into force a moment after it was written.
+  const local = 'https://images.example.com/a'
+  await cluster.setPolicy({ allowedSourceUrls: 'https://other.example' })
+  await cluster.admin.askUntil(
+    /open-terrain-source-url/,
+    'POST',
+    `${pathOf(FARM, 'vmdiskimages')}?dryRun=All`,
+    image('a', { ...template, url: local }),
+  )
+  await cluster.setPolicy(undefined)
+})
+
+describe('who may use an image', () => {
+  const MAY_NOT_USE =
+    'may not use VMDiskImage "(shared|secret)" of namespace "vmdi-farm", which spec.vmDiskImageRef names'
+  const needs = (verbs: string, role: string) =>
+    `: this needs the verb ${verbs} on vmdiskimages.pelotech.ot there, such as from a RoleBinding to ClusterRole "${role}" in namespace "vmdi-farm"$`
+  const REFUSALS = {
+    'no use': new RegExp(MAY_NOT_USE + needs('"use"', 'open-terrain-image-user')),
+    'no use, nor create': new RegExp(
+      MAY_NOT_USE + needs('"use", and "create" for spec.vmDiskImageTemplate,', 'open-terrain-image-creator'),
+    ),
+    'no create': new RegExp(
+      `may not create VMDiskImages in namespace "vmdi-farm", where spec.vmDiskImageTemplate would make "shared"${needs(
+        '"create"',
+        'open-terrain-image-creator',
+      ).replace('$', '; or leave the template out$')}`,
+    ),
+  } as const
+  type Verdict = 'granted' | keyof typeof REFUSALS
+
+  /** Machines that an administrator has written, on which people try their hands. */
+  const MACHINES = {
+    own: { vmDiskImageRef: { name: 'mine' } },
+    'own-templated': { vmDiskImageRef: { name: 'mine', namespace: TEAM }, vmDiskImageTemplate: template },
+    plain: { vmDiskImageRef: elsewhere },
+    templated: { vmDiskImageRef: elsewhere, vmDiskImageTemplate: template, vmDiskImageMode: 'FailIfNotExist' },
+  } as const
+
+  const onto = (name: keyof typeof MACHINES, spec: object): Request => ['PATCH', `/${name}`, { spec }]
+  const meta = (name: keyof typeof MACHINES, metadata: object): Request => ['PATCH', `/${name}`, { metadata }]
+  const create = (spec: object): Request => ['POST', '', machine('new', spec)]
+  const apply = (name: string, spec: object): Request => ['APPLY', `/${name}`, machine(name, spec)]
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: '1', blockOwnerDeletion: false }
+
+  type Request = readonly [write: Write, place: string, body?: object]
+  const REQUESTS = {
+    'create, own image': create(MACHINES.own),
+    'create, own image by its namespace, with a template': create(MACHINES['own-templated']),
+    'create, image elsewhere': create(MACHINES.plain),
+    'create, image elsewhere, with a template': create({ vmDiskImageRef: elsewhere, vmDiskImageTemplate: template }),
+    'create, image elsewhere, with a template for later': create(MACHINES.templated),
+    'create, another image elsewhere': create({ vmDiskImageRef: { name: 'secret', namespace: FARM } }),
+    'apply a new one, image elsewhere': apply('new', MACHINES.plain),
+    'point it elsewhere': onto('own', { vmDiskImageRef: elsewhere }),
+    'point it elsewhere, with its template': onto('own-templated', { vmDiskImageRef: elsewhere }),
+    'point it elsewhere, by apply': [
+      'APPLY',
+      '/own',
+      { ...machine('own', { vmDiskImageRef: elsewhere }), metadata: { name: 'own' } },
+    ],
+    'point it to another image there': onto('plain', { vmDiskImageRef: { name: 'secret' } }),
+    'point it home': onto('plain', { vmDiskImageRef: { name: 'mine', namespace: null } }),
+    'point it home, with its template': onto('templated', { vmDiskImageRef: { name: 'mine', namespace: TEAM } }),
+    'add a template': onto('plain', { vmDiskImageTemplate: template }),
+    'change the template': onto('templated', { vmDiskImageTemplate: { diskSize: '5Gi' } }),
+    'drop the template': onto('templated', { vmDiskImageTemplate: null }),
+    'have the template used': onto('templated', { vmDiskImageMode: 'CreateIfNotExist' }),
+    'change the memory': onto('templated', { resources: { memory: '4Gi' } }),
+    'add a label': meta('templated', { labels: { a: 'b' } }),
+    'add a finalizer': meta('templated', { finalizers: ['example.com/a'] }),
+    'add an owner': meta('templated', { ownerReferences: [owner] }),
+    'write the status': ['PATCH', '/templated/status', { status: { message: 'a' } }],
+    delete: ['DELETE', '/templated'],
+  } as const satisfies Record<string, Request>
+  type What = keyof typeof REQUESTS
+
+  /** Of those that a rule looks at: where nothing is said here, everybody may. */
+  const NEEDS: Partial<Record<What, 'use' | 'use of secret' | 'use and create'>> = {
+    'create, image elsewhere': 'use',
+    'create, image elsewhere, with a template': 'use and create',
+    'create, image elsewhere, with a template for later': 'use and create',
+    'create, another image elsewhere': 'use of secret',
+    'apply a new one, image elsewhere': 'use',
+    'point it elsewhere': 'use',
+    'point it elsewhere, by apply': 'use',
+    'point it elsewhere, with its template': 'use and create',
+    'point it to another image there': 'use of secret',
+    'add a template': 'use and create',
+    'change the template': 'use and create',
+    'drop the template': 'use',
+    'have the template used': 'use and create',
+  }
+
+  type Verdicts = Readonly<Record<NonNullable<(typeof NEEDS)[What]>, Verdict>>
+  const nothing: Verdicts = { use: 'no use', 'use of secret': 'no use', 'use and create': 'no use, nor create' }
+  const using: Verdicts = { use: 'granted', 'use of secret': 'granted', 'use and create': 'no create' }
+  const everything: Verdicts = { use: 'granted', 'use of secret': 'granted', 'use and create': 'granted' }
+
+  const WRITER = 'machine-writer'
+  /** Everybody writes machines in the team's namespace; what they may do where the images are differs. */
+  interface Person {
+    readonly there: readonly string[]
+    readonly verdicts: Verdicts
+    readonly groups?: string[]
+  }
+  const PEOPLE: Readonly<Record<string, Person>> = {
+    'a tenant': { there: [], verdicts: nothing },
+    'a tenant who may read there': { there: ['view'], verdicts: nothing },
+    'a tenant who may create there': { there: ['only-create'], verdicts: nothing },
+    'a tenant who may use': { there: ['open-terrain-image-user'], verdicts: using },
+    'a tenant who may use one image': { there: ['only-shared'], verdicts: { ...using, 'use of secret': 'no use' } },
+    'a tenant who may use and create': { there: ['open-terrain-image-creator'], verdicts: everything },
+    'the owner of both': { there: ['edit'], verdicts: everything },
+    [OPERATOR]: { there: [], verdicts: everything, groups: [...ACCOUNTS, 'system:serviceaccounts:sync-operator'] },
+    [COLLECTOR]: { there: [], verdicts: nothing, groups: [...ACCOUNTS, 'system:serviceaccounts:kube-system'] },
+    'an administrator': { there: ['cluster-admin'], verdicts: everything, groups: ['system:masters'] },
+  }
+  const users = new Map<string, ApiUser>()
+
+  beforeAll(async () => {
+    const images = { apiGroups: ['pelotech.ot'], resources: ['vmdiskimages'] }
+    const machines = { apiGroups: ['pelotech.ot'], resources: ['virtualmachines', 'virtualmachines/status'] }
+    await cluster.addClusterRole(WRITER, [{ ...machines, verbs: ['get', 'create', 'update', 'patch', 'delete'] }])
+    await cluster.addClusterRole('only-create', [{ ...images, verbs: ['create'] }])
+    await cluster.addClusterRole('only-shared', [{ ...images, verbs: ['use'], resourceNames: ['shared'] }])
+    for (const [name, spec] of Object.entries(MACHINES))
+      await cluster.admin.must('POST', pathOf(TEAM, 'virtualmachines'), machine(name, spec))
+    for (const [name, { there, groups }] of Object.entries(PEOPLE))
+      users.set(name, await cluster.addUser(name, { [TEAM]: [WRITER], [FARM]: there }, groups))
+    // Controllers put what is ours into the roles of Kubernetes, a moment after both are there.
+    await users
+      .get('the owner of both')
+      ?.askUntil('granted', 'POST', `${pathOf(FARM, 'vmdiskimages')}?dryRun=All`, image('a', template))
+  })
+
+  const ask = (who: string, what: What): Promise<Answer> => {
+    const [write, place, body] = REQUESTS[what] as Request
+    const manager = write === 'APPLY' ? '&fieldManager=test&force=true' : ''
+    const path = `${pathOf(TEAM, 'virtualmachines')}${place}?dryRun=All${manager}`
+    return (users.get(who) as ApiUser).ask(write, path, body)
+  }
+
+  /** The verdict in the words of the table, or the answer where it is none of them. */
+  function verdictOf(who: string, { status, message }: Answer): string {
+    if (status < 300) return 'granted'
+    const isAboutThem = status === 403 && message.includes(`user "${who}"`)
+    const [name] = Object.entries(REFUSALS).find(([, sentence]) => sentence.test(message)) ?? []
+    return isAboutThem && name !== undefined ? name : `${status}: ${message}`
+  }
+
+  it.each(Object.keys(PEOPLE))('%s', async (who) => {
+    const { verdicts } = PEOPLE[who] as Person
+    const table = (Object.keys(REQUESTS) as What[]).map(async (what) => {
+      const need = NEEDS[what]
+      const wanted = need === undefined ? 'granted' : verdicts[need]
+      return { what, wanted, got: verdictOf(who, await ask(who, what)) }
+    })
+    const rows = await Promise.all(table)
+    expect(rows.map(({ what, got }) => `${what}: ${got}`)).toEqual(rows.map(({ what, wanted }) => `${what}: ${wanted}`))
+  })
+
+  it('a right that is taken away stops no other change', async () => {
+    const lender = await cluster.addUser('a borrower', { [TEAM]: [WRITER], [FARM]: ['open-terrain-image-user'] })
+    const path = pathOf(TEAM, 'virtualmachines')
+    await lender.must('POST', path, machine('borrowed', MACHINES.plain))
+    const borrower = users.get('a tenant') as ApiUser
+    await borrower.must('PATCH', `${path}/borrowed`, { metadata: { finalizers: ['example.com/a'] } })
+    await borrower.must('DELETE', `${path}/borrowed`)
+    await borrower.must('PATCH', `${path}/borrowed`, { metadata: { finalizers: [] } })
+  })
+})
+
+describe('where an image may come from', () => {
+  const of: Readonly<Record<Plural, (url: string) => object>> = {
+    vmdiskimages: (url) => image('a', specOf(url)),
+    virtualmachines: (url) => machine('a', { vmDiskImageRef: { name: 'a' }, vmDiskImageTemplate: specOf(url) }),
+  }
+  const PLURALS = Object.keys(of) as Plural[]
+  const specOf = (url: string) => ({ url, diskSize: '4Gi' })
+  const tryCreate = (plural: Plural, url: string) =>
+    cluster.admin.ask('POST', `${pathOf(TEAM, plural)}?dryRun=All`, of[plural](url))
+
+  /** The URLs that are answered otherwise. */
+  async function answeredOtherwise(plural: Plural, urls: readonly string[], isRight: (answer: Answer) => boolean) {
+    const answers = await Promise.all(urls.map(async (url) => ({ url, ...(await tryCreate(plural, url)) })))
+    return answers.filter((answer) => !isRight(answer))
+  }
+
+  const FORBIDDEN = forbiddenUrls()
+  const isRefused = ({ status, message }: Answer) => status === 422 && message.includes('url')
+
+  it.each(PLURALS)('%s: 600 ways to spell a forbidden address are refused by the schema alone', async (plural) => {
+    await cluster.setPolicy(undefined)
+    expect(FORBIDDEN.length).toBeGreaterThanOrEqual(600)
+    expect(await answeredOtherwise(plural, FORBIDDEN, isRefused)).toEqual([])
+    expect(await answeredOtherwise(plural, LEGITIMATE_URLS, ({ status }) => status === 201)).toEqual([])
+  })
+
+  it.each(PLURALS)('%s: by the list of the policy, as it is at the moment', async (plural) => {
+    const url = 'https://images.example.com/vms/a.qcow2'
+    const until = (wanted: RegExp | 'granted') =>
+      cluster.admin.askUntil(wanted, 'POST', `${pathOf(TEAM, plural)}?dryRun=All`, of[plural](url))
+    const field = plural === 'vmdiskimages' ? 'spec.url' : 'spec.vmDiskImageTemplate.url'
+
+    await cluster.setPolicy({ allowedSourceUrls: 'https://a.example/b,\n https://10.0.0.8' })
+    await until(/not on the list/)
+    expect((await tryCreate(plural, url)).message).toContain(
+      `${field} is not on the list of allowed sources, key allowedSourceUrls of ConfigMap sync-operator/sync-operator-policy: ` +
+        'https://a.example/b, https://10.0.0.8',
+    )
+    expect(await tryCreate(plural, 'https://a.example/b/c')).toMatchObject({ status: 201 })
+    expect(await tryCreate(plural, 'https://10.0.0.8/c')).toMatchObject({ status: 201 })
+    // The list says nothing about these.
+    expect(await answeredOtherwise(plural, FORBIDDEN, isRefused)).toEqual([])
+
+    await cluster.setPolicy({ allowedSourceUrls: 'https://images.example.com' })
+    await until('granted')
+    await cluster.setPolicy({ concurrency: '4' })
+    await cluster.admin.askUntil(
+      /names a private address/,
+      'POST',
+      `${pathOf(TEAM, plural)}?dryRun=All`,
+      of[plural]('https://10.0.0.8/a'),
+    )
+    await until('granted')
+  })
+
+  it('what is stored already may be edited, and deleted, though its source is not on the list any more', async () => {
+    const stored = {
+      vmdiskimages: `${pathOf(TEAM, 'vmdiskimages')}/a`,
+      virtualmachines: `${pathOf(TEAM, 'virtualmachines')}/a`,
+    }
+    const url = 'https://images.example.com/a'
+    await cluster.setPolicy(undefined)
+    await cluster.admin.askUntil('granted', 'POST', `${pathOf(TEAM, 'vmdiskimages')}?dryRun=All`, of.vmdiskimages(url))
+    for (const plural of PLURALS) await cluster.admin.must('POST', pathOf(TEAM, plural), of[plural](url))
+    await cluster.setPolicy({ allowedSourceUrls: 'https://a.example/b' })
+    await cluster.admin.askUntil(/not on the list/, 'PATCH', `${stored.vmdiskimages}?dryRun=All`, {
+      spec: { url: `${url}2` },
+    })
+
+    const must: ApiUser['must'] = (...request) => cluster.admin.must(...request)
+    await must('PATCH', stored.vmdiskimages, { metadata: { finalizers: ['example.com/a'] }, spec: { suspend: true } })
+    await must('PATCH', `${stored.vmdiskimages}/status`, { status: { message: 'a' } })
+    await must('PATCH', stored.virtualmachines, {
+      metadata: { labels: { a: 'b' } },
+      spec: { vmDiskImageTemplate: { diskSize: '5Gi' } },
+    })
+    await must('DELETE', stored.vmdiskimages)
+    await must('PATCH', stored.vmdiskimages, { metadata: { finalizers: [] } })
+    await must('DELETE', stored.virtualmachines)
+  })
+})
