@@ -1,4 +1,8 @@
-import { Caches } from './controllers/vm-disk-image/caches.ts'
+import { MachineCaches } from './controllers/virtual-machine/caches.ts'
+import { MachineController } from './controllers/virtual-machine/controller.ts'
+import { MachineMetrics } from './controllers/virtual-machine/machine-metrics.ts'
+import { MachineReferences } from './controllers/virtual-machine/references.ts'
+import { Caches, IMAGE } from './controllers/vm-disk-image/caches.ts'
 import { ImageController } from './controllers/vm-disk-image/controller.ts'
 import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
 import type { KubeClient } from './kube/kube-client.ts'
@@ -38,7 +42,9 @@ export class Operator {
   readonly metrics: RuntimeMetrics
   readonly #options: OperatorOptions
   readonly #imageMetrics: ImageMetrics
+  readonly #machineMetrics: MachineMetrics
   readonly #caches: Caches
+  readonly #machineCaches: MachineCaches
   readonly #policy: PolicyWatch
   readonly #events: EventRecorder
   #isSynced = false
@@ -48,8 +54,14 @@ export class Operator {
     this.#options = options
     this.metrics = options.metrics ?? new RuntimeMetrics()
     this.#imageMetrics = new ImageMetrics(this.metrics.registry, clock)
-    this.#caches = new Caches({ client, clock, random, log, onRelist: (kind) => this.metrics.relisted(kind) })
+    this.#machineMetrics = new MachineMetrics(this.metrics.registry)
+    const onRelist = (kind: string) => this.metrics.relisted(kind)
+    this.#caches = new Caches({ client, clock, random, log, onRelist })
+    this.#machineCaches = new MachineCaches({ client, clock, random, log, onRelist, shared: this.#caches })
     for (const { type, store } of this.#caches.reflectors) this.metrics.observeCache(type.kind, () => store.size)
+    // KubeVirt's kind and ours have the same name.
+    for (const { type, store } of this.#machineCaches.reflectors)
+      this.metrics.observeCache(`${type.kind}.${type.group}`, () => store.size)
     this.#policy = new PolicyWatch({
       client,
       clock,
@@ -78,9 +90,9 @@ export class Operator {
     const { leaseClient, clock, random, log, namespace, identity, lease } = this.#options
     // The caches outlive the term by a moment: the last writes of a term are planned from them.
     const caching = new AbortController()
-    const running = Promise.all([this.#caches.run(caching.signal), this.#policy.run(caching.signal)])
+    const running = Promise.all([this.#caches, this.#machineCaches, this.#policy].map((one) => one.run(caching.signal)))
     try {
-      const synced = Promise.all([this.#caches.synced(), this.#policy.synced])
+      const synced = Promise.all([this.#caches.synced(), this.#machineCaches.synced(), this.#policy.synced])
       await Promise.race([synced, aborted(signal)])
       if (signal.aborted) return
       this.#isSynced = true
@@ -123,10 +135,23 @@ export class Operator {
         policy: () => this.#policy.current,
         limit: (ledgerLimit) => this.#policy.limit(ledgerLimit),
         onPolicyChange: (listener) => this.#policy.onChange(listener),
-        // Virtual machines, workspaces and DataSyncs add theirs.
-        references: [],
+        // Workspaces and DataSyncs add theirs.
+        references: [new MachineReferences(client, this.#machineCaches)],
       })
-      await images.run(term)
+      const machines = new MachineController({
+        client,
+        clock,
+        random,
+        log,
+        caches: this.#machineCaches,
+        events: this.#events,
+        runtimeMetrics: this.metrics,
+        metrics: this.#machineMetrics,
+        imageType: IMAGE,
+        policy: () => this.#policy.current,
+        onPolicyChange: (listener) => this.#policy.onChange(listener),
+      })
+      await Promise.all([images.run(term), machines.run(term)])
     } finally {
       this.#policy.onNote = undefined
     }

@@ -1,0 +1,43 @@
+import { waiting } from './machine-plan.ts'
+import type { Standing } from './status.ts'
+import type { CloneFacts, KubeVirtView } from './views.ts'
+
+/** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
+const WAITS_FOR_CONSUMER: ReadonlySet<string> = new Set(['WaitForFirstConsumer', 'PendingPopulation'])
+
+/** Where the disk of a machine stands, as long as it is not complete. */
+export function standingOfDisk(clone: CloneFacts): Standing {
+  const { phase, progress, running, bound } = clone
+  const text = running.message || bound.message
+  const says = text === '' ? '' : `: ${text}`
+  if (WAITS_FOR_CONSUMER.has(phase))
+    return waiting('WaitingForVolumeBinding', `the root disk waits for a node to be chosen (${phase})`)
+  const share = progress === '' || progress === 'N/A' ? '' : ` (${progress})`
+  return waiting('Cloning', `the root disk is being cloned${share}, CDI says ${phase || 'nothing yet'}${says}`)
+}
+
+/**
+ * Where the machine stands by what KubeVirt says, once its disk is complete. None of KubeVirt's states is the end: whether one
+ * lasts too long is judged by time.
+ */
+export function standingOfMachine({ printableStatus, isReady, trouble, failure }: KubeVirtView): Standing {
+  const text = trouble === '' ? '' : `: ${trouble}`
+  if (printableStatus === 'Running' && isReady)
+    return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
+  if (failure !== '') return waiting('StartFailed', `KubeVirt cannot start the machine: ${failure}`)
+  switch (printableStatus) {
+    case 'CrashLoopBackOff':
+      return waiting('CrashLoop', `the machine fails before it runs, and is tried again after a while${text}`)
+    case 'ErrorUnschedulable':
+      return waiting('Unschedulable', `no node can take the machine${text}`)
+    case 'WaitingForVolumeBinding':
+      return waiting('WaitingForVolumeBinding', `the volume of the root disk is not bound yet${text}`)
+    case 'Stopped':
+    case 'Stopping':
+      return waiting('GuestStopped', 'the guest has stopped; KubeVirt starts it again')
+    default: {
+      const state = printableStatus === '' ? 'has not looked at the machine yet' : `says ${printableStatus}`
+      return waiting('Starting', `KubeVirt ${state}${text}`)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import type { VirtualMachineReason, VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import type { EventNote } from '../../runtime/event-recorder.ts'
+import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
+import type { Remark, Standing } from './status.ts'
+import type { World } from './world.ts'
+
+/** Holds a VirtualMachine until its machine, disk and Secret are gone. */
+export const FINALIZER = 'pelotech.ot/virtual-machine'
+
+/** What is to be done about one machine, as printable data. */
+export interface MachinePlan extends ObjectPlan<MachineRemoval> {
+  readonly status: VirtualMachineStatus
+}
+
+export interface MachineRemoval extends Removal {
+  /** Images are made, and never removed. */
+  readonly kind: 'VirtualMachine' | 'VirtualMachineInstance' | 'DataVolume' | 'Secret' | 'VMDiskImage'
+}
+
+/** What all parts of a plan start from. */
+export interface Draft {
+  readonly world: World
+  readonly spec: VirtualMachineSpec
+  readonly now: number
+}
+
+/** What one part of a plan comes to: where the machine stands, and what is to be done. */
+export interface Step {
+  readonly standing: Standing
+  readonly status?: Partial<VirtualMachineStatus>
+  readonly apply?: readonly KubeObject[]
+  readonly remove?: readonly MachineRemoval[]
+  readonly remarks?: readonly Remark[]
+  readonly events?: readonly EventNote[]
+  readonly wake?: MachinePlan['wake']
+}
+
+/** The removal of a child, unless it is going already. */
+export function removalOf(object: KubeObject | undefined): MachineRemoval[] {
+  if (object === undefined) return []
+  const { name, uid, deletionTimestamp } = object.metadata
+  if (uid === undefined || deletionTimestamp !== undefined) return []
+  return [{ kind: object.kind as MachineRemoval['kind'], name, uid }]
+}
+
+export function waiting(reason: VirtualMachineReason, message: string): Standing {
+  return { phase: 'Provisioning', reason, message }
+}
+
+export function failed(reason: VirtualMachineReason, message: string): Standing {
+  return { phase: 'Failed', reason, message }
+}

@@ -1,0 +1,116 @@
+import {
+  LABELS,
+  render,
+  type VirtualMachineReason,
+  type VirtualMachineSpec,
+  type VirtualMachineStatus,
+  VMDiskImage,
+} from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
+import { type Draft, failed, type Step, waiting } from './machine-plan.ts'
+import type { ImageFacts } from './views.ts'
+import type { World } from './world.ts'
+
+interface Seen {
+  readonly shown: VirtualMachineStatus['image']
+  readonly condition: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
+}
+
+/** What a machine can expect of its image. */
+export type ImageState =
+  | (Seen & { readonly kind: 'ready'; readonly image: ImageFacts })
+  | (Seen & { readonly kind: 'not yet'; readonly step: Step })
+
+export function imageState(draft: Draft): ImageState {
+  const { world, spec } = draft
+  const { image } = world
+  const shown = shownImage(world, spec)
+  if (image?.status.artifact !== undefined && image.metadata.deletionTimestamp === undefined) {
+    const { kind, name } = image.status.artifact
+    return {
+      kind: 'ready',
+      image,
+      shown,
+      condition: { holds: true, reason: 'ImageReady', message: `${kind} ${name} can be cloned` },
+    }
+  }
+  const step = image === undefined ? missing(draft) : present(image, spec, world)
+  const { reason, message } = step.standing
+  return { kind: 'not yet', step, shown, condition: { holds: false, reason, message } }
+}
+
+/** Fields of the template that the image has otherwise. */
+export function mismatches({ vmDiskImageTemplate }: VirtualMachineSpec, image: ImageFacts | undefined): string[] {
+  if (vmDiskImageTemplate === undefined || image === undefined) return []
+  const actual = (image.spec ?? {}) as Readonly<Record<string, unknown>>
+  return Object.entries(vmDiskImageTemplate).flatMap(([field, wanted]) =>
+    isSame(text(wanted), text(actual[field])) ? [] : [field],
+  )
+}
+
+/** A size may be written as a number. */
+function text(value: unknown): unknown {
+  return typeof value === 'number' ? String(value) : value
+}
+
+export function imageKeyOf({ vm }: Pick<World, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
+  return { namespace: vmDiskImageRef.namespace ?? vm.metadata.namespace ?? '', name: vmDiskImageRef.name }
+}
+
+function shownImage(world: World, spec: VirtualMachineSpec): NonNullable<VirtualMachineStatus['image']> {
+  const { metadata, status } = world.image ?? {}
+  return {
+    ...imageKeyOf(world, spec),
+    ...(metadata?.uid !== undefined && { uid: metadata.uid }),
+    ...(status?.phase !== undefined && { phase: status.phase }),
+    ...(status?.queuePosition !== undefined && { queuePosition: status.queuePosition }),
+    ...(status?.artifact?.revision !== undefined && { revision: status.artifact.revision }),
+  }
+}
+
+function missing({ world, spec }: Draft): Step {
+  const { namespace, name } = imageKeyOf(world, spec)
+  const which = `VMDiskImage ${namespace}/${name}`
+  const { vmDiskImageTemplate, vmDiskImageMode = 'CreateIfNotExist' } = spec
+  if (vmDiskImageMode === 'FailIfNotExist') {
+    const message = `${which} does not exist, and vmDiskImageMode is FailIfNotExist: create it, or change the mode`
+    return { standing: failed('ImageNotFoundNoTemplate', message) }
+  }
+  if (vmDiskImageTemplate === undefined) {
+    const message = `${which} does not exist and there is no vmDiskImageTemplate: waiting until somebody creates it`
+    return { standing: waiting('ImageNotFoundNoTemplate', message) }
+  }
+  if (world.imageNamespace !== 'there') {
+    const state = world.imageNamespace === 'missing' ? 'does not exist' : 'is being deleted'
+    const message = `namespace ${namespace} ${state}: ${which} cannot be created in it; create the namespace, or name another in vmDiskImageRef`
+    return { standing: waiting(state === 'does not exist' ? 'ImageMissing' : 'NamespaceTerminating', message) }
+  }
+  const metadata = { namespace, name, labels: { [LABELS.createdBy]: 'VirtualMachine' } }
+  const [image] = render((chart) => new VMDiskImage(chart, 'VMDiskImage', { ...vmDiskImageTemplate, metadata }))
+  return {
+    standing: waiting('ImageMissing', `${which} does not exist: it is created from the template`),
+    apply: [image as KubeObject],
+    events: [{ type: 'Normal', reason: 'ImageCreated', message: `${which} is created from the template` }],
+  }
+}
+
+function present({ metadata, status }: ImageFacts, spec: VirtualMachineSpec, { vm }: World): Step {
+  const { namespace, name } = imageKeyOf({ vm }, spec)
+  const which = `VMDiskImage ${namespace}/${name}`
+  const says = status.message === undefined ? '' : `: ${status.message}`
+  if (metadata.deletionTimestamp !== undefined) {
+    const next =
+      spec.vmDiskImageTemplate === undefined
+        ? 'create it again, or name another in vmDiskImageRef'
+        : 'it is created anew from the template once it is gone'
+    return { standing: waiting('ImageTerminating', `${which} is being deleted: ${next}`) }
+  }
+  if (status.phase === 'Failed') return { standing: failed('ImageFailed', `${which} is Failed${says}`) }
+  if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {
+    const progress = status.progress === undefined ? '' : ` (${status.progress})`
+    return { standing: waiting('ImageSyncing', `${which} is ${status.phase}${progress}${says}`) }
+  }
+  const place = status.queuePosition === undefined ? '' : `, place ${status.queuePosition} in the queue`
+  return { standing: waiting('WaitingForImage', `${which} is ${status.phase ?? 'new'}${place}${says}`) }
+}

@@ -1,0 +1,107 @@
+import { vmChildNames } from '@open-terrain/constructs'
+import { isApiError } from '../../kube/api-error.ts'
+import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
+import { isControlledBy, type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import { DATA_VOLUME } from '../../kube/resource-types.ts'
+import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
+import { type MachineView, viewMachine } from './views.ts'
+
+const NAMES_SHOWN = 10
+const PAGE = 500
+
+/** How machines count as references to an image: each one that names it, and as users those that have, or are making, a disk of it. */
+export class MachineReferences {
+  readonly #client: KubeClient
+  readonly #caches: MachineCaches
+
+  constructor(client: KubeClient, caches: MachineCaches) {
+    this.#client = client
+    this.#caches = caches
+  }
+
+  cached(image: ObjectKey) {
+    const { machines, shared } = this.#caches
+    const found = machines.find(BY_IMAGE, keyOf(image))
+    return count(found, (vm) => hasDisk(vm, shared.dataVolumes.get(diskKeyOf(vm))))
+  }
+
+  /** Throws ApiError. */
+  async live(image: ObjectKey, options: RequestOptions) {
+    const machines = (await this.#list(options)).map(viewMachine).filter((vm) => imageOf(vm).includes(keyOf(image)))
+    const disks = await Promise.all(machines.map((vm) => this.#disk(vm, options)))
+    return count(machines, (vm) => hasDisk(vm, disks[machines.indexOf(vm)]))
+  }
+
+  /** Calls back with the `<namespace>/<name>` of each image whose references may have changed; returns how to stop that. */
+  onChange(listener: (imageKey: string) => void): () => void {
+    const { machines, shared } = this.#caches
+    const stops = [
+      machines.onChange(({ before, after }) => {
+        const keys = [before, after].flatMap((vm) => (vm === undefined ? [] : imageOf(vm)))
+        for (const key of new Set(keys)) listener(key)
+      }),
+      shared.dataVolumes.onChange(({ before, after }) => {
+        // A disk that came or went makes its machine a user, or one no more.
+        if ((before === undefined) === (after === undefined)) return
+        const object = after ?? before
+        const owner = object?.metadata.ownerReferences?.find(
+          ({ controller, kind }) => controller === true && kind === MACHINE.kind,
+        )
+        const { namespace = '' } = object?.metadata ?? {}
+        const vm = owner === undefined ? undefined : machines.get(keyOf({ namespace, name: owner.name }))
+        if (vm !== undefined) for (const key of imageOf(vm)) listener(key)
+      }),
+    ]
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+
+  async #list(options: RequestOptions): Promise<KubeObject[]> {
+    const found: KubeObject[] = []
+    let continueToken: string | undefined
+    do {
+      try {
+        const page = await this.#client.list(MACHINE, {
+          ...options,
+          limit: PAGE,
+          ...(continueToken !== undefined && { continueToken }),
+        })
+        found.push(...page.items)
+        continueToken = page.continueToken
+      } catch (error) {
+        if (isApiError(error, 'NotFound')) return found
+        throw error
+      }
+    } while (continueToken !== undefined)
+    return found
+  }
+
+  async #disk(vm: MachineView, options: RequestOptions): Promise<KubeObject | undefined> {
+    const { namespace = '', name } = vm.metadata
+    try {
+      return await this.#client.get(DATA_VOLUME, { namespace, name: vmChildNames(name).clone }, options)
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+}
+
+function diskKeyOf({ metadata: { namespace = '', name } }: MachineView): string {
+  return keyOf({ namespace, name: vmChildNames(name).clone })
+}
+
+function hasDisk({ metadata: { uid } }: MachineView, disk: KubeObject | undefined): boolean {
+  return disk !== undefined && isControlledBy(disk, uid)
+}
+
+function count(machines: readonly MachineView[], isUser: (vm: MachineView) => boolean) {
+  const nameOf = ({ kind, metadata }: MachineView) => `${kind}/${metadata.namespace}/${metadata.name}`
+  const sorted = machines.toSorted((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1))
+  return {
+    count: sorted.length,
+    names: sorted.slice(0, NAMES_SHOWN).map(nameOf),
+    users: sorted.filter(isUser).map(nameOf),
+  }
+}

@@ -1,0 +1,133 @@
+import {
+  VIRTUAL_MACHINE_CONDITIONS as TYPE,
+  type VirtualMachinePhase,
+  type VirtualMachineReason,
+  type VirtualMachineStatus,
+} from '@open-terrain/constructs'
+import { mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
+import type { EventNote } from '../../runtime/event-recorder.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
+
+/** Where a machine stands, in the words that people read. */
+export interface Standing {
+  readonly phase: VirtualMachinePhase
+  readonly reason: VirtualMachineReason
+  readonly message: string
+}
+
+/** Something that people should know beside where the machine stands. */
+export interface Remark {
+  readonly type: 'SpecWarning' | 'ImageMismatch' | 'FullCopy' | 'RestartRequired' | 'RebuildRequired'
+  readonly reason: VirtualMachineReason
+  readonly message: string
+}
+
+export interface StatusFacts {
+  readonly standing: Standing
+  readonly image: VirtualMachineStatus['image']
+  /** Whether a disk can be cloned from the image; undefined: as before. */
+  readonly imageReady: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
+  readonly remarks: readonly Remark[]
+  readonly generation: number | undefined
+}
+
+const REMARKS: readonly string[] = [
+  TYPE.SpecWarning,
+  TYPE.ImageMismatch,
+  TYPE.FullCopy,
+  TYPE.RestartRequired,
+  TYPE.RebuildRequired,
+]
+
+/** Completes a status: phase, message and conditions, with times that only move when something changed. */
+export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, now: number): VirtualMachineStatus {
+  const { standing, image, imageReady, remarks, generation } = facts
+  const { phase, reason, message } = standing
+  const is = (type: string, holds: boolean, why: { reason: string; message: string }) =>
+    ({ type, status: holds ? 'True' : 'False', reason: why.reason, message: why.message }) as const
+  const said = [
+    is(TYPE.Ready, phase === 'Ready', standing),
+    is(TYPE.ImageReady, imageReady.holds, imageReady),
+    is(TYPE.Reconciling, phase === 'Provisioning', { reason, message: phase === 'Provisioning' ? message : '' }),
+    is(TYPE.Stalled, phase === 'Failed', { reason, message: phase === 'Failed' ? message : '' }),
+    ...remarks.map((remark) => is(remark.type, true, remark)),
+  ]
+  const before = (status.conditions ?? []).filter(
+    ({ type }) => !REMARKS.includes(type) || remarks.some((one) => one.type === type),
+  )
+  return withoutUndefined({
+    ...status,
+    observedGeneration: generation,
+    phase,
+    message,
+    image,
+    conditions: mergeConditions(before, said, generation, now) as VirtualMachineStatus['conditions'],
+  })
+}
+
+/** Whether a status is worth a write. Progress and queue positions move all the time, and go with other news. */
+export function isWorthWriting(
+  before: VirtualMachineStatus,
+  after: VirtualMachineStatus,
+  sinceWriteMs: number | undefined,
+): boolean {
+  if (!isSame(significant(before), significant(after))) return true
+  return !isSame(before, after) && (sinceWriteMs ?? MOVES_EVERY_MS) >= MOVES_EVERY_MS
+}
+
+export const MOVES_EVERY_MS = 30_000
+
+function significant(status: VirtualMachineStatus): unknown {
+  const { clone, image, message: _message, conditions, ...rest } = status
+  return {
+    ...rest,
+    clone: clone && { ...clone, progress: undefined },
+    image: image && { ...image, queuePosition: undefined },
+    // A message tells the position or the progress; a new reason is news.
+    conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
+    // What a person has to act upon is news, word by word.
+    failure: status.phase === 'Failed' ? status.message : undefined,
+  }
+}
+
+const WARNINGS: ReadonlySet<string> = new Set([
+  'ImageFailed',
+  'ImageTerminating',
+  'ImageNotFoundNoTemplate',
+  'CloneFailed',
+  'CloneSourceGone',
+  'StartFailed',
+  'CrashLoop',
+  'Unschedulable',
+  'Timeout',
+  'KickBudgetSpent',
+  'NameConflict',
+  'InvalidSpec',
+  'MissingPasswordSecret',
+  'KubeVirtMissing',
+  'CDIMissing',
+  'NamespaceTerminating',
+])
+
+/** What happened between two statuses, for people who read `kubectl describe`. */
+export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
+  const reason = reasonOf(after)
+  const message = after.message ?? ''
+  const changed: EventNote[] =
+    reason === undefined || reason === reasonOf(before)
+      ? []
+      : [{ type: WARNINGS.has(reason) ? 'Warning' : 'Normal', reason, message }]
+  const known = new Map((before.conditions ?? []).map((one) => [one.type, one.message]))
+  const remarks = (after.conditions ?? []).filter(
+    ({ type, message: text }) => REMARKS.includes(type) && known.get(type) !== text,
+  )
+  return [
+    ...changed,
+    ...remarks.map((one): EventNote => ({ type: 'Warning', reason: one.reason, message: one.message })),
+  ]
+}
+
+/** The reason for where a machine stands. */
+export function reasonOf({ conditions }: Pick<VirtualMachineStatus, 'conditions'>): string | undefined {
+  return conditions?.find(({ type }) => type === TYPE.Reconciling)?.reason
+}

@@ -1,0 +1,159 @@
+import { ANNOTATIONS, LABELS, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+
+/** A VirtualMachine of ours as stored; the spec is unchecked, it may stem from an older schema. */
+export interface MachineView extends KubeObject {
+  readonly spec: unknown
+  readonly status: VirtualMachineStatus
+}
+
+/** As much of a VMDiskImage as a machine looks at. */
+export interface ImageFacts extends KubeObject {
+  readonly spec: unknown
+  readonly status: VMDiskImageStatus
+}
+
+/** As much of the DataVolume of a root disk. */
+export interface CloneFacts extends KubeObject {
+  readonly phase: string
+  readonly progress: string
+  readonly bound: { readonly reason: string; readonly message: string }
+  readonly running: { readonly reason: string; readonly message: string }
+  readonly cloneOf: { readonly kind: string; readonly namespace: string; readonly name: string } | undefined
+}
+
+/** KubeVirt's VirtualMachine: of its spec what we set, for KubeVirt adds to it. */
+export interface KubeVirtView extends KubeObject {
+  readonly spec: unknown
+  readonly printableStatus: string
+  readonly isReady: boolean
+  /** The text of the first condition that says what is wrong; empty where none does. */
+  readonly trouble: string
+  /** Its `Failure` condition: the instance was refused. */
+  readonly failure: string
+  /** Why a change of its spec waits for a restart; empty where none does. */
+  readonly restartRequired: string
+}
+
+/** KubeVirt's VirtualMachineInstance: one run of a machine. */
+export interface InstanceView extends KubeObject {
+  readonly phase: string
+  readonly isReady: boolean
+  readonly nodeName: string | undefined
+  readonly addresses: readonly string[]
+}
+
+/** The object as the API server sends it; parts may be missing whatever the schema says. */
+// biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
+type Raw = any
+
+export function viewMachine(object: KubeObject): MachineView {
+  const raw: Raw = object
+  const { apiVersion, kind, metadata } = object
+  return { apiVersion, kind, metadata: kept(metadata, [], []), spec: raw.spec, status: raw.status ?? {} }
+}
+
+export function viewKubeVirt(object: KubeObject): KubeVirtView {
+  const raw: Raw = object
+  const conditions: Raw[] = raw.status?.conditions ?? []
+  const text = (type: string, status: string): string => {
+    const found = conditions.find((one) => one.type === type && one.status === status)
+    return found === undefined ? '' : String(found.message || found.reason || type)
+  }
+  const failure = text('Failure', 'True')
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: kept(
+      object.metadata,
+      [LABELS.vmUid, LABELS.vmName, LABELS.workspace, LABELS.managedBy],
+      [ANNOTATIONS.cloudInit],
+    ),
+    spec: ownedSpec(raw.spec),
+    printableStatus: raw.status?.printableStatus ?? '',
+    isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    trouble: failure || text('Synchronized', 'False') || text('PodScheduled', 'False'),
+    failure,
+    restartRequired: text('RestartRequired', 'True') || volatileChange(conditions),
+  }
+}
+
+/** More CPUs are plugged in by a live migration alone; a machine that cannot migrate waits for a restart without saying so. */
+function volatileChange(conditions: readonly Raw[]): string {
+  const is = (type: string, status: string) => conditions.some((one) => one.type === type && one.status === status)
+  const isStuck = is('HotVCPUChange', 'True') && is('LiveMigratable', 'False')
+  return isStuck ? 'the machine cannot migrate, so it gets its CPUs when it restarts' : ''
+}
+
+export function viewInstance(object: KubeObject): InstanceView {
+  const raw: Raw = object
+  const interfaces: Raw[] = raw.status?.interfaces ?? []
+  const conditions: Raw[] = raw.status?.conditions ?? []
+  const addresses = interfaces.flatMap((one) => (one.ipAddresses ?? [one.ipAddress]).filter(Boolean))
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: kept(object.metadata, [LABELS.vmUid], []),
+    phase: raw.status?.phase ?? '',
+    isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    nodeName: raw.status?.nodeName,
+    addresses: addresses.map(String).slice(0, 64),
+  }
+}
+
+/** The members that we render; what KubeVirt fills in (architecture, machine type, firmware) is its own. */
+function ownedSpec(spec: Raw): unknown {
+  const { hostname, terminationGracePeriodSeconds, affinity, networks, volumes, domain } = spec?.template?.spec ?? {}
+  const { cpu, memory, resources, devices } = domain ?? {}
+  const { autoattachPodInterface, rng, disks, interfaces } = devices ?? {}
+  const request = resources?.requests?.cpu
+  const labels: Record<string, string> = spec?.template?.metadata?.labels ?? {}
+  const ours = [LABELS.vmUid, LABELS.vmName, LABELS.workspace].filter((label) => labels[label] !== undefined)
+  return withoutUndefined({
+    runStrategy: spec?.runStrategy,
+    template: {
+      metadata: { labels: Object.fromEntries(ours.map((label) => [label, labels[label]])) },
+      spec: withoutUndefined({
+        hostname,
+        terminationGracePeriodSeconds,
+        affinity,
+        domain: withoutUndefined({
+          cpu: withoutUndefined({ sockets: cpu?.sockets, cores: cpu?.cores, threads: cpu?.threads }),
+          memory: withoutUndefined({ guest: memory?.guest }),
+          resources: request === undefined ? undefined : { requests: { cpu: request } },
+          devices: withoutUndefined({ autoattachPodInterface, rng, disks, interfaces }),
+        }),
+        networks,
+        volumes,
+      }),
+    },
+  })
+}
+
+function withoutUndefined(value: Raw): Raw {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
+}
+
+function kept(metadata: ObjectMeta, labels: readonly string[], annotations: readonly string[]): ObjectMeta {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, finalizers } =
+    metadata
+  const owner = metadata.ownerReferences?.find((one) => one.controller === true)
+  return withoutUndefined({
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    generation,
+    creationTimestamp,
+    deletionTimestamp,
+    finalizers,
+    labels: pick(metadata.labels, labels),
+    annotations: pick(metadata.annotations, annotations),
+    ownerReferences: owner && [owner],
+  })
+}
+
+function pick(from: Readonly<Record<string, string>> = {}, wanted: readonly string[]) {
+  const found = wanted.filter((key) => from[key] !== undefined)
+  return found.length === 0 ? undefined : Object.fromEntries(found.map((key) => [key, from[key] as string]))
+}

@@ -1,0 +1,33 @@
+import type { CloudInitData, ParsedVirtualMachineSpec, Policy } from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView } from './views.ts'
+
+/** What the guest is to be told, as far as it can be rendered. */
+export type CloudInit =
+  | { readonly kind: 'rendered'; readonly data: CloudInitData }
+  /** A Secret that a user's password is to come from is not there. */
+  | { readonly kind: 'missing'; readonly message: string }
+
+/** All that is known about one machine at one moment. A plan is a function of this, and of the time. */
+export interface World {
+  readonly vm: MachineView
+  readonly spec: ParsedVirtualMachineSpec
+  readonly policy: Policy
+  readonly namespaceTerminating: boolean
+  readonly hasDataVolumes: boolean
+  readonly hasKubeVirt: boolean
+  readonly image: ImageFacts | undefined
+  readonly imageNamespace: 'there' | 'missing' | 'terminating'
+  /** Ours alone; namesakes of others are in `conflict`. */
+  readonly clone: CloneFacts | undefined
+  /** Whether what the clone reads from exists. */
+  readonly hasCloneSource: boolean
+  /** Whether the claim of the root disk exists. */
+  readonly hasClaim: boolean
+  readonly secret: KubeObject | undefined
+  readonly machine: KubeVirtView | undefined
+  readonly instance: InstanceView | undefined
+  /** Kind and name of an object of somebody else that has a name which the machine needs. */
+  readonly conflict: string | undefined
+  readonly cloudInit: CloudInit
+}

@@ -1,0 +1,217 @@
+import {
+  GROUP,
+  POLICY_NAME,
+  type VirtualMachineSpecInput,
+  type VirtualMachineStatus,
+  type VMDiskImageStatus,
+} from '../../../constructs/index.ts'
+import { isApiError } from '../../../operator/kube/api-error.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  DATA_VOLUME,
+  EVENT,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  NAMESPACE,
+  SECRET,
+  VIRTUAL_MACHINE_INSTANCE,
+} from '../../../operator/kube/resource-types.ts'
+import { Operator } from '../../../operator/operator.ts'
+import type { Logger } from '../../../operator/runtime/log.ts'
+import { type Commit, IMAGE, SERVED_TYPES, SimulatedProcess } from '../../../sandbox/memory-cluster/index.ts'
+import type { SimulatorOptions } from '../../../sandbox/simulators/index.ts'
+import { FARM, SimulatedCluster, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
+import { randomFrom } from '../random.ts'
+
+export { FARM, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
+
+const OPERATOR_NAMESPACE = 'sync-operator'
+const LEASE = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
+/** A canary: it may be in Secrets, and nowhere else. */
+export const PASSWORD = 'canary-Kx7-password'
+
+export const MACHINE = SERVED_TYPES.find(
+  ({ group, kind }) => group === GROUP && kind === 'VirtualMachine',
+) as ResourceType
+
+export interface Machine extends KubeObject {
+  readonly spec: VirtualMachineSpecInput
+  readonly status?: VirtualMachineStatus
+}
+
+interface Image extends KubeObject {
+  readonly status?: VMDiskImageStatus
+}
+
+/** Operator and simulators in one in-memory cluster, in virtual time. */
+export class MachineWorld {
+  readonly simulated: SimulatedCluster
+  /** `<verb of the commit> <kind> <namespace>/<name>` of all that the operator wrote, but for its Lease and Events. */
+  readonly written: string[] = []
+  readonly logged: string[] = []
+  /** Told of each commit of the operator. */
+  onOperatorCommit: (commit: Commit) => void = () => undefined
+  #process: SimulatedProcess | undefined
+  #stopping = new AbortController()
+  #starts = 0
+
+  private constructor(simulated: SimulatedCluster) {
+    this.simulated = simulated
+    simulated.cluster.onCommit((commit) => {
+      if (!commit.actor.startsWith('operator')) return
+      const { type, resource, object } = commit
+      if (resource.kind === 'Lease' || resource.kind === 'Event') return
+      this.written.push(`${type} ${resource.kind} ${object.metadata.namespace}/${object.metadata.name}`)
+      this.onOperatorCommit(commit)
+    })
+  }
+
+  static async start(
+    policy: Record<string, string> = {},
+    options: Partial<SimulatorOptions> = {},
+  ): Promise<MachineWorld> {
+    const simulated = await SimulatedCluster.start(options)
+    const world = new MachineWorld(simulated)
+    simulated.create(NAMESPACE, { name: OPERATOR_NAMESPACE })
+    const data = { defaultStorageClass: 'fast', defaultSnapshotClass: 'snap', ...policy }
+    simulated.create(CONFIG_MAP, { namespace: OPERATOR_NAMESPACE, name: POLICY_NAME }, { data })
+    world.startOperator()
+    return world
+  }
+
+  startOperator(): void {
+    this.#starts += 1
+    const process = new SimulatedProcess(this.simulated.time, `operator.${this.#starts}`)
+    const client = this.simulated.cluster.connect({ process })
+    this.#process = process
+    this.#stopping = new AbortController()
+    const operator = new Operator({
+      client,
+      leaseClient: client,
+      clock: process.clock,
+      random: randomFrom(this.#starts),
+      log: this.#log(),
+      namespace: OPERATOR_NAMESPACE,
+      identity: process.name,
+      lease: LEASE,
+    })
+    void operator.run(this.#stopping.signal)
+  }
+
+  /** SIGKILL: what it sent is carried out all the same. */
+  killOperator(): void {
+    this.#process?.kill()
+  }
+
+  stop(): void {
+    this.killOperator()
+  }
+
+  create(name: string, spec: Partial<VirtualMachineSpecInput> = {}): Machine {
+    return this.simulated.create<Machine>(MACHINE, { namespace: TEAM, name }, { spec: aSpec(spec) })
+  }
+
+  createImage(name: string, spec: object = {}): KubeObject {
+    return this.simulated.create(IMAGE, { namespace: FARM, name }, { spec: { ...TEMPLATE, ...spec } })
+  }
+
+  patch(type: ResourceType, key: ObjectKey, patch: object): void {
+    this.simulated.cluster.admin.mergePatch(type, key, patch)
+  }
+
+  delete(type: ResourceType, namespace: string, name: string): void {
+    this.simulated.cluster.admin.delete(type, { namespace, name }, { propagationPolicy: 'Background' })
+  }
+
+  find<T extends KubeObject>(type: ResourceType, namespace: string, name: string): T | undefined {
+    try {
+      return this.simulated.cluster.admin.get<T>(type, { namespace, name })
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+
+  vm(name: string): Machine | undefined {
+    return this.find<Machine>(MACHINE, TEAM, name)
+  }
+
+  image(name: string): Image | undefined {
+    return this.find<Image>(IMAGE, FARM, name)
+  }
+
+  reason(name: string): string | undefined {
+    return this.vm(name)?.status?.conditions?.find(({ type }) => type === 'Reconciling')?.reason
+  }
+
+  condition(name: string, type: string) {
+    return this.vm(name)?.status?.conditions?.find((one) => one.type === type)
+  }
+
+  async untilReady(name: string): Promise<Machine> {
+    await this.untilPhase(name, 'Ready')
+    return this.vm(name) as Machine
+  }
+
+  untilPhase(name: string, phase: string): Promise<void> {
+    return this.simulated.until(`${name} to be ${phase}`, () => this.vm(name)?.status?.phase === phase)
+  }
+
+  untilReason(name: string, reason: string): Promise<void> {
+    return this.simulated.until(`${name} to say ${reason}`, () => this.reason(name) === reason)
+  }
+
+  until(what: string, holds: () => boolean): Promise<void> {
+    return this.simulated.until(what, holds)
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.simulated.pass(ms)
+  }
+
+  /** Everything that the team's namespace has of the operator's, as `<kind>/<name>`. */
+  leftIn(namespace: string): string[] {
+    const types = [MACHINE, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
+    return types.flatMap((type) =>
+      this.simulated.cluster.admin
+        .list(type, { namespace })
+        .items.map(({ kind, metadata }) => `${kind}/${metadata.name}`),
+    )
+  }
+
+  events(name: string): string[] {
+    const { items } = this.simulated.cluster.admin.list<
+      KubeObject & { regarding?: { name: string }; involvedObject?: { name: string }; reason: string }
+    >(EVENT, { namespace: TEAM })
+    return items.filter((event) => (event.regarding ?? event.involvedObject)?.name === name).map(({ reason }) => reason)
+  }
+
+  #log(): Logger {
+    const note =
+      (level: string) =>
+      (...args: unknown[]) =>
+        void this.logged.push(`${level} ${JSON.stringify(args)}`)
+    const log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') }
+    return { ...log, child: () => log } as unknown as Logger
+  }
+}
+
+export const TEMPLATE = {
+  url: 'https://images.example.com/vm.qcow2',
+  sourceType: 'http',
+  diskSize: '1Gi',
+  storageClass: 'fast',
+  snapshotClass: 'snap',
+} as const
+
+export function aSpec(more: Partial<VirtualMachineSpecInput> = {}): VirtualMachineSpecInput {
+  return {
+    name: 'demo-vm',
+    users: [{ name: 'demo', plain_text_passwd: PASSWORD, lock_passwd: false }],
+    resources: { cpu: '2', memory: '2Gi' },
+    interfaces: [{ network: 'control-net', ipAddress: '10.10.0.161/24' }],
+    vmDiskImageRef: { name: 'golden', namespace: FARM },
+    vmDiskImageTemplate: TEMPLATE,
+    ...more,
+  }
+}

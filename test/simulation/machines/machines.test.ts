@@ -1,0 +1,355 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../../operator/kube/kube-object.ts'
+import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, NAMESPACE, SECRET } from '../../../operator/kube/resource-types.ts'
+import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
+import { FARM, MACHINE, MachineWorld, PASSWORD, TEAM } from './machine-world.ts'
+
+const MINUTE = 60_000
+let world: MachineWorld
+afterEach(() => world.stop())
+
+async function start(...args: Parameters<typeof MachineWorld.start>): Promise<void> {
+  world = await MachineWorld.start(...args)
+}
+
+describe('a machine that comes before its image', () => {
+  it('has it made from the template, waits, is cloned and runs, in that order', async () => {
+    await start()
+    world.create('vm')
+    const { status } = await world.untilReady('vm')
+    expect(world.image('golden')?.metadata.labels).toMatchObject({ 'pelotech.ot/created-by': 'VirtualMachine' })
+    expect(world.image('golden')?.metadata.ownerReferences).toBeUndefined()
+    expect(world.image('golden')?.status).toMatchObject({
+      phase: 'Succeeded',
+      references: { count: 1, names: ['VirtualMachine/team/vm'] },
+    })
+    expect(status).toMatchObject({
+      addresses: ['10.10.0.161'],
+      kubevirt: { name: 'vm', printableStatus: 'Running' },
+      clone: { name: 'vm-root', phase: 'Succeeded' },
+    })
+    const order = world.written.filter((line) => line.startsWith('ADDED'))
+    const at = (line: string) => order.findIndex((one) => one.startsWith(`ADDED ${line}`))
+    const steps = [
+      'VMDiskImage farm/golden',
+      'DataVolume farm/golden',
+      'DataVolume team/vm-root',
+      'VirtualMachine team/vm',
+    ].map(at)
+    expect(steps).toEqual(steps.toSorted((a, b) => a - b))
+    expect(steps).not.toContain(-1)
+  })
+
+  it('writes nothing once it runs', async () => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    await world.pass(MINUTE)
+    world.written.length = 0
+    await world.pass(30 * MINUTE)
+    expect(world.written).toEqual([])
+  })
+
+  it('tells the place of the image in the queue', async () => {
+    await start({ concurrency: '0' })
+    world.createImage('first')
+    await world.pass(1_000)
+    world.create('vm')
+    await world.until('the place', () => world.vm('vm')?.status?.image?.queuePosition === 2)
+    expect(world.vm('vm')?.status?.message).toContain('place 2 in the queue')
+  })
+})
+
+describe('without an image', () => {
+  it('FailIfNotExist is Failed until it appears', async () => {
+    await start()
+    world.create('vm', { vmDiskImageMode: 'FailIfNotExist' })
+    await world.untilPhase('vm', 'Failed')
+    expect(world.vm('vm')?.status?.message).toContain('VMDiskImage farm/golden does not exist')
+    expect(world.image('golden')).toBeUndefined()
+    world.createImage('golden')
+    await world.untilReady('vm')
+  })
+
+  it('and without a template it waits until somebody makes one', async () => {
+    await start()
+    const spec = { resources: { cpu: 1, memory: '1Gi' }, vmDiskImageRef: { name: 'golden', namespace: FARM } }
+    world.simulated.create(MACHINE, { namespace: TEAM, name: 'vm' }, { spec })
+    await world.untilReason('vm', 'ImageNotFoundNoTemplate')
+    expect(world.vm('vm')?.status?.phase).toBe('Provisioning')
+    world.createImage('golden')
+    await world.untilReady('vm')
+  })
+
+  it('in a namespace that does not exist it says so', async () => {
+    await start()
+    world.create('vm', { vmDiskImageRef: { name: 'golden', namespace: 'nowhere' } })
+    await world.untilReason('vm', 'ImageMissing')
+    expect(world.vm('vm')?.status?.message).toContain('namespace nowhere does not exist')
+  })
+})
+
+describe('an image', () => {
+  it('that differs from the template counts, and that is said', async () => {
+    await start()
+    world.createImage('golden', { diskSize: '2Gi' })
+    world.create('vm')
+    await world.untilReady('vm')
+    expect(world.condition('vm', 'ImageMismatch')).toMatchObject({
+      status: 'True',
+      message: expect.stringContaining('diskSize'),
+    })
+    expect(world.events('vm').filter((reason) => reason === 'ImageMismatch')).toHaveLength(1)
+  })
+
+  it('that is deleted while a machine uses it goes when the machine goes', async () => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    world.delete(IMAGE, FARM, 'golden')
+    await world.until(
+      'the block',
+      () => world.image('golden')?.status?.conditions?.some(({ type }) => type === 'DeletionBlocked') === true,
+    )
+    const blocked = world.image('golden')?.status?.conditions?.find(({ type }) => type === 'DeletionBlocked')
+    expect(blocked?.message).toContain('VirtualMachine/team/vm')
+    await world.pass(10 * MINUTE)
+    expect(world.vm('vm')?.status?.phase).toBe('Ready')
+    expect(world.image('golden')).toBeDefined()
+    world.delete(MACHINE, TEAM, 'vm')
+    await world.until('the end of the machine', () => world.vm('vm') === undefined)
+    const goneAt = world.simulated.time.elapsedMs
+    await world.until('the end of the image', () => world.image('golden') === undefined)
+    expect(world.simulated.time.elapsedMs - goneAt).toBeLessThan(1_000)
+  })
+
+  it('that is being deleted when the machine comes is waited for, and made anew', async () => {
+    await start()
+    world.create('first')
+    await world.untilReady('first')
+    const { uid } = world.image('golden')?.metadata ?? {}
+    world.delete(IMAGE, FARM, 'golden')
+    await world.pass(1_000)
+    world.create('second')
+    await world.untilReason('second', 'ImageTerminating')
+    world.delete(MACHINE, TEAM, 'first')
+    await world.untilReady('second')
+    expect(world.image('golden')?.metadata.uid).not.toBe(uid)
+  })
+
+  it('that the machine made goes after its time without references', async () => {
+    await start({ reclaimPolicy: 'Delete', unreferencedTTL: '1h' })
+    world.create('vm')
+    await world.untilReady('vm')
+    world.delete(MACHINE, TEAM, 'vm')
+    await world.until('the end of the machine', () => world.vm('vm') === undefined)
+    await world.pass(59 * MINUTE)
+    expect(world.image('golden')?.status?.unreferencedSince).toBeDefined()
+    await world.pass(2 * MINUTE)
+    expect(world.image('golden')).toBeUndefined()
+  })
+})
+
+describe('a machine that hangs', () => {
+  it('is kicked within its budget, has failed then, and recovers by itself', async () => {
+    await start({ vmProvisionTimeout: '2m', kickLimit: '2' })
+    const end = world.simulated.simulators.kubevirt.script({ namespace: TEAM, name: 'vm' }, { type: 'neverReady' })
+    world.create('vm')
+    await world.untilPhase('vm', 'Failed')
+    expect(world.events('vm')).toContain('Kicked')
+    expect(world.vm('vm')?.status?.kicks?.count).toBe(2)
+    expect(world.reason('vm')).toBe('KickBudgetSpent')
+    const disk = world.find(DATA_VOLUME, TEAM, 'vm-root')?.metadata.uid
+    end()
+    await world.untilReady('vm')
+    expect(world.find(DATA_VOLUME, TEAM, 'vm-root')?.metadata.uid).toBe(disk)
+  })
+})
+
+describe('what somebody changes', () => {
+  it.each([
+    ['its machine', KUBEVIRT_VIRTUAL_MACHINE, 'vm'],
+    ['its Secret', SECRET, 'vm-cloudinit'],
+  ] as const)('%s comes back when it is deleted', async (_name, type, name) => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    const { uid } = world.find(type, TEAM, name)?.metadata ?? {}
+    world.delete(type, TEAM, name)
+    await world.until('another', () => ![undefined, uid].includes(world.find(type, TEAM, name)?.metadata.uid))
+    await world.until('ready again', () => world.vm('vm')?.status?.phase === 'Ready')
+  })
+
+  it('its disk lasts as long as the guest runs, when it is deleted, and is made anew then', async () => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    const { uid } = world.find(DATA_VOLUME, TEAM, 'vm-root')?.metadata ?? {}
+    world.delete(DATA_VOLUME, TEAM, 'vm-root')
+    await world.pass(10 * MINUTE)
+    expect(world.vm('vm')?.status?.phase).toBe('Ready')
+    expect(world.simulated.claim('vm-root')?.metadata.deletionTimestamp).toBeDefined()
+    world.simulated.deleteInstance('vm')
+    await world.until(
+      'another',
+      () => ![undefined, uid].includes(world.find(DATA_VOLUME, TEAM, 'vm-root')?.metadata.uid),
+    )
+    await world.until('ready again', () => world.vm('vm')?.status?.phase === 'Ready')
+  })
+
+  it('in its machine is repaired', async () => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    world.patch(KUBEVIRT_VIRTUAL_MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { runStrategy: 'Halted' } })
+    await world.until(
+      'the repair',
+      () =>
+        (world.find<KubeObject & { spec: { runStrategy: string } }>(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')?.spec
+          .runStrategy ?? '') === 'Always',
+    )
+  })
+
+  it('about users after the first start asks for a rebuild', async () => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { users: [{ name: 'other' }] } })
+    await world.until('the condition', () => world.condition('vm', 'RebuildRequired')?.status === 'True')
+  })
+})
+
+describe('ignoreOnDeploy', () => {
+  it('keeps the image and nothing else, until it is false', async () => {
+    await start()
+    world.create('vm', { ignoreOnDeploy: true })
+    await world.untilReady('vm')
+    expect(world.reason('vm')).toBe('IgnoredOnDeploy')
+    expect(world.leftIn(TEAM)).toEqual(['VirtualMachine/vm'])
+    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { ignoreOnDeploy: false } })
+    await world.untilReason('vm', 'Running')
+    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { ignoreOnDeploy: true } })
+    await world.untilReason('vm', 'NotDeployedAnyMore')
+    await world.pass(MINUTE)
+    expect(world.find(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')).toBeDefined()
+  })
+})
+
+describe('a foreign object', () => {
+  it.each([
+    ['VirtualMachine', KUBEVIRT_VIRTUAL_MACHINE, 'vm', { runStrategy: 'Halted' }],
+    [
+      'DataVolume',
+      DATA_VOLUME,
+      'vm-root',
+      { source: { blank: {} }, storage: { resources: { requests: { storage: '1Gi' } } } },
+    ],
+    ['Secret', SECRET, 'vm-cloudinit', undefined],
+  ] as const)('%s with the name that it needs is left alone', async (kind, type, name, spec) => {
+    await start()
+    const foreign = world.simulated.create(type, { namespace: TEAM, name }, spec === undefined ? {} : { spec })
+    world.create('vm')
+    await world.untilPhase('vm', 'Failed')
+    expect(world.vm('vm')?.status?.message).toContain(`${kind} ${name}`)
+    expect(world.find(type, TEAM, name)?.metadata.uid).toBe(foreign.metadata.uid)
+    world.delete(MACHINE, TEAM, 'vm')
+    await world.until('the end', () => world.vm('vm') === undefined)
+    expect(world.find(type, TEAM, name)?.metadata.uid).toBe(foreign.metadata.uid)
+  })
+})
+
+describe('a password', () => {
+  it('from a Secret is waited for, and is in no status, event, log or other object', async () => {
+    await start()
+    world.create('vm', {
+      users: [{ name: 'demo', passwordSecretRef: { name: 'login', key: 'password' }, lock_passwd: false }],
+    })
+    await world.untilReason('vm', 'MissingPasswordSecret')
+    const data = { password: Buffer.from(`${PASSWORD}\n`).toString('base64') }
+    const seen: string[] = []
+    world.simulated.cluster.onCommit(({ resource, object }) => {
+      if (resource !== SECRET) seen.push(JSON.stringify(object))
+    })
+    world.simulated.create(SECRET, { namespace: TEAM, name: 'login' }, { data })
+    await world.untilReady('vm')
+    const secret = world.find<KubeObject & { data?: Record<string, string>; stringData?: Record<string, string> }>(
+      SECRET,
+      TEAM,
+      'vm-cloudinit',
+    )
+    const userdata =
+      secret?.stringData?.['userdata'] ?? Buffer.from(secret?.data?.['userdata'] ?? '', 'base64').toString()
+    expect(userdata).toContain(PASSWORD)
+    expect(seen.filter((text) => text.includes(PASSWORD))).toEqual([])
+    expect(seen.length).toBeGreaterThan(10)
+    expect(world.logged.filter((text) => text.includes(PASSWORD))).toEqual([])
+  })
+})
+
+describe('deletion', () => {
+  it('takes machine, disk and Secret, in that order, and leaves the image', async () => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    const gone: string[] = []
+    world.simulated.cluster.onCommit(({ type, resource, object }) => {
+      const isOurs =
+        object.metadata.namespace === TEAM &&
+        ['VirtualMachine', 'VirtualMachineInstance', 'DataVolume', 'Secret'].includes(resource.kind)
+      if (type === 'DELETED' && isOurs) gone.push(`${resource.kind}.${resource.group}`)
+    })
+    world.delete(MACHINE, TEAM, 'vm')
+    await world.until('the end', () => world.vm('vm') === undefined)
+    expect(gone).toEqual([
+      'VirtualMachineInstance.kubevirt.io',
+      'VirtualMachine.kubevirt.io',
+      'DataVolume.cdi.kubevirt.io',
+      'Secret.',
+      'VirtualMachine.pelotech.ot',
+    ])
+    expect(world.leftIn(TEAM)).toEqual([])
+    expect(world.image('golden')?.status?.phase).toBe('Succeeded')
+  })
+
+  it.each([[TEAM], [FARM]])('of namespace %s does not hang', async (namespace) => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    world.simulated.cluster.admin.delete(NAMESPACE, { name: namespace })
+    await world.until('the end', () => world.find(NAMESPACE, undefined as never, namespace) === undefined)
+  })
+})
+
+describe('a crash', () => {
+  it('after any write ends in the same place, with nothing made twice', async () => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    await world.pass(MINUTE)
+    const writes = world.written.length
+    const made = countsOf(world.written)
+    expect(writes).toBeGreaterThan(15)
+    for (let at = 0; at < writes; at += 1) {
+      world.stop()
+      await start()
+      let seen = 0
+      world.onOperatorCommit = () => {
+        if (seen++ !== at) return
+        world.killOperator()
+        world.simulated.time.schedule(1_000, () => world.startOperator())
+      }
+      world.create('vm')
+      await world.untilReady('vm')
+      await world.pass(MINUTE)
+      expect([at, countsOf(world.written)]).toEqual([at, made])
+    }
+  }, 300_000)
+})
+
+/** How often each object was made. */
+function countsOf(written: readonly string[]): Record<string, number> {
+  const made = written.filter((line) => line.startsWith('ADDED'))
+  return Object.fromEntries(
+    made.toSorted().map((line) => [line.replace(/-[0-9a-f]{8}$/, ''), made.filter((one) => one === line).length]),
+  )
+}
