@@ -24,8 +24,6 @@ export const BY_NAMESPACE = 'namespace'
 export const BY_IMAGE = 'image'
 /** `<namespace>/<name>` of the Secrets that passwords come from. */
 export const BY_PASSWORD_SECRET = 'password secret'
-/** Index over children: uid of the machine that they were made for. */
-export const BY_MACHINE = 'machine'
 
 /** Caches that others fill, and machines read. */
 export interface SharedCaches {

@@ -1,0 +1,129 @@
+import { Operator, render, type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  SECRET,
+  VIRTUAL_MACHINE_INSTANCE,
+} from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { World } from '../harness/world.ts'
+
+const { group, version, kind, plural, apiVersion } = virtualMachine
+const MACHINE: ResourceType = { group, version, kind, plural, namespaced: true }
+const CHILDREN = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
+const PATIENCE = { timeout: 60_000, interval: 50 }
+const RIGHTS: readonly ResourceType[] = [
+  ['ClusterRole', 'clusterroles', false],
+  ['ClusterRoleBinding', 'clusterrolebindings', false],
+  ['Role', 'roles', true],
+  ['RoleBinding', 'rolebindings', true],
+].map(([kind, plural, namespaced]) => ({
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: String(kind),
+  plural: String(plural),
+  namespaced: namespaced === true,
+}))
+
+interface Machine extends KubeObject {
+  readonly status?: VirtualMachineStatus
+}
+
+describe('a virtual machine on a real API server', () => {
+  const cluster = useCluster()
+
+  it('is made with its image, holds the image as long as it lives, and leaves nothing, with the rights that the operator is installed with', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true })
+    const { requests } = world.startOperator(await operatorAccount(world))
+    const { namespace, client } = world
+    const key = { namespace, name: 'vm' }
+    const look = () => find<Machine>(world, MACHINE, 'vm')
+    await client.create(MACHINE, manifest(world))
+
+    await expect.poll(async () => (await look())?.status?.phase, PATIENCE).toBe('Ready')
+    const status = (await look())?.status
+    expect(status).toMatchObject({
+      addresses: ['10.10.0.161'],
+      image: { namespace, name: 'golden', phase: 'Succeeded' },
+    })
+    expect(world.getImage('golden')?.metadata.labels).toMatchObject({ 'pelotech.ot/created-by': 'VirtualMachine' })
+    expect(world.downloads('golden')).toBe(1)
+
+    await world.deleteImage('golden')
+    await world.until('the image waits for the machine', () =>
+      world.getImage('golden')?.status?.conditions?.find(({ type }) => type === 'DeletionBlocked'),
+    )
+    await client.delete(MACHINE, key)
+    await expect.poll(look, PATIENCE).toBeUndefined()
+    await world.untilGone('golden')
+    for (const type of CHILDREN) {
+      const { items } = await client.list(type, { namespace })
+      expect(items.map(({ metadata }) => metadata.name)).toEqual([])
+    }
+    await world.finish()
+    expect(requests.filter(({ code }) => code === '403' || code === '401')).toEqual([])
+  }, 180_000)
+
+  it('writes nothing once it runs', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    await world.client.create(MACHINE, manifest(world))
+    const look = () => find<Machine>(world, MACHINE, 'vm')
+    await expect.poll(async () => (await look())?.status?.phase, PATIENCE).toBe('Ready')
+    const version = async () => {
+      const objects = await Promise.all([
+        look(),
+        find(world, SECRET, 'vm-cloudinit'),
+        find(world, KUBEVIRT_VIRTUAL_MACHINE, 'vm'),
+        find(world, DATA_VOLUME, 'vm-root'),
+      ])
+      return objects.map((object) => object?.metadata.resourceVersion).join()
+    }
+    // Another machine comes to life meanwhile, which takes longer than any echo of a write would.
+    const before = await version()
+    await world.client.create(MACHINE, { ...manifest(world), metadata: { namespace: world.namespace, name: 'other' } })
+    await expect.poll(async () => (await find<Machine>(world, MACHINE, 'other'))?.status?.phase, PATIENCE).toBe('Ready')
+    expect(await version()).toBe(before)
+    for (const name of ['vm', 'other']) {
+      await world.client.delete(MACHINE, { namespace: world.namespace, name })
+      await expect.poll(() => find(world, MACHINE, name), PATIENCE).toBeUndefined()
+    }
+    await world.finish()
+  }, 180_000)
+})
+
+function manifest(world: World): Machine {
+  const { namespace } = world
+  const template = world.image('golden').spec
+  const spec = {
+    name: 'demo-vm',
+    users: [{ name: 'demo', plain_text_passwd: 'demo-pwd', lock_passwd: false }],
+    resources: { cpu: '2', memory: '2Gi' },
+    interfaces: [{ network: 'control-net', ipAddress: '10.10.0.161/24' }],
+    vmDiskImageRef: { name: 'golden' },
+    vmDiskImageTemplate: template,
+  }
+  return { apiVersion, kind, metadata: { namespace, name: 'vm' }, spec } as Machine
+}
+
+/** The kubeconfig of the operator's ServiceAccount, with the rights of the manifest that it is installed from. */
+async function operatorAccount(world: World): Promise<string> {
+  const namespace = world.operatorNamespace
+  const objects = render((chart) => new Operator(chart, 'Operator', { image: 'operator', namespace })) as KubeObject[]
+  for (const type of RIGHTS) {
+    for (const object of objects.filter((one) => one.kind === type.kind)) await world.client.create(type, object)
+  }
+  const account = `system:serviceaccount:${namespace}:open-terrain-operator`
+  return (await world.cluster.controlPlane.addUser(account, ['system:serviceaccounts'])).path
+}
+
+async function find<T extends KubeObject>(world: World, type: ResourceType, name: string): Promise<T | undefined> {
+  try {
+    return await world.client.get<T>(type, { namespace: world.namespace, name })
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return undefined
+    throw error
+  }
+}
