@@ -13,6 +13,16 @@ import { World } from '../harness/world.ts'
 
 const { group, version, kind, plural, apiVersion } = virtualMachine
 const MACHINE: ResourceType = { group, version, kind, plural, namespaced: true }
+const ADMISSION: readonly ResourceType[] = [
+  ['ValidatingAdmissionPolicy', 'validatingadmissionpolicies'],
+  ['ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'],
+].map(([kind, plural]) => ({
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind: String(kind),
+  plural: String(plural),
+  namespaced: false,
+}))
 const CHILDREN = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
 const PATIENCE = { timeout: 60_000, interval: 50 }
 const RIGHTS: readonly ResourceType[] = [
@@ -67,6 +77,22 @@ describe('a virtual machine on a real API server', () => {
     expect(requests.filter(({ code }) => code === '403' || code === '401')).toEqual([])
   }, 180_000)
 
+  it('tells what the API server refuses, and goes on when it is taken', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const { namespace, client } = world
+    const rule = await refuseSecrets(world)
+    await expect.poll(() => isRefused(world), PATIENCE).toBe(true)
+    await client.create(MACHINE, manifest(world))
+    const look = () => find<Machine>(world, MACHINE, 'vm')
+    await expect.poll(async () => (await look())?.status?.message, PATIENCE).toContain('the API server refuses that: ')
+    expect((await look())?.status?.message).toContain('no Secrets here')
+    for (const type of ADMISSION) await client.delete(type, rule)
+    await expect.poll(async () => (await look())?.status?.phase, PATIENCE).toBe('Ready')
+    await client.delete(MACHINE, { namespace, name: 'vm' })
+    await expect.poll(look, PATIENCE).toBeUndefined()
+    await world.finish()
+  }, 180_000)
+
   it('writes nothing once it runs', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     await world.client.create(MACHINE, manifest(world))
@@ -93,6 +119,41 @@ describe('a virtual machine on a real API server', () => {
     await world.finish()
   }, 180_000)
 })
+
+/** Returns the name of the rule. */
+async function refuseSecrets({ client, namespace }: World): Promise<{ name: string }> {
+  const metadata = { name: `no-secrets-in-${namespace}` }
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } }
+  const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['secrets'] }]
+  const specs = [
+    {
+      matchConstraints: { namespaceSelector, resourceRules },
+      validations: [{ expression: 'false', message: 'no Secrets here' }],
+    },
+    { policyName: metadata.name, validationActions: ['Deny'] },
+  ]
+  for (const [at, type] of ADMISSION.entries())
+    await client.create(type, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: type.kind,
+      metadata,
+      spec: specs[at],
+    } as KubeObject)
+  return metadata
+}
+
+/** A rule counts from a moment after it was made. */
+async function isRefused({ client, namespace }: World): Promise<boolean> {
+  const probe = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: 'probe' } }
+  try {
+    await client.create(SECRET, probe)
+    await client.delete(SECRET, probe.metadata)
+    return false
+  } catch (error) {
+    if (isApiError(error, 'Rejected')) return true
+    throw error
+  }
+}
 
 function manifest(world: World): Machine {
   const { namespace } = world

@@ -15,19 +15,46 @@ interface SecretContent extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
+interface SecretVersions {
+  get(key: string): KubeObject | undefined
+}
+
 /** A password of one line, with or without a line end behind it: login programs read one a line. */
 const ONE_LINE = /^[^\p{Cc}]{1,256}$/u
 
 /** Looks up the passwords that a machine's users name, and renders what its guest is told. */
 export class CloudInitSource {
   readonly #client: KubeClient
+  readonly #secrets: SecretVersions
+  /** What was rendered last with passwords of Secrets, by uid of the machine. */
+  readonly #rendered = new Map<string, { readonly of: string; readonly cloudInit: CloudInit }>()
 
-  constructor(client: KubeClient) {
+  /** @param secrets tells the versions of Secrets, so that none is read again for nothing */
+  constructor(client: KubeClient, secrets: SecretVersions) {
     this.#client = client
+    this.#secrets = secrets
   }
 
-  /** Reads the named Secrets, live and by name. Throws ApiError, but for a Secret that does not exist. */
+  /** The machine is gone. */
+  forget(uid: string): void {
+    this.#rendered.delete(uid)
+  }
+
+  /** Reads the named Secrets, by name, when they or the machine changed. Throws ApiError, but for a Secret that does not exist. */
   async render(vm: MachineView, spec: VirtualMachineSpec, signal: AbortSignal): Promise<CloudInit> {
+    const { uid = '', generation, namespace = '' } = vm.metadata
+    const names = (spec.users ?? []).flatMap(({ passwordSecretRef: ref }) => (ref === undefined ? [] : [ref.name]))
+    if (names.length === 0) return await this.#render(vm, spec, signal)
+    const versions = names.map((name) => this.#secrets.get(keyOf({ namespace, name }))?.metadata.resourceVersion ?? '')
+    const of = [generation, ...versions].join()
+    const known = this.#rendered.get(uid)
+    if (known?.of === of) return known.cloudInit
+    const cloudInit = await this.#render(vm, spec, signal)
+    this.#rendered.set(uid, { of, cloudInit })
+    return cloudInit
+  }
+
+  async #render(vm: MachineView, spec: VirtualMachineSpec, signal: AbortSignal): Promise<CloudInit> {
     const { uid = '', name, namespace = '' } = vm.metadata
     const users: CloudInitUser[] = []
     for (const { passwordSecretRef: ref, ...user } of spec.users ?? []) {

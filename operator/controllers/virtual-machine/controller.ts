@@ -3,7 +3,15 @@ import type { Policy } from '@open-terrain/constructs'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { ResourceType } from '../../kube/kube-object.ts'
-import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
+import {
+  DATA_SOURCE,
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  PERSISTENT_VOLUME_CLAIM,
+  SECRET,
+  VIRTUAL_MACHINE_INSTANCE,
+  VOLUME_SNAPSHOT,
+} from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { mergeConditions } from '../../runtime/conditions.ts'
 import { Controller, type Wake } from '../../runtime/controller.ts'
@@ -21,7 +29,7 @@ import { observeMachine, parsedSpec } from './observe.ts'
 import { planMachine } from './plan.ts'
 import { isWorthWriting, MOVES_EVERY_MS, reasonOf } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
-import type { MachineView } from './views.ts'
+import type { CloneSource, MachineView } from './views.ts'
 import type { CloudInit } from './world.ts'
 
 const WORKERS = 8
@@ -48,12 +56,14 @@ export class MachineController {
   readonly #queue: WorkQueue
   readonly #writer: PlanWriter<MachineView, MachineRemoval>
   readonly #cloudInit: CloudInitSource
+  /** What the API server refused last, by uid. */
+  readonly #refusals = new Map<string, string>()
 
   constructor(options: MachineControllerOptions) {
     const { client, caches, clock, events, imageType } = options
     this.#options = options
     this.#queue = new WorkQueue(clock)
-    this.#cloudInit = new CloudInitSource(client)
+    this.#cloudInit = new CloudInitSource(client, caches.shared.secrets)
     this.#writer = new PlanWriter({
       client,
       caches,
@@ -62,7 +72,8 @@ export class MachineController {
       type: MACHINE,
       finalizer: FINALIZER,
       children: { ...CHILDREN, VMDiskImage: { type: imageType, propagationPolicy: 'Background' } },
-      isHeldBack: async () => false,
+      isHeldBack: async ({ unlessThere }, _machine, signal) =>
+        unlessThere !== undefined && (await this.#isThere(unlessThere, signal)),
     })
   }
 
@@ -84,7 +95,7 @@ export class MachineController {
       listenForTriggers(caches, (key) => this.#queue.add(key)),
       onPolicyChange(() => this.#addAll()),
       caches.machines.onChange(({ before, after }) => {
-        if (before !== undefined && after === undefined) this.#writer.forget(before.metadata.uid ?? '')
+        if (before !== undefined && after === undefined) this.#forget(before.metadata.uid ?? '')
       }),
     ]
     metrics.readFrom(() => this.#facts())
@@ -95,6 +106,12 @@ export class MachineController {
       for (const stop of stops) stop()
       metrics.readFrom(undefined)
     }
+  }
+
+  #forget(uid: string): void {
+    this.#writer.forget(uid)
+    this.#cloudInit.forget(uid)
+    this.#refusals.delete(uid)
   }
 
   #addAll(): void {
@@ -114,14 +131,17 @@ export class MachineController {
     // Reading a Secret takes its time: what was true before it may not be any more.
     const current = caches.machines.get(key)
     if (current === undefined) return undefined
+    const { uid = '' } = current.metadata
+    const more = { policy: policy(), cloudInit, refusal: this.#refusals.get(uid) }
     const plan = await this.#plan(
       current,
-      () => planMachine(observeMachine(current, caches, policy(), cloudInit), clock.now()),
+      () => planMachine(observeMachine(current, caches, more), clock.now()),
       signal,
     )
-    const sinceMs = this.#writer.sinceStatusWriteMs(current.metadata.uid ?? '')
+    const sinceMs = this.#writer.sinceStatusWriteMs(uid)
     const isDue = plan.finalizer !== 'release' && isWorthWriting(current.status, plan.status, sinceMs)
     await this.#writer.write(current, plan, isDue, signal)
+    if (this.#refusals.delete(uid)) this.#queue.add(key)
     if (plan.remove.some(({ kind }) => kind === 'VirtualMachineInstance')) metrics.kicked()
     const isBehind = !isDue && !isDeepStrictEqual(current.status, plan.status)
     const soon: Wake = { afterMs: MOVES_EVERY_MS, because: 'progress is written by then' }
@@ -154,10 +174,28 @@ export class MachineController {
   #onError(key: string, error: unknown): void {
     const vm = this.#options.caches.machines.get(key)
     if (vm === undefined || !isApiError(error, 'Rejected')) return
-    const message = `the API server refuses what this machine needs: ${redactUrls(error.message)}`
-    this.#options.events.record(vm, { type: 'Warning', reason: 'Refused', message })
+    // The next look tells it in the status.
+    const isNews = this.#refusals.get(vm.metadata.uid ?? '') !== redactUrls(error.message)
+    this.#refusals.set(vm.metadata.uid ?? '', redactUrls(error.message))
+    if (isNews) this.#queue.add(key)
+  }
+
+  async #isThere({ kind, namespace, name }: CloneSource, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#options.client.get(SOURCES[kind], { namespace, name }, { signal })
+      return true
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return false
+      throw error
+    }
   }
 }
+
+const SOURCES = {
+  VolumeSnapshot: VOLUME_SNAPSHOT,
+  PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIM,
+  DataSource: DATA_SOURCE,
+} as const
 
 const CHILDREN = {
   // Its instance, and with it the guest, is to be gone before the disk.

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
 import type { Remark, Standing } from './status.ts'
+import type { CloneSource } from './views.ts'
 import type { World } from './world.ts'
 
 /** Holds a VirtualMachine until its machine, disk and Secret are gone. */
@@ -14,6 +15,8 @@ export interface MachinePlan extends ObjectPlan<MachineRemoval> {
 }
 
 export interface MachineRemoval extends Removal {
+  /** What a clone reads from: it is left alone if a live look finds that after all. */
+  readonly unlessThere?: CloneSource
   /** Images are made, and never removed. */
   readonly kind: 'VirtualMachine' | 'VirtualMachineInstance' | 'DataVolume' | 'Secret' | 'VMDiskImage'
 }
@@ -42,6 +45,16 @@ export function removalOf(object: KubeObject | undefined): MachineRemoval[] {
   const { name, uid, deletionTimestamp } = object.metadata
   if (uid === undefined || deletionTimestamp !== undefined) return []
   return [{ kind: object.kind as MachineRemoval['kind'], name, uid }]
+}
+
+/** Only as long as it is what was judged: by a cache that is behind, what has recovered looks broken. */
+export function removalAsSeen(object: KubeObject, unlessThere?: CloneSource): MachineRemoval[] {
+  const { resourceVersion } = object.metadata
+  const seen = {
+    ...(resourceVersion !== undefined && { resourceVersion }),
+    ...(unlessThere !== undefined && { unlessThere }),
+  }
+  return removalOf(object).map((removal) => ({ ...removal, ...seen }))
 }
 
 export function waiting(reason: VirtualMachineReason, message: string): Standing {

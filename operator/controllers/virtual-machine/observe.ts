@@ -1,17 +1,16 @@
-import {
-  type ParsedVirtualMachineSpec,
-  type Policy,
-  parseVirtualMachineSpec,
-  vmChildNames,
-} from '@open-terrain/constructs'
+import { LABELS, type ParsedVirtualMachineSpec, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
 import { isControlledBy, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE } from '../../kube/resource-types.ts'
 import { imageOf, type MachineCaches } from './caches.ts'
 import type { CloneFacts, MachineView } from './views.ts'
-import type { CloudInit, World } from './world.ts'
+import type { World } from './world.ts'
 
 /** All but the cloud-init data comes from caches. */
-export function observeMachine(vm: MachineView, caches: MachineCaches, policy: Policy, cloudInit: CloudInit): World {
+export function observeMachine(
+  vm: MachineView,
+  caches: MachineCaches,
+  more: Pick<World, 'policy' | 'cloudInit' | 'refusal'>,
+): World {
   const { shared } = caches
   const { namespace = '', name, uid } = vm.metadata
   const names = vmChildNames(name)
@@ -25,7 +24,7 @@ export function observeMachine(vm: MachineView, caches: MachineCaches, policy: P
   return {
     vm,
     spec: parsedSpec(vm),
-    policy,
+    ...more,
     namespaceTerminating: isTerminating(shared.namespaces.get(namespace)),
     hasDataVolumes: caches.isInstalled(DATA_VOLUME),
     hasKubeVirt: caches.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
@@ -41,7 +40,6 @@ export function observeMachine(vm: MachineView, caches: MachineCaches, policy: P
         ? instance
         : undefined,
     conflict: conflictOf(vm, caches),
-    cloudInit,
   }
 }
 
@@ -62,7 +60,11 @@ function conflictOf(
   if (taken !== undefined)
     return `${taken.kind} ${taken.metadata.name}${taken.kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
   // A claim without its DataVolume is either of a machine that was, and goes, or somebody's.
-  const isStrange = !isClaimOurs && dataVolume === undefined && claim?.metadata.ownerReferences === undefined
+  const isStrange =
+    !isClaimOurs &&
+    dataVolume === undefined &&
+    claim?.metadata.ownerReferences === undefined &&
+    claim?.metadata.labels?.[LABELS.vmUid] !== uid
   return isStrange ? `PersistentVolumeClaim ${names.clone}` : undefined
 }
 

@@ -12,7 +12,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
-import { type Draft, failed, removalOf, type Step, waiting } from './machine-plan.ts'
+import { type Draft, failed, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
 import type { ImageState } from './plan-image.ts'
 import type { Remark, Standing } from './status.ts'
 import type { CloneFacts } from './views.ts'
@@ -76,7 +76,7 @@ function planDisk(draft: Draft, image: ImageState): Step | undefined {
   }
   if (clone.phase !== 'Succeeded' && !world.hasCloneSource) {
     const message = 'what the root disk was being cloned from is gone: it is made anew from the present artifact'
-    return { standing: waiting('CloneSourceGone', message), remove: removalOf(clone) }
+    return { standing: waiting('CloneSourceGone', message), remove: removalAsSeen(clone, clone.cloneOf) }
   }
   if (world.hasClaim && secret.length === 0) return undefined
   return judged(draft, standingOfDisk(clone), { apply: secret, status: cloneStatus(vm.status, clone) })
@@ -128,13 +128,24 @@ function planRun(draft: Draft): Step {
     },
     addresses: instance === undefined || instance.addresses.length === 0 ? undefined : [...instance.addresses],
     bootedAt: hasBooted ? (vm.status.bootedAt ?? toTime(draft.now)) : undefined,
-    specHash: hasBooted ? (vm.status.specHash ?? fingerprint) : undefined,
+    specHash: hasBooted ? bootedWith(world, fingerprint) : undefined,
   }
   return judged(draft, standing(world), {
     apply: [...wantedSecret(world), ...apply],
     status,
     remarks: remarksOn(world, status, fingerprint),
   })
+}
+
+/**
+ * What the guest was told at its first start. The fingerprint of a Secret that was made anew since says nothing about its content:
+ * then the present one counts.
+ */
+function bootedWith({ vm: { status }, secret }: World, fingerprint: string | undefined): string | undefined {
+  const bootedAt = fromTime(status.bootedAt)
+  const madeAt = fromTime(secret?.metadata.creationTimestamp)
+  const isNewSecret = bootedAt !== undefined && madeAt !== undefined && madeAt > bootedAt
+  return isNewSecret ? fingerprint : (status.specHash ?? fingerprint)
 }
 
 function standing({ machine, clone }: World): Standing {
@@ -217,7 +228,7 @@ function judged({ world, now }: Draft, standing: Standing, step: Omit<Step, 'sta
     ...step,
     standing,
     status: kept,
-    remove: [...(step.remove ?? []), ...(isOwed ? removalOf(instance) : [])],
+    remove: [...(step.remove ?? []), ...(isOwed ? removalAsSeen(instance) : [])],
     wake: { afterMs: leftMs, because: 'the machine should be ready by then' },
   }
 }
@@ -233,7 +244,7 @@ function overdue({ vm, policy, instance }: World, standing: Standing, step: Omit
     return {
       ...step,
       standing: waiting('Kicked', message),
-      remove: removalOf(instance),
+      remove: removalAsSeen(instance),
       status: {
         ...step.status,
         provisioningSince: toTime(now),

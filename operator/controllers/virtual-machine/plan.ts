@@ -4,7 +4,7 @@ import { type Draft, FINALIZER, failed, type MachinePlan, type Step, waiting } f
 import { planDeletion } from './plan-deletion.ts'
 import { planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState, mismatches } from './plan-image.ts'
-import { eventsBetween, type Remark, withStanding } from './status.ts'
+import { eventsBetween, type Remark, type Standing, withStanding } from './status.ts'
 import type { World } from './world.ts'
 
 /**
@@ -37,8 +37,8 @@ function stepOf(draft: Draft, image: ImageState): Step {
     const message = 'the namespace of the virtual machine is being deleted: nothing can be created in it'
     return { standing: waiting('NamespaceTerminating', message) }
   }
-  // A disk that exists needs its image no more.
-  const isDeployed = world.clone?.phase === 'Succeeded' || world.machine !== undefined
+  // A disk that exists, or is being made, is looked after whatever becomes of its image.
+  const isDeployed = world.clone !== undefined || world.machine !== undefined
   if (image.kind !== 'ready' && !(isDeployed && spec.ignoreOnDeploy !== true)) return image.step
   if (spec.ignoreOnDeploy === true) return ignored(world)
   return planDeploy(draft, image)
@@ -57,6 +57,12 @@ function ignored({ clone, machine }: World): Step {
   }
 }
 
+/** What is planned is tried again and again; until it works, people should read why it does not. */
+function refused(standing: Standing, { refusal }: World): Standing {
+  if (refusal === undefined || standing.phase !== 'Provisioning') return standing
+  return { ...standing, reason: 'Refused', message: `${standing.message}; the API server refuses that: ${refusal}` }
+}
+
 /** Puts status, finalizer and work together. */
 function finish(
   world: World,
@@ -65,7 +71,8 @@ function finish(
   now: number,
 ): MachinePlan {
   const { vm } = world
-  const { standing, apply = [], remove = [], events = [], wake } = step
+  const { apply = [], remove = [], events = [], wake } = step
+  const standing = refused(step.standing, world)
   const remarks = known === undefined ? [] : [...remarksOn(world, known.spec), ...(step.remarks ?? [])]
   const status = withStanding(
     withoutUndefined({ ...vm.status, ...step.status }) as VirtualMachineStatus,

@@ -107,6 +107,7 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'KubeVirtMissing',
   'CDIMissing',
   'NamespaceTerminating',
+  'Refused',
 ])
 
 /** What happened between two statuses, for people who read `kubectl describe`. */

@@ -19,7 +19,13 @@ export interface CloneFacts extends KubeObject {
   readonly progress: string
   readonly bound: { readonly reason: string; readonly message: string }
   readonly running: { readonly reason: string; readonly message: string }
-  readonly cloneOf: { readonly kind: string; readonly namespace: string; readonly name: string } | undefined
+  readonly cloneOf: CloneSource | undefined
+}
+
+export interface CloneSource {
+  readonly kind: 'VolumeSnapshot' | 'PersistentVolumeClaim' | 'DataSource'
+  readonly namespace: string
+  readonly name: string
 }
 
 /** KubeVirt's VirtualMachine: of its spec what we set, for KubeVirt adds to it. */

@@ -30,4 +30,6 @@ export interface World {
   /** Kind and name of an object of somebody else that has a name which the machine needs. */
   readonly conflict: string | undefined
   readonly cloudInit: CloudInit
+  /** What the API server answered when it last refused something that the machine needs. */
+  readonly refusal: string | undefined
 }
