@@ -23,13 +23,14 @@ export function hardwareFacts(): Facts {
     ['memory', `${Math.round(totalmem() / 1024 ** 3)} GiB`],
     ['kernel', `${type()} ${release()} ${arch()}`],
     ['Node', process.version],
-    [
-      'load average at the start (1, 5, 15 min)',
-      loadavg()
-        .map((load) => load.toFixed(2))
-        .join(', '),
-    ],
   ]
+}
+
+/** Load average over 1, 5 and 15 minutes. */
+export function loadFact(): string {
+  return loadavg()
+    .map((load) => load.toFixed(2))
+    .join(', ')
 }
 
 /** The commit that was measured, and whether the files differed from it. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { buildBundle } from './bundled-operator.ts'
 import type { Chapter } from './figure.ts'
@@ -8,8 +8,8 @@ import { measurePolicy } from './figures/policy.ts'
 import { measureQueue, type QueueLoad } from './figures/queue.ts'
 import { measureQueued, measureStored } from './figures/stored.ts'
 import { measureTakeOver } from './figures/take-over.ts'
-import { commitFact, machineFacts } from './machine.ts'
-import { renderReport } from './report.ts'
+import { commitFact, loadFact, machineFacts } from './machine.ts'
+import { type MeasuredChapter, renderReport } from './report.ts'
 
 const SMALL: QueueLoad = {
   images: 24,
@@ -72,7 +72,7 @@ const USAGE = `usage: npm run bench -- [--images-10k] [--only NAME,...] [--repor
   Measures the bundled operator on a control plane of its own, and prints the report.
   --images-10k   10,000 images through the queue as well (about 20 minutes more)
   --only         only these: ${Object.keys(MEASURES).join(', ')}
-  --report FILE  writes the report there, for example docs/benchmarks.md
+  --report FILE  writes the report there, for example docs/benchmarks.md; what it has of other measurements on this machine stays
 `
 
 const { values } = parseArgs({
@@ -89,25 +89,27 @@ else await main()
 
 async function main(): Promise<void> {
   const names = chosen()
-  const facts = [['commit', commitFact()], ['date', new Date().toISOString()], ...(await machineFacts())] as const
+  const facts = await machineFacts()
+  const earlier = values.report !== undefined && existsSync(values.report) ? readFileSync(values.report, 'utf8') : ''
   buildBundle()
-  const chapters: Chapter[] = []
+  const chapters: MeasuredChapter[] = []
   const failures: string[] = []
   for (const name of names) {
     const startedAt = performance.now()
+    const measured = `with commit ${commitFact()}, ${new Date().toISOString()}, load average at its start ${loadFact()}`
     const tell = (line: string) => process.stderr.write(`${name}: ${line}\n`)
     try {
       const chapter = await MEASURES[name]?.(tell)
-      if (chapter !== undefined) chapters.push(chapter)
+      if (chapter !== undefined) chapters.push({ ...chapter, measured })
       tell(`took ${Math.round((performance.now() - startedAt) / 1_000)} s`)
     } catch (error) {
       failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
       tell(`failed: ${error instanceof Error ? error.stack : String(error)}`)
     }
+    // After each chapter: the next ones may take an hour, and not end well.
+    if (values.report !== undefined) writeFileSync(values.report, renderReport({ facts, chapters, failures }, earlier))
   }
-  const report = renderReport({ facts, chapters, failures })
-  if (values.report === undefined) process.stdout.write(report)
-  else writeFileSync(values.report, report)
+  if (values.report === undefined) process.stdout.write(renderReport({ facts, chapters, failures }))
   if (failures.length > 0) process.exitCode = 1
 }
 

@@ -43,16 +43,32 @@ describe('verdictOn', () => {
 })
 
 describe('renderReport', () => {
-  const chapter = { title: 'Idle', method: 'How.', figures: [figure([1], { target: exactly(1) })] }
+  const chapter = {
+    title: 'Idle',
+    method: 'How.',
+    measured: 'with commit abc',
+    figures: [figure([1], { target: exactly(1) })],
+  }
 
   it('has the column of the older operator where there is something to put in', () => {
-    const text = renderReport({ facts: [['commit', 'abc']], chapters: [chapter], failures: [] })
-    expect(text).toContain('| commit | abc |')
+    const text = renderReport({ facts: [['memory', '24 GiB']], chapters: [chapter], failures: [] })
+    expect(text).toContain('| memory | 24 GiB |')
+    expect(text).toContain('Measured with commit abc.')
     expect(text).toContain(
       '| figure | measured | target | verdict |\n| --- | --- | --- | --- |\n| ratio | 1 | 1 | met |',
     )
     const older = { ...chapter, figures: [figure([1], { older: '4.49' })] }
     expect(renderReport({ facts: [], chapters: [older], failures: [] })).toContain('| ratio | 1 |  |  | 4.49 |')
+  })
+
+  it('keeps chapters of an earlier report that were not measured again, if they are of the same machine', () => {
+    const facts = [['memory', '24 GiB']] as const
+    const other = { ...chapter, title: 'Queue', method: 'Before.' }
+    const earlier = renderReport({ facts, chapters: [other, chapter], failures: [] })
+    const again = renderReport({ facts, chapters: [{ ...other, method: 'Again.' }], failures: [] }, earlier)
+    expect(again).toBe(earlier.replace('Before.', 'Again.'))
+    const elsewhere = renderReport({ facts: [['memory', '8 GiB']], chapters: [other], failures: [] }, earlier)
+    expect(elsewhere).not.toContain('## Idle')
   })
 
   it('says what could not be measured', () => {

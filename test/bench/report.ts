@@ -2,11 +2,16 @@ import type { Chapter, Figure, Table } from './figure.ts'
 import { median } from './statistics.ts'
 
 export interface Report {
-  /** Rows of a table: commit, date, machine. */
+  /** Rows of a table: the machine. */
   readonly facts: readonly (readonly [string, string])[]
-  readonly chapters: readonly Chapter[]
+  readonly chapters: readonly MeasuredChapter[]
   /** What could not be measured, and why. */
   readonly failures: readonly string[]
+}
+
+export interface MeasuredChapter extends Chapter {
+  /** Commit and circumstances, as people read it. */
+  readonly measured: string
 }
 
 const INTRODUCTION = `# Benchmarks
@@ -22,18 +27,29 @@ _met in the median_ when the median does, else _missed_. Everything shares the c
 The column _older operator_ is **another run, of another program**, on a machine with 2 cores: the Go operator that this one replaces, with the same
 loads on kube-apiserver 1.36 and its own simulation of CDI. It is there for the order of magnitude and was not measured again.`
 
-/** The whole report in Markdown. */
-export function renderReport({ facts, chapters, failures }: Report): string {
+/**
+ * The whole report in Markdown.
+ * @param earlier a report of this program: its chapters that were not measured again stay, if they are of the same machine
+ */
+export function renderReport({ facts, chapters, failures }: Report, earlier = ''): string {
   const failed = failures.map((failure) => `- **Could not be measured:** ${failure}`)
-  return `${[
-    INTRODUCTION,
-    renderTable({ title: '', head: ['', ''], rows: facts }),
-    ...(failed.length > 0 ? [failed.join('\n')] : []),
-    ...chapters.map(renderChapter),
-  ].join('\n\n')}\n`
+  const head = [INTRODUCTION, renderTable({ title: '', head: ['', ''], rows: facts })].join('\n\n')
+  const known = earlier.startsWith(head) ? chaptersIn(earlier) : new Map<string, string>()
+  for (const chapter of chapters) known.set(chapter.title, renderChapter(chapter))
+  const parts = [head, ...(failed.length > 0 ? [failed.join('\n')] : []), ...known.values()]
+  return `${parts.join('\n\n')}\n`
 }
 
-function renderChapter({ title, method, figures, tables = [] }: Chapter): string {
+const CHAPTER = /^## (.+)$/gm
+
+/** Chapters of a report as they are written there, by title, in their order. */
+function chaptersIn(report: string): Map<string, string> {
+  const starts = [...report.matchAll(CHAPTER)]
+  const ends = [...starts.slice(1).map(({ index }) => index), report.length]
+  return new Map(starts.map(({ index, 1: title = '' }, at) => [title, report.slice(index, ends[at]).trimEnd()]))
+}
+
+function renderChapter({ title, method, figures, tables = [], measured }: MeasuredChapter): string {
   const hasOlder = figures.some(({ older }) => older !== undefined)
   const head = ['figure', 'measured', 'target', 'verdict', ...(hasOlder ? ['older operator'] : [])]
   const rows = figures.map((figure) => [
@@ -43,7 +59,13 @@ function renderChapter({ title, method, figures, tables = [] }: Chapter): string
     verdictOn(figure),
     ...(hasOlder ? [figure.older ?? ''] : []),
   ])
-  const parts = [`## ${title}`, method, renderTable({ title: '', head, rows }), ...tables.map(renderTable)]
+  const parts = [
+    `## ${title}`,
+    method,
+    `Measured ${measured}.`,
+    renderTable({ title: '', head, rows }),
+    ...tables.map(renderTable),
+  ]
   return parts.join('\n\n')
 }
 

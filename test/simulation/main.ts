@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { commitFact, hardwareFacts } from '../bench/machine.ts'
+import { commitFact, hardwareFacts, loadFact } from '../bench/machine.ts'
 import { Campaign, type CampaignResult } from './campaign.ts'
 import { runGate } from './gate/gate-run.ts'
 import { gateStory } from './gate/gate-story.ts'
@@ -61,6 +61,7 @@ async function explore(): Promise<void> {
     ['workers', String(workers)],
     ['stories of the gate alone for each of the whole operator', String(gates)],
     ...hardwareFacts(),
+    ['load average at the start (1, 5, 15 min)', loadFact()],
   ] as const
   say(`seed ${seed}, ${admissions} admissions`)
   const startedAt = performance.now()
