@@ -4,7 +4,7 @@
  */
 export { formatDuration, parseDuration } from './api/duration.ts'
 export { ANNOTATIONS, FINALIZER, LABELS, MANAGER } from './api/labels.ts'
-export { childName, labelValue, shortHash } from './api/names.ts'
+export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
 export type { SpecProblem } from './api/parse-spec.ts'
 export {
   isUrlAllowed,

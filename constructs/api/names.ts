@@ -48,3 +48,11 @@ function shortenedTo(max: number, original: string, safe: string): string {
   const head = safe.slice(0, max - HASH_LENGTH - 1).replace(/[^a-zA-Z0-9]+$/, '')
   return `${head}-${shortHash([original])}`
 }
+
+/** A UUID (version 8) that is the same for the same parts. */
+export function uuidFrom(parts: readonly (string | undefined)[]): string {
+  const hex = sha256Hex(JSON.stringify(parts.map((part) => part ?? null)))
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  )
+}

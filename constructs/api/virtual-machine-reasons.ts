@@ -96,6 +96,11 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'The guest was shut down or crashed; KubeVirt starts it again.',
     remedy: 'Nothing, unless it recurs: then see the console of the guest.',
   },
+  /** virtctl pause. */
+  Paused: {
+    meaning: 'Somebody paused the machine. That is no fault, and no time limit holds for it.',
+    remedy: 'Unpause it, for instance with virtctl unpause.',
+  },
   /** Took too long. */
   Timeout: {
     meaning: 'The machine was not ready in the time that the policy gives it, not counting the wait for its image.',

@@ -13,6 +13,8 @@ export interface KubeVirtVirtualMachineProps {
   readonly vm: VMRef
   /** DNS-1123 label. */
   readonly hostname: string
+  /** The guest's identity to cloud-init, which sets a guest up anew when it changes. Of `uuidFrom`. */
+  readonly firmwareUuid: string
   /** As in the spec's resources. */
   readonly cpu: string
   readonly memory: string
@@ -76,6 +78,7 @@ export interface KubeVirtVirtualMachineSpec {
       readonly domain: {
         readonly cpu: { readonly sockets: number; readonly cores: 1; readonly threads: 1 }
         readonly resources?: { readonly requests: { readonly cpu: string } }
+        readonly firmware: { readonly uuid: string }
         readonly memory: { readonly guest: string }
         readonly devices: {
           readonly autoattachPodInterface?: false
@@ -137,6 +140,7 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
           // Sockets are what KubeVirt can add while a machine runs.
           cpu: { sockets, cores: 1, threads: 1 },
           resources: request === undefined ? undefined : { requests: { cpu: request } },
+          firmware: { uuid: props.firmwareUuid },
           memory: { guest: guestMemory(props.memory) },
           devices: { autoattachPodInterface, rng: {}, disks: disks(), interfaces },
         },

@@ -64,6 +64,7 @@ const clone = (more: Partial<Parameters<typeof renderCloneDataVolume>[0]> = {}) 
 
 const machine = (more: Partial<KubeVirtVirtualMachineProps> = {}) =>
   renderKubeVirtVirtualMachine({
+    firmwareUuid: '5d307ca9-b3ef-428c-8861-06e72d69f223',
     vm,
     hostname: 'demo-vm',
     cpu: '2',

@@ -43,3 +43,10 @@ export function fromTime(text: string | undefined): number | undefined {
 export function withoutUndefined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
 }
+
+const MESSAGE_MAX = 4_000
+
+/** A status that is too long is refused, and with it all that it says. */
+export function cutMessage(message: string): string {
+  return message.length <= MESSAGE_MAX ? message : `${message.slice(0, MESSAGE_MAX - 1)}…`
+}

@@ -84,7 +84,9 @@ describe('a virtual machine on a real API server', () => {
     await expect.poll(() => isRefused(world), PATIENCE).toBe(true)
     await client.create(MACHINE, manifest(world))
     const look = () => find<Machine>(world, MACHINE, 'vm')
-    await expect.poll(async () => (await look())?.status?.message, PATIENCE).toContain('the API server refuses that: ')
+    await expect
+      .poll(async () => (await look())?.status?.message, PATIENCE)
+      .toContain('the API server refuses what is to be done: ')
     expect((await look())?.status?.message).toContain('no Secrets here')
     for (const type of ADMISSION) await client.delete(type, rule)
     await expect.poll(async () => (await look())?.status?.phase, PATIENCE).toBe('Ready')

@@ -20,6 +20,8 @@ export const MACHINE: ResourceType = {
 /** Indexes over machines. */
 export const BY_UID = 'uid'
 export const BY_NAMESPACE = 'namespace'
+/** Namespace of the image that they name. */
+export const BY_IMAGE_NAMESPACE = 'image namespace'
 /** `<namespace>/<name>` of the image that they name. */
 export const BY_IMAGE = 'image'
 /** `<namespace>/<name>` of the Secrets that passwords come from. */
@@ -35,6 +37,8 @@ export interface SharedCaches {
   readonly secrets: Readable<KubeObject>
   readonly namespaces: Readable<KubeObject>
   readonly definitions: Readable<KubeObject>
+  /** Of all kinds of these caches. */
+  readonly reflectors: readonly { onInstalled(listener: () => void): () => void }[]
   readonly isInstalled: (type: ResourceType) => boolean
   readonly get: (type: ResourceType, key: string) => KubeObject | undefined
   readonly observeWrite: (type: ResourceType, object: KubeObject) => void
@@ -52,6 +56,7 @@ export class MachineCaches {
     .index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
     .index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
     .index(BY_IMAGE, imageOf)
+    .index(BY_IMAGE_NAMESPACE, (vm) => imageOf(vm).map((key) => key.split('/')[0] ?? ''))
     .index(BY_PASSWORD_SECRET, passwordSecretsOf)
   readonly kubevirt = new Store<KubeVirtView>()
   readonly instances = new Store<InstanceView>()

@@ -119,8 +119,10 @@ export class MachineController {
   }
 
   *#facts() {
-    for (const { status } of this.#options.caches.machines.values())
-      yield { phase: status.phase ?? 'Provisioning', reason: reasonOf(status) ?? '' }
+    for (const { status } of this.#options.caches.machines.values()) {
+      const isFullCopy = status.conditions?.some(({ type }) => type === 'FullCopy') === true
+      yield { phase: status.phase ?? 'Provisioning', reason: reasonOf(status) ?? '', isFullCopy }
+    }
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {

@@ -5,13 +5,20 @@ import type { CloneFacts, KubeVirtView } from './views.ts'
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
 const WAITS_FOR_CONSUMER: ReadonlySet<string> = new Set(['WaitForFirstConsumer', 'PendingPopulation'])
 
-/** Where the disk of a machine stands, as long as it is not complete. */
-export function standingOfDisk(clone: CloneFacts): Standing {
+/**
+ * Where the disk of a machine stands, as long as it is not complete.
+ * @param machine where it is there already: it says why no node is chosen
+ */
+export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Standing {
   const { phase, progress, running, bound } = clone
   const text = running.message || bound.message
   const says = text === '' ? '' : `: ${text}`
-  if (WAITS_FOR_CONSUMER.has(phase))
-    return waiting('WaitingForVolumeBinding', `the root disk waits for a node to be chosen (${phase})`)
+  if (WAITS_FOR_CONSUMER.has(phase)) {
+    const trouble = machine?.trouble ?? ''
+    // What KubeVirt said before there was a claim stays for a while.
+    const why = trouble === '' || trouble.includes('waiting for it to appear') ? '' : `: ${trouble}`
+    return waiting('WaitingForVolumeBinding', `the root disk waits for a node to be chosen (${phase})${why}`)
+  }
   const share = progress === '' || progress === 'N/A' ? '' : ` (${progress})`
   return waiting('Cloning', `the root disk is being cloned${share}, CDI says ${phase || 'nothing yet'}${says}`)
 }
@@ -22,8 +29,8 @@ export function standingOfDisk(clone: CloneFacts): Standing {
  */
 export function standingOfMachine({ printableStatus, isReady, trouble, failure }: KubeVirtView): Standing {
   const text = trouble === '' ? '' : `: ${trouble}`
-  if (printableStatus === 'Running' && isReady)
-    return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
+  const isUp = printableStatus === 'Running' || printableStatus === 'Migrating'
+  if (isUp && isReady) return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
   if (failure !== '') return waiting('StartFailed', `KubeVirt cannot start the machine: ${failure}`)
   switch (printableStatus) {
     case 'CrashLoopBackOff':
@@ -32,6 +39,8 @@ export function standingOfMachine({ printableStatus, isReady, trouble, failure }
       return waiting('Unschedulable', `no node can take the machine${text}`)
     case 'WaitingForVolumeBinding':
       return waiting('WaitingForVolumeBinding', `the volume of the root disk is not bound yet${text}`)
+    case 'Paused':
+      return waiting('Paused', 'somebody paused the machine: unpause it, for instance with virtctl unpause')
     case 'Stopped':
     case 'Stopping':
       return waiting('GuestStopped', 'the guest has stopped; KubeVirt starts it again')

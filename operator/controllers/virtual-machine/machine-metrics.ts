@@ -5,6 +5,8 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 export interface MachineFacts {
   readonly phase: string
   readonly reason: string
+  /** Its disk is no cheap clone. */
+  readonly isFullCopy: boolean
 }
 
 /** What people who run fleets of machines want to see. Gauges are read when they are asked for. */
@@ -37,6 +39,14 @@ export class MachineMetrics {
           if (phase !== 'Ready') counts.set(reason, (counts.get(reason) ?? 0) + 1)
         this.reset()
         for (const [reason, count] of counts) this.set({ reason }, count)
+      },
+    })
+    new Gauge({
+      name: 'ot_vm_full_copies',
+      help: 'VirtualMachines whose disk CDI copied instead of cloning it',
+      registers,
+      collect() {
+        this.set([...facts()].filter(({ isFullCopy }) => isFullCopy).length)
       },
     })
     this.#kicks = new Counter({

@@ -20,6 +20,7 @@ export function observeMachine(
   const [imageKey] = imageOf(vm)
   const clone = ours(shared.dataVolumes.get(key(names.clone)))
   const machine = ours(caches.kubevirt.get(key(names.machine)))
+  const claim = claimOf(vm, caches)
   const instance = caches.instances.get(key(names.machine))
   return {
     vm,
@@ -32,7 +33,7 @@ export function observeMachine(
     imageNamespace: namespaceState(imageKey?.split('/')[0] ?? '', caches),
     clone,
     hasCloneSource: clone === undefined || sourceExists(clone, caches),
-    hasClaim: shared.claims.get(key(names.clone)) !== undefined,
+    claim,
     secret: ours(shared.secrets.get(key(names.cloudInit))),
     machine,
     instance:
@@ -43,28 +44,34 @@ export function observeMachine(
   }
 }
 
+/** The claim of the root disk: that of our DataVolume, or one that outlived it. CDI copies our label there. */
+function claimOf({ metadata: { namespace = '', name, uid } }: MachineView, { shared }: MachineCaches) {
+  const key = keyOf({ namespace, name: vmChildNames(name).clone })
+  const claim = shared.claims.get(key)
+  const clone = shared.dataVolumes.get(key)
+  const isOfClone =
+    clone !== undefined && isControlledBy(clone, uid) && isControlledBy(claim ?? clone, clone.metadata.uid)
+  return isOfClone || claim?.metadata.labels?.[LABELS.vmUid] === uid ? claim : undefined
+}
+
 /** What has a name that the machine needs, and is not ours. */
-function conflictOf(
-  { metadata: { namespace = '', name, uid } }: MachineView,
-  { shared, kubevirt }: MachineCaches,
-): string | undefined {
+function conflictOf(vm: MachineView, caches: MachineCaches): string | undefined {
+  const { shared, kubevirt } = caches
+  const { namespace = '', name, uid } = vm.metadata
   const names = vmChildNames(name)
   const key = (child: string) => keyOf({ namespace, name: child })
-  const dataVolume = shared.dataVolumes.get(key(names.clone))
-  const claim = shared.claims.get(key(names.clone))
-  const isClaimOurs =
-    claim === undefined || (dataVolume !== undefined && isControlledBy(claim, dataVolume.metadata.uid))
-  const taken = [dataVolume, shared.secrets.get(key(names.cloudInit)), kubevirt.get(key(names.machine))].find(
-    (object) => object !== undefined && !isControlledBy(object, uid),
-  )
+  const children = [
+    shared.dataVolumes.get(key(names.clone)),
+    shared.secrets.get(key(names.cloudInit)),
+    kubevirt.get(key(names.machine)),
+  ]
+  const taken = children.find((object) => object !== undefined && !isControlledBy(object, uid))
   if (taken !== undefined)
     return `${taken.kind} ${taken.metadata.name}${taken.kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
-  // A claim without its DataVolume is either of a machine that was, and goes, or somebody's.
+  const claim = shared.claims.get(key(names.clone))
+  // One that goes is of a machine that was.
   const isStrange =
-    !isClaimOurs &&
-    dataVolume === undefined &&
-    claim?.metadata.ownerReferences === undefined &&
-    claim?.metadata.labels?.[LABELS.vmUid] !== uid
+    claim !== undefined && claimOf(vm, caches) === undefined && claim.metadata.deletionTimestamp === undefined
   return isStrange ? `PersistentVolumeClaim ${names.clone}` : undefined
 }
 

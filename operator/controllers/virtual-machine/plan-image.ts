@@ -64,7 +64,8 @@ function shownImage(world: World, spec: VirtualMachineSpec): NonNullable<Virtual
     ...imageKeyOf(world, spec),
     ...(metadata?.uid !== undefined && { uid: metadata.uid }),
     ...(status?.phase !== undefined && { phase: status.phase }),
-    ...(status?.queuePosition !== undefined && { queuePosition: status.queuePosition }),
+    // Whoever has a disk waits for no image any more, though it may be refreshed.
+    ...(status?.queuePosition !== undefined && world.clone === undefined && { queuePosition: status.queuePosition }),
     ...(status?.artifact?.revision !== undefined && { revision: status.artifact.revision }),
   }
 }

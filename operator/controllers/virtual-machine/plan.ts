@@ -59,8 +59,9 @@ function ignored({ clone, machine }: World): Step {
 
 /** What is planned is tried again and again; until it works, people should read why it does not. */
 function refused(standing: Standing, { refusal }: World): Standing {
-  if (refusal === undefined || standing.phase !== 'Provisioning') return standing
-  return { ...standing, reason: 'Refused', message: `${standing.message}; the API server refuses that: ${refusal}` }
+  if (refusal === undefined) return standing
+  const reason = standing.phase === 'Provisioning' ? 'Refused' : standing.reason
+  return { ...standing, reason, message: `${standing.message}; the API server refuses what is to be done: ${refusal}` }
 }
 
 /** Puts status, finalizer and work together. */

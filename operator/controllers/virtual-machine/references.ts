@@ -1,8 +1,9 @@
-import { vmChildNames } from '@open-terrain/constructs'
+import { LABELS, vmChildNames } from '@open-terrain/constructs'
 import { isApiError } from '../../kube/api-error.ts'
-import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
-import { isControlledBy, type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import type { KubeClient, ListOptions, RequestOptions } from '../../kube/kube-client.ts'
+import { isControlledBy, type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
 import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { type MachineView, viewMachine } from './views.ts'
 
@@ -27,9 +28,16 @@ export class MachineReferences {
 
   /** Throws ApiError. */
   async live(image: ObjectKey, options: RequestOptions) {
-    const machines = (await this.#list(options)).map(viewMachine).filter((vm) => imageOf(vm).includes(keyOf(image)))
-    const disks = await Promise.all(machines.map((vm) => this.#disk(vm, options)))
-    return count(machines, (vm) => hasDisk(vm, disks[machines.indexOf(vm)]))
+    const machines = (await this.#list(MACHINE, options))
+      .map(viewMachine)
+      .filter((vm) => imageOf(vm).includes(keyOf(image)))
+    const disks = new Map(
+      (await this.#list(DATA_VOLUME, { ...options, labelSelector: LABELS.vmUid })).map((disk) => [
+        keyOf(disk.metadata),
+        disk,
+      ]),
+    )
+    return count(machines, (vm) => hasDisk(vm, disks.get(diskKeyOf(vm))))
   }
 
   /** Calls back with the `<namespace>/<name>` of each image whose references may have changed; returns how to stop that. */
@@ -37,6 +45,7 @@ export class MachineReferences {
     const { machines, shared } = this.#caches
     const stops = [
       machines.onChange(({ before, after }) => {
+        if (isSame(named(before), named(after))) return
         const keys = [before, after].flatMap((vm) => (vm === undefined ? [] : imageOf(vm)))
         for (const key of new Set(keys)) listener(key)
       }),
@@ -57,12 +66,12 @@ export class MachineReferences {
     }
   }
 
-  async #list(options: RequestOptions): Promise<KubeObject[]> {
+  async #list(type: ResourceType, options: ListOptions): Promise<KubeObject[]> {
     const found: KubeObject[] = []
     let continueToken: string | undefined
     do {
       try {
-        const page = await this.#client.list(MACHINE, {
+        const page = await this.#client.list(type, {
           ...options,
           limit: PAGE,
           ...(continueToken !== undefined && { continueToken }),
@@ -76,16 +85,6 @@ export class MachineReferences {
     } while (continueToken !== undefined)
     return found
   }
-
-  async #disk(vm: MachineView, options: RequestOptions): Promise<KubeObject | undefined> {
-    const { namespace = '', name } = vm.metadata
-    try {
-      return await this.#client.get(DATA_VOLUME, { namespace, name: vmChildNames(name).clone }, options)
-    } catch (error) {
-      if (isApiError(error, 'NotFound')) return undefined
-      throw error
-    }
-  }
 }
 
 function diskKeyOf({ metadata: { namespace = '', name } }: MachineView): string {
@@ -98,10 +97,11 @@ function hasDisk({ metadata: { uid } }: MachineView, disk: KubeObject | undefine
 
 function count(machines: readonly MachineView[], isUser: (vm: MachineView) => boolean) {
   const nameOf = ({ kind, metadata }: MachineView) => `${kind}/${metadata.namespace}/${metadata.name}`
-  const sorted = machines.toSorted((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1))
-  return {
-    count: sorted.length,
-    names: sorted.slice(0, NAMES_SHOWN).map(nameOf),
-    users: sorted.filter(isUser).map(nameOf),
-  }
+  const names = machines.map(nameOf).sort()
+  return { count: names.length, names: names.slice(0, NAMES_SHOWN), users: machines.filter(isUser).map(nameOf).sort() }
+}
+
+/** What makes a machine a reference to its image. */
+function named(vm: MachineView | undefined): unknown {
+  return vm && [vm.metadata.uid, imageOf(vm)]
 }

@@ -4,7 +4,7 @@ import {
   type VirtualMachineReason,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs'
-import { mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
+import { cutMessage, mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 
@@ -41,7 +41,8 @@ const REMARKS: readonly string[] = [
 
 /** Completes a status: phase, message and conditions, with times that only move when something changed. */
 export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, now: number): VirtualMachineStatus {
-  const { standing, image, imageReady, remarks, generation } = facts
+  const { image, imageReady, remarks, generation } = facts
+  const standing = { ...facts.standing, message: cutMessage(facts.standing.message) }
   const { phase, reason, message } = standing
   const is = (type: string, holds: boolean, why: { reason: string; message: string }) =>
     ({ type, status: holds ? 'True' : 'False', reason: why.reason, message: why.message }) as const

@@ -1,9 +1,18 @@
-import { vmChildNames } from '@open-terrain/constructs'
+import { LABELS, vmChildNames } from '@open-terrain/constructs'
 import { controllerOf, type KubeObject, keyOf } from '../../kube/kube-object.ts'
-import { BY_IMAGE, BY_NAMESPACE, BY_PASSWORD_SECRET, BY_UID, MACHINE, type MachineCaches } from './caches.ts'
-import type { MachineView } from './views.ts'
-
-type Change = { readonly key: string; readonly before: KubeObject | undefined; readonly after: KubeObject | undefined }
+import { onlyNews } from '../../runtime/news.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
+import type { Change } from '../../runtime/store.ts'
+import {
+  BY_IMAGE,
+  BY_IMAGE_NAMESPACE,
+  BY_NAMESPACE,
+  BY_PASSWORD_SECRET,
+  BY_UID,
+  MACHINE,
+  type MachineCaches,
+} from './caches.ts'
+import type { ImageFacts, MachineView } from './views.ts'
 
 /** From changes in the caches to machines that they concern. No decision is made here. Returns how to stop listening. */
 export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) => void): () => void {
@@ -11,31 +20,52 @@ export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) 
   const all = (found: Iterable<MachineView>) => {
     for (const vm of found) enqueue(keyOf(vm.metadata))
   }
-  /** By owner, and by name in any case: whoever takes or frees a name concerns who needs it. */
-  const child = ({ key, before, after }: Change) => {
+  const waiting = () => all([...machines.values()].filter(({ status }) => status.phase !== 'Ready'))
+  /** By owner or label, and by name in any case: whoever takes or frees a name concerns who needs it. */
+  const child = onlyNews(({ key, before, after }: Change<KubeObject>) => {
     for (const object of [before, after]) {
       const owner = object && controllerOf(object)
-      if (owner?.kind === MACHINE.kind) all(machines.find(BY_UID, owner.uid))
+      const uid = owner?.kind === MACHINE.kind ? owner.uid : object?.metadata.labels?.[LABELS.vmUid]
+      if (uid !== undefined) all(machines.find(BY_UID, uid))
     }
     all(namesakes(key, machines))
-  }
+  })
   const stops = [
     machines.onChange(({ key }) => enqueue(key)),
-    shared.images.onChange(({ key }) => all(machines.find(BY_IMAGE, key))),
+    shared.images.onChange(({ key, before, after }) => {
+      if (!isSame(aboutImage(before), aboutImage(after))) all(machines.find(BY_IMAGE, key))
+    }),
     shared.dataVolumes.onChange(child),
     shared.claims.onChange(child),
     kubevirt.onChange(child),
-    instances.onChange(({ key }) => all(namesakes(key, machines))),
+    instances.onChange(onlyNews(({ key }) => all(namesakes(key, machines)))),
     shared.secrets.onChange((change) => {
       child(change)
       all(machines.find(BY_PASSWORD_SECRET, change.key))
     }),
-    shared.namespaces.onChange(({ key }) => all(machines.find(BY_NAMESPACE, key))),
-    ...caches.reflectors.map((reflector) => reflector.onInstalled(() => all(machines.values()))),
+    shared.namespaces.onChange(({ key, before, after }) => {
+      if (stateOf(before) === stateOf(after)) return
+      all(machines.find(BY_NAMESPACE, key))
+      all(machines.find(BY_IMAGE_NAMESPACE, key))
+    }),
+    ...[...caches.reflectors, ...shared.reflectors].map((reflector) => reflector.onInstalled(waiting)),
   ]
   return () => {
     for (const stop of stops) stop()
   }
+}
+
+/** As much of an image as a machine shows or rests on: thousands may name one, and its counts change with each of them. */
+function aboutImage(image: ImageFacts | undefined): unknown {
+  if (image === undefined) return undefined
+  const { metadata, spec, status } = image
+  const { phase, message, progress, queuePosition, artifact } = status
+  return [metadata.uid, metadata.deletionTimestamp, spec, phase, message, progress, queuePosition, artifact]
+}
+
+function stateOf(namespace: KubeObject | undefined): string {
+  if (namespace === undefined) return 'missing'
+  return namespace.metadata.deletionTimestamp === undefined ? 'there' : 'terminating'
 }
 
 /** Machines that have, or need, a child of this name. Names are cut only where they are long; those are found by their owner. */

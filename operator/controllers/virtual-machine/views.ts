@@ -37,6 +37,8 @@ export interface KubeVirtView extends KubeObject {
   readonly trouble: string
   /** Its `Failure` condition: the instance was refused. */
   readonly failure: string
+  /** Under which the guest knows itself. */
+  readonly firmwareUuid: string | undefined
   /** Why a change of its spec waits for a restart; empty where none does. */
   readonly restartRequired: string
 }
@@ -80,6 +82,7 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     trouble: failure || text('Synchronized', 'False') || text('PodScheduled', 'False'),
     failure,
+    firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
     restartRequired: text('RestartRequired', 'True') || volatileChange(conditions),
   }
 }
@@ -110,7 +113,7 @@ export function viewInstance(object: KubeObject): InstanceView {
 /** The members that we render; what KubeVirt fills in (architecture, machine type, firmware) is its own. */
 function ownedSpec(spec: Raw): unknown {
   const { hostname, terminationGracePeriodSeconds, affinity, networks, volumes, domain } = spec?.template?.spec ?? {}
-  const { cpu, memory, resources, devices } = domain ?? {}
+  const { cpu, memory, resources, devices, firmware } = domain ?? {}
   const { autoattachPodInterface, rng, disks, interfaces } = devices ?? {}
   const request = resources?.requests?.cpu
   const labels: Record<string, string> = spec?.template?.metadata?.labels ?? {}
@@ -125,6 +128,7 @@ function ownedSpec(spec: Raw): unknown {
         affinity,
         domain: withoutUndefined({
           cpu: withoutUndefined({ sockets: cpu?.sockets, cores: cpu?.cores, threads: cpu?.threads }),
+          firmware: firmware?.uuid === undefined ? undefined : { uuid: firmware.uuid },
           memory: withoutUndefined({ guest: memory?.guest }),
           resources: request === undefined ? undefined : { requests: { cpu: request } },
           devices: withoutUndefined({ autoattachPodInterface, rng, disks, interfaces }),

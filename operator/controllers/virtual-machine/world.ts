@@ -22,8 +22,8 @@ export interface World {
   readonly clone: CloneFacts | undefined
   /** Whether what the clone reads from exists. */
   readonly hasCloneSource: boolean
-  /** Whether the claim of the root disk exists. */
-  readonly hasClaim: boolean
+  /** Of the root disk, by which the machine is started. */
+  readonly claim: KubeObject | undefined
   readonly secret: KubeObject | undefined
   readonly machine: KubeVirtView | undefined
   readonly instance: InstanceView | undefined

@@ -125,4 +125,16 @@ describe('deleting an image that is in use', () => {
     expect(walk.isGone).toBe(false)
     expect(walk.status.phase).not.toBe('Syncing')
   })
+
+  it('that thousands use names the first of them', () => {
+    const users = Array.from({ length: 5_000 }, (_, at) => `VirtualMachine/team/vm-${at}`)
+    const walk = published()
+    walk
+      .set({ references: { count: users.length, names: users.slice(0, 10), users } })
+      .settle()
+      .markDeleted()
+      .settle()
+    expect(walk.status.message).toContain('VirtualMachine/team/vm-9 and 4990 more')
+    expect(walk.status.message?.length).toBeLessThan(4_096)
+  })
 })

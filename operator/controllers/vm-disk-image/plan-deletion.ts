@@ -38,15 +38,23 @@ export function planDeletion(world: World, now: number): ImagePlan {
   })
 }
 
+const NAMED = 10
+
+/** There may be thousands. */
+function firstOf(users: readonly string[]): string {
+  const more = users.length - NAMED
+  return users.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
 function usersLeftBehind({ namespaceTerminating, references, image }: World): ImagePlan['events'] {
   if (!namespaceTerminating || references.users.length === 0) return []
-  const message = `namespace ${image.metadata.namespace} is being deleted, and this image with it, though ${references.users.join(', ')} use it`
+  const message = `namespace ${image.metadata.namespace} is being deleted, and this image with it, though ${firstOf(references.users)} use it`
   return [{ type: 'Warning', reason: 'NamespaceTerminating', message }]
 }
 
 function blockedStatus(world: World, users: readonly string[], now: number): VMDiskImageStatus {
   const { image } = world
-  const message = `the deletion waits for ${users.join(', ')}: they use the image, and it goes when the last of them is gone`
+  const message = `the deletion waits for ${firstOf(users)}: they use the image, and it goes when the last of them is gone`
   const conditions = mergeConditions(
     image.status.conditions ?? [],
     [{ type: 'DeletionBlocked', status: 'True', reason: 'InUse', message }],

@@ -1,5 +1,5 @@
 import type { Condition, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
-import { mergeConditions, toTime, withoutUndefined } from '../../runtime/conditions.ts'
+import { cutMessage, mergeConditions, toTime, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { redactUrls } from '../../runtime/redact.ts'
@@ -24,7 +24,8 @@ export function withStanding(
   world: World,
   now: number,
 ): VMDiskImageStatus {
-  const { phase, message } = standing
+  const { phase } = standing
+  const message = cutMessage(standing.message)
   const { image, references } = world
   const { generation } = image.metadata
   const isReferenced = references.count > 0
@@ -34,7 +35,12 @@ export function withStanding(
     observedGeneration: generation,
     phase,
     message,
-    conditions: mergeConditions(status.conditions ?? [], conditionsOf(status, standing, references), generation, now),
+    conditions: mergeConditions(
+      status.conditions ?? [],
+      conditionsOf(status, { ...standing, message }, references),
+      generation,
+      now,
+    ),
     references: { count: references.count, names: [...references.names] },
     lastReferencedTime: isReferenced ? status.lastReferencedTime : leftAt(status, now),
     unreferencedSince: isKept ? undefined : (status.unreferencedSince ?? toTime(now)),

@@ -1,6 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { controllerOf, type KubeObject } from '../../kube/kube-object.ts'
-import { isSame } from '../../runtime/owned-fields.ts'
+import { onlyNews } from '../../runtime/news.ts'
 import type { Change } from '../../runtime/store.ts'
 import type { Lane } from '../../runtime/work-queue.ts'
 import { BY_CHILD, BY_CONFIG_MAP, BY_NAMESPACE, BY_SECRET, BY_UID, type Caches } from './caches.ts'
@@ -76,19 +76,6 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
 
 function isTerminating(object: KubeObject | undefined): boolean {
   return object?.metadata.deletionTimestamp !== undefined
-}
-
-/** Others write into objects much that no decision rests on: their caches have it only as another version. */
-function onlyNews(listener: (change: Change<KubeObject>) => void): (change: Change<KubeObject>) => void {
-  return (change) => {
-    const { before, after } = change
-    if (before === undefined || after === undefined || !isSame(unversioned(before), unversioned(after)))
-      listener(change)
-  }
-}
-
-function unversioned({ metadata, ...content }: KubeObject): object {
-  return { ...content, metadata: { ...metadata, resourceVersion: undefined } }
 }
 
 /** Most changes of Secrets and the like do not concern us: only that one came or went. */

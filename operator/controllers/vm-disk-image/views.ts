@@ -86,11 +86,12 @@ export function viewImage(object: KubeObject): ImageView {
 }
 
 const OWNED_LABELS = Object.values(LABELS)
-const OWNED_ANNOTATIONS = [ANNOTATIONS.attempt, ANNOTATIONS.imageNameFull]
+/** The last one is CDI's: how it makes a clone. */
+const KEPT_ANNOTATIONS = [ANNOTATIONS.attempt, ANNOTATIONS.imageNameFull, 'cdi.kubevirt.io/cloneType']
 
 /** Nobody asks for a child's finalizers. */
 function childMetadata({ finalizers: _finalizers, ...metadata }: ObjectMeta): ObjectMeta {
-  return shared(trim(metadata, OWNED_LABELS, OWNED_ANNOTATIONS))
+  return shared(trim(metadata, OWNED_LABELS, KEPT_ANNOTATIONS))
 }
 
 // The views are literals with all of their members, not spreads of one another: V8 lays those out without spare room.

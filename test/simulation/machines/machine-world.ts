@@ -18,7 +18,14 @@ import {
 } from '../../../operator/kube/resource-types.ts'
 import { Operator } from '../../../operator/operator.ts'
 import type { Logger } from '../../../operator/runtime/log.ts'
-import { type Commit, IMAGE, SERVED_TYPES, SimulatedProcess } from '../../../sandbox/memory-cluster/index.ts'
+import {
+  type Commit,
+  type Fate,
+  IMAGE,
+  type RequestInfo,
+  SERVED_TYPES,
+  SimulatedProcess,
+} from '../../../sandbox/memory-cluster/index.ts'
 import type { SimulatorOptions } from '../../../sandbox/simulators/index.ts'
 import { FARM, SimulatedCluster, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
 import { randomFrom } from '../random.ts'
@@ -51,6 +58,8 @@ export class MachineWorld {
   readonly logged: string[] = []
   /** Told of each commit of the operator. */
   onOperatorCommit: (commit: Commit) => void = () => undefined
+  /** What becomes of a request of the operator; undefined: it is carried out. */
+  fateOf: (request: RequestInfo) => Fate | undefined = () => undefined
   #process: SimulatedProcess | undefined
   #stopping = new AbortController()
   #starts = 0
@@ -82,7 +91,9 @@ export class MachineWorld {
   startOperator(): void {
     this.#starts += 1
     const process = new SimulatedProcess(this.simulated.time, `operator.${this.#starts}`)
-    const client = this.simulated.cluster.connect({ process })
+    const fateOf = (request: RequestInfo): Fate =>
+      this.fateOf(request) ?? { kind: 'deliver', requestMs: 1, answerMs: 1 }
+    const client = this.simulated.cluster.connect({ process, fateOf })
     this.#process = process
     this.#stopping = new AbortController()
     const operator = new Operator({

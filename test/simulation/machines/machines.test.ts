@@ -86,6 +86,8 @@ describe('without an image', () => {
     world.create('vm', { vmDiskImageRef: { name: 'golden', namespace: 'nowhere' } })
     await world.untilReason('vm', 'ImageMissing')
     expect(world.vm('vm')?.status?.message).toContain('namespace nowhere does not exist')
+    world.simulated.create(NAMESPACE, { name: 'nowhere' })
+    await world.untilReady('vm')
   })
 })
 
@@ -175,9 +177,12 @@ describe('what somebody changes', () => {
     world.create('vm')
     await world.untilReady('vm')
     const { uid } = world.find(type, TEAM, name)?.metadata ?? {}
+    const uuid = uuidOf(world)
     world.delete(type, TEAM, name)
     await world.until('another', () => ![undefined, uid].includes(world.find(type, TEAM, name)?.metadata.uid))
     await world.until('ready again', () => world.vm('vm')?.status?.phase === 'Ready')
+    // Another one, and cloud-init would take it for another machine.
+    expect(uuidOf(world)).toBe(uuid)
   })
 
   it('its disk lasts as long as the guest runs, when it is deleted, and is made anew then', async () => {
@@ -196,6 +201,25 @@ describe('what somebody changes', () => {
     )
     await world.until('ready again', () => world.vm('vm')?.status?.phase === 'Ready')
   })
+
+  it.each(['Background', 'Foreground', 'Orphan'] as const)(
+    'its disk, deleted with %s while the guest runs, does not end the guest',
+    async (propagationPolicy) => {
+      await start()
+      world.create('vm')
+      await world.untilReady('vm')
+      const { uid } = world.find(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')?.metadata ?? {}
+      const instance = world.simulated.instance('vm')?.metadata.uid
+      const disk = { namespace: TEAM, name: 'vm-root' }
+      world.simulated.cluster.admin.delete(DATA_VOLUME, disk, { propagationPolicy })
+      await world.pass(2 * 60 * MINUTE)
+      expect(world.find(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')?.metadata.uid).toBe(uid)
+      expect(world.simulated.instance('vm')?.metadata.uid).toBe(instance)
+      expect(world.vm('vm')?.status?.phase).toBe('Ready')
+      const warning = expect.stringContaining('its disk is being deleted')
+      if (propagationPolicy !== 'Orphan') expect(world.vm('vm')?.status?.message).toEqual(warning)
+    },
+  )
 
   it('in its machine is repaired', async () => {
     await start()
@@ -216,6 +240,31 @@ describe('what somebody changes', () => {
     await world.untilReady('vm')
     world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { users: [{ name: 'other' }] } })
     await world.until('the condition', () => world.condition('vm', 'RebuildRequired')?.status === 'True')
+  })
+})
+
+describe('an API server that does not take what is needed', () => {
+  it.each([
+    ['its disk', DATA_VOLUME],
+    ['its Secret', SECRET],
+    ['its machine', KUBEVIRT_VIRTUAL_MACHINE],
+  ] as const)('%s is asked for again after growing waits, and told once', async (_name, type) => {
+    await start()
+    let refused = 0
+    world.fateOf = ({ verb, resource, body }) => {
+      if (verb !== 'create' || resource !== type || (body as KubeObject).metadata.namespace !== TEAM) return undefined
+      refused += 1
+      return { kind: 'refuse', status: 500, answerMs: 1 }
+    }
+    world.create('vm')
+    await world.until('a refusal', () => refused > 0)
+    world.written.length = 0
+    await world.pass(5 * MINUTE)
+    expect(refused).toBeGreaterThan(3)
+    expect(refused).toBeLessThan(30)
+    expect(world.written.filter((line) => line === 'MODIFIED VirtualMachine team/vm').length).toBeLessThan(5)
+    world.fateOf = () => undefined
+    await world.untilReady('vm')
   })
 })
 
@@ -352,4 +401,13 @@ function countsOf(written: readonly string[]): Record<string, number> {
   return Object.fromEntries(
     made.toSorted().map((line) => [line.replace(/-[0-9a-f]{8}$/, ''), made.filter((one) => one === line).length]),
   )
+}
+
+function uuidOf(world: MachineWorld): string | undefined {
+  interface Guest extends KubeObject {
+    readonly spec: {
+      readonly template: { readonly spec: { readonly domain: { readonly firmware?: { uuid: string } } } }
+    }
+  }
+  return world.find<Guest>(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')?.spec.template.spec.domain.firmware?.uuid
 }
