@@ -90,27 +90,33 @@ else await main()
 async function main(): Promise<void> {
   const names = chosen()
   const facts = await machineFacts()
-  const earlier = values.report !== undefined && existsSync(values.report) ? readFileSync(values.report, 'utf8') : ''
+  const { report: path } = values
+  const earlier = path !== undefined && existsSync(path) ? readFileSync(path, 'utf8') : ''
   buildBundle()
   const chapters: MeasuredChapter[] = []
   const failures: string[] = []
+  const render = () => renderReport({ facts, chapters, failures }, earlier)
   for (const name of names) {
-    const startedAt = performance.now()
-    const measured = `with commit ${commitFact()}, ${new Date().toISOString()}, load average at its start ${loadFact()}`
-    const tell = (line: string) => process.stderr.write(`${name}: ${line}\n`)
     try {
-      const chapter = await MEASURES[name]?.(tell)
-      if (chapter !== undefined) chapters.push({ ...chapter, measured })
-      tell(`took ${Math.round((performance.now() - startedAt) / 1_000)} s`)
+      chapters.push(...(await measure(name)))
     } catch (error) {
       failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
-      tell(`failed: ${error instanceof Error ? error.stack : String(error)}`)
+      process.stderr.write(`${name}: failed: ${error instanceof Error ? error.stack : String(error)}\n`)
     }
     // After each chapter: the next ones may take an hour, and not end well.
-    if (values.report !== undefined) writeFileSync(values.report, renderReport({ facts, chapters, failures }, earlier))
+    if (path !== undefined) writeFileSync(path, render())
   }
-  if (values.report === undefined) process.stdout.write(renderReport({ facts, chapters, failures }))
+  if (path === undefined) process.stdout.write(render())
   if (failures.length > 0) process.exitCode = 1
+}
+
+async function measure(name: string): Promise<MeasuredChapter[]> {
+  const startedAt = performance.now()
+  const measured = `with commit ${commitFact()}, ${new Date().toISOString()}, load average at its start ${loadFact()}`
+  const tell = (line: string) => process.stderr.write(`${name}: ${line}\n`)
+  const chapter = await MEASURES[name]?.(tell)
+  tell(`took ${Math.round((performance.now() - startedAt) / 1_000)} s`)
+  return chapter === undefined ? [] : [{ ...chapter, measured }]
 }
 
 function chosen(): string[] {
