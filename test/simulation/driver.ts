@@ -10,6 +10,8 @@ import type { Action, CatalogAction, CdiAction, ImageAction, PolicyAction } from
 import type { World } from './world.ts'
 
 const LEDGER = { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-slots' }
+/** Among the values that spoil a policy. */
+const MORE_RETRIES = '5'
 /** Carries out what a schedule says that people, systems and networks do. */
 export class Driver {
   /** How often each action was carried out. */
@@ -188,6 +190,9 @@ export class Driver {
         this.setPolicy({ ...policy, retryLimit: String(action.retryLimit) })
         return
       case 'spoilPolicy':
+        // What is no value for most keys is one for this.
+        if (action.key === 'retryLimit' && action.value === MORE_RETRIES)
+          this.#world.highestRetryLimit = Math.max(this.#world.highestRetryLimit, Number(MORE_RETRIES))
         this.setPolicy({ ...policy, [action.key]: action.value })
         return
       case 'deletePolicy':

@@ -16,11 +16,13 @@ it('reports every breach of a dependency rule', () => {
   expect(silentRules()).toEqual([])
 })
 
-it('has small CRDs of its own for what it uses of CDI and snapshots', async () => {
+it('has small CRDs of its own for what it uses of CDI, snapshots and KubeVirt', async () => {
   const { crds } = await foreignCrds({ source: 'own' })
   expect(crds.map(({ metadata }) => metadata.name)).toEqual([
     'datavolumes.cdi.kubevirt.io',
     'datasources.cdi.kubevirt.io',
+    'virtualmachines.kubevirt.io',
+    'virtualmachineinstances.kubevirt.io',
     'volumesnapshots.snapshot.storage.k8s.io',
     'volumesnapshotclasses.snapshot.storage.k8s.io',
   ])
