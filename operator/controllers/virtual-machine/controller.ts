@@ -151,7 +151,7 @@ export class MachineController {
   }
 
   async #renderCloudInit(vm: MachineView, signal: AbortSignal): Promise<CloudInit> {
-    const parsed = parsedSpec(vm)
+    const parsed = parsedSpec(vm.spec)
     if (!parsed.ok || vm.metadata.deletionTimestamp !== undefined) return { kind: 'missing', message: '' }
     return await this.#cloudInit.render(vm, parsed.spec, signal)
   }

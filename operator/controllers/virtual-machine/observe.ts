@@ -1,6 +1,7 @@
-import { LABELS, type ParsedVirtualMachineSpec, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
+import { LABELS, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
 import { isControlledBy, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE } from '../../kube/resource-types.ts'
+import { onceForEach } from '../../runtime/once-for-each.ts'
 import { imageOf, type MachineCaches } from './caches.ts'
 import type { CloneFacts, MachineView } from './views.ts'
 import type { World } from './world.ts'
@@ -24,13 +25,13 @@ export function observeMachine(
   const instance = caches.instances.get(key(names.machine))
   return {
     vm,
-    spec: parsedSpec(vm),
+    spec: parsedSpec(vm.spec),
     ...more,
-    namespaceTerminating: isTerminating(shared.namespaces.get(namespace)),
+    namespaceTerminating: namespaceState(shared.namespaces.get(namespace)) === 'terminating',
     hasDataVolumes: caches.isInstalled(DATA_VOLUME),
     hasKubeVirt: caches.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
     image: imageKey === undefined ? undefined : shared.images.get(imageKey),
-    imageNamespace: namespaceState(imageKey?.split('/')[0] ?? '', caches),
+    imageNamespace: namespaceState(shared.namespaces.get(imageKey?.split('/')[0] ?? '')),
     clone,
     hasCloneSource: clone === undefined || sourceExists(clone, caches),
     claim,
@@ -40,7 +41,7 @@ export function observeMachine(
       machine !== undefined && instance !== undefined && isControlledBy(instance, machine.metadata.uid)
         ? instance
         : undefined,
-    conflict: conflictOf(vm, caches),
+    conflict: conflictOf(vm, claim, caches),
   }
 }
 
@@ -54,9 +55,15 @@ function claimOf({ metadata: { namespace = '', name, uid } }: MachineView, { sha
   return isOfClone || claim?.metadata.labels?.[LABELS.vmUid] === uid ? claim : undefined
 }
 
-/** What has a name that the machine needs, and is not ours. */
-function conflictOf(vm: MachineView, caches: MachineCaches): string | undefined {
-  const { shared, kubevirt } = caches
+/**
+ * What has a name that the machine needs, and is not ours.
+ * @param ours the claim of its disk, where it has one
+ */
+function conflictOf(
+  vm: MachineView,
+  ours: KubeObject | undefined,
+  { shared, kubevirt }: MachineCaches,
+): string | undefined {
   const { namespace = '', name, uid } = vm.metadata
   const names = vmChildNames(name)
   const key = (child: string) => keyOf({ namespace, name: child })
@@ -70,8 +77,7 @@ function conflictOf(vm: MachineView, caches: MachineCaches): string | undefined 
     return `${taken.kind} ${taken.metadata.name}${taken.kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
   const claim = shared.claims.get(key(names.clone))
   // One that goes is of a machine that was.
-  const isStrange =
-    claim !== undefined && claimOf(vm, caches) === undefined && claim.metadata.deletionTimestamp === undefined
+  const isStrange = claim !== undefined && claim !== ours && claim.metadata.deletionTimestamp === undefined
   return isStrange ? `PersistentVolumeClaim ${names.clone}` : undefined
 }
 
@@ -88,24 +94,10 @@ function sourceExists({ cloneOf }: CloneFacts, { shared }: MachineCaches): boole
   }
 }
 
-function namespaceState(name: string, { shared }: MachineCaches): World['imageNamespace'] {
-  const namespace = shared.namespaces.get(name)
+/** What can be done in a namespace, as its cache has it. */
+export function namespaceState(namespace: KubeObject | undefined): World['imageNamespace'] {
   if (namespace === undefined) return 'missing'
-  return isTerminating(namespace) ? 'terminating' : 'there'
+  return namespace.metadata.deletionTimestamp === undefined ? 'there' : 'terminating'
 }
 
-function isTerminating(object: KubeObject | undefined): boolean {
-  return object?.metadata.deletionTimestamp !== undefined
-}
-
-/** A spec is parsed once per generation of an object. */
-const parsedSpecs = new WeakMap<object, ParsedVirtualMachineSpec>()
-
-export function parsedSpec({ spec }: MachineView): ParsedVirtualMachineSpec {
-  if (typeof spec !== 'object' || spec === null) return parseVirtualMachineSpec(spec)
-  const known = parsedSpecs.get(spec)
-  if (known !== undefined) return known
-  const parsed = parseVirtualMachineSpec(spec)
-  parsedSpecs.set(spec, parsed)
-  return parsed
-}
+export const parsedSpec = onceForEach(parseVirtualMachineSpec)

@@ -114,9 +114,9 @@ function refOf({ vm: { metadata } }: World) {
 function wantedSecret(world: World): KubeObject[] {
   const { cloudInit, secret } = world
   if (cloudInit.kind !== 'rendered') return []
-  const wanted = renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data })
   const has = secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
-  return has === wanted.metadata.annotations[ANNOTATIONS.cloudInit] ? [] : [wanted]
+  if (has === cloudInitHash(cloudInit.data)) return []
+  return [renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data })]
 }
 
 /** KubeVirt's machine: there, as it should be, and how it is doing. */

@@ -54,7 +54,7 @@ function text(value: unknown): unknown {
   return typeof value === 'number' ? String(value) : value
 }
 
-export function imageKeyOf({ vm }: Pick<World, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
+function imageKeyOf({ vm }: Pick<World, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
   return { namespace: vmDiskImageRef.namespace ?? vm.metadata.namespace ?? '', name: vmDiskImageRef.name }
 }
 

@@ -1,14 +1,13 @@
 import { LABELS, vmChildNames } from '@open-terrain/constructs'
-import { isApiError } from '../../kube/api-error.ts'
-import type { KubeClient, ListOptions, RequestOptions } from '../../kube/kube-client.ts'
-import { isControlledBy, type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
+import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
+import { controllerOf, isControlledBy, type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { type MachineView, viewMachine } from './views.ts'
 
 const NAMES_SHOWN = 10
-const PAGE = 500
 
 /** How machines count as references to an image: each one that names it, and as users those that have, or are making, a disk of it. */
 export class MachineReferences {
@@ -28,15 +27,14 @@ export class MachineReferences {
 
   /** Throws ApiError. */
   async live(image: ObjectKey, options: RequestOptions) {
-    const machines = (await this.#list(MACHINE, options))
-      .map(viewMachine)
-      .filter((vm) => imageOf(vm).includes(keyOf(image)))
-    const disks = new Map(
-      (await this.#list(DATA_VOLUME, { ...options, labelSelector: LABELS.vmUid })).map((disk) => [
-        keyOf(disk.metadata),
-        disk,
-      ]),
-    )
+    const machines: MachineView[] = []
+    for await (const object of listAll(this.#client, MACHINE, options)) {
+      const vm = viewMachine(object)
+      if (imageOf(vm).includes(keyOf(image))) machines.push(vm)
+    }
+    const disks = new Map<string, KubeObject>()
+    for await (const disk of listAll(this.#client, DATA_VOLUME, { ...options, labelSelector: LABELS.vmUid }))
+      disks.set(keyOf(disk.metadata), disk)
     return count(machines, (vm) => hasDisk(vm, disks.get(diskKeyOf(vm))))
   }
 
@@ -53,37 +51,15 @@ export class MachineReferences {
         // A disk that came or went makes its machine a user, or one no more.
         if ((before === undefined) === (after === undefined)) return
         const object = after ?? before
-        const owner = object?.metadata.ownerReferences?.find(
-          ({ controller, kind }) => controller === true && kind === MACHINE.kind,
-        )
+        const owner = object && controllerOf(object)
         const { namespace = '' } = object?.metadata ?? {}
-        const vm = owner === undefined ? undefined : machines.get(keyOf({ namespace, name: owner.name }))
+        const vm = owner?.kind !== MACHINE.kind ? undefined : machines.get(keyOf({ namespace, name: owner.name }))
         if (vm !== undefined) for (const key of imageOf(vm)) listener(key)
       }),
     ]
     return () => {
       for (const stop of stops) stop()
     }
-  }
-
-  async #list(type: ResourceType, options: ListOptions): Promise<KubeObject[]> {
-    const found: KubeObject[] = []
-    let continueToken: string | undefined
-    do {
-      try {
-        const page = await this.#client.list(type, {
-          ...options,
-          limit: PAGE,
-          ...(continueToken !== undefined && { continueToken }),
-        })
-        found.push(...page.items)
-        continueToken = page.continueToken
-      } catch (error) {
-        if (isApiError(error, 'NotFound')) return found
-        throw error
-      }
-    } while (continueToken !== undefined)
-    return found
   }
 }
 

@@ -25,7 +25,7 @@ export interface Remark {
 export interface StatusFacts {
   readonly standing: Standing
   readonly image: VirtualMachineStatus['image']
-  /** Whether a disk can be cloned from the image; undefined: as before. */
+  /** Whether a disk can be cloned from the image. */
   readonly imageReady: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
   readonly remarks: readonly Remark[]
   readonly generation: number | undefined

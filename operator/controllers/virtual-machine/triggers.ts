@@ -12,6 +12,7 @@ import {
   MACHINE,
   type MachineCaches,
 } from './caches.ts'
+import { namespaceState } from './observe.ts'
 import type { ImageFacts, MachineView } from './views.ts'
 
 /** From changes in the caches to machines that they concern. No decision is made here. Returns how to stop listening. */
@@ -44,7 +45,7 @@ export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) 
       all(machines.find(BY_PASSWORD_SECRET, change.key))
     }),
     shared.namespaces.onChange(({ key, before, after }) => {
-      if (stateOf(before) === stateOf(after)) return
+      if (namespaceState(before) === namespaceState(after)) return
       all(machines.find(BY_NAMESPACE, key))
       all(machines.find(BY_IMAGE_NAMESPACE, key))
     }),
@@ -61,11 +62,6 @@ function aboutImage(image: ImageFacts | undefined): unknown {
   const { metadata, spec, status } = image
   const { phase, message, progress, queuePosition, artifact } = status
   return [metadata.uid, metadata.deletionTimestamp, spec, phase, message, progress, queuePosition, artifact]
-}
-
-function stateOf(namespace: KubeObject | undefined): string {
-  if (namespace === undefined) return 'missing'
-  return namespace.metadata.deletionTimestamp === undefined ? 'there' : 'terminating'
 }
 
 /** Machines that have, or need, a child of this name. Names are cut only where they are long; those are found by their owner. */

@@ -1,5 +1,6 @@
 import { ANNOTATIONS, LABELS, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import { withoutUndefined } from '../../runtime/conditions.ts'
 
 /** A VirtualMachine of ours as stored; the spec is unchecked, it may stem from an older schema. */
 export interface MachineView extends KubeObject {
@@ -138,10 +139,6 @@ function ownedSpec(spec: Raw): unknown {
       }),
     },
   })
-}
-
-function withoutUndefined(value: Raw): Raw {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
 }
 
 function kept(metadata: ObjectMeta, labels: readonly string[], annotations: readonly string[]): ObjectMeta {

@@ -2,6 +2,7 @@ import { childName, LABELS, MANAGER, renderDataVolume } from '@open-terrain/cons
 import { type ApiError, isApiError, isNamespaceTerminating } from '../../kube/api-error.ts'
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
 import { controllerOf, isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
+import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME, POD } from '../../kube/resource-types.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import type { Start } from './image-plan.ts'
@@ -132,15 +133,12 @@ export async function hasImporter(
 /** All downloads of ours, by a live list, as the holders that a ledger should have. */
 export async function findHolders(client: KubeClient, claimant: string, options: RequestOptions): Promise<Holder[]> {
   const holders = new Map<string, Holder>()
-  let continueToken: string | undefined
-  do {
-    const page = await pageOfDataVolumes(client, continueToken, options)
-    for (const dataVolume of page.items.map(viewDataVolume)) {
-      const holder = isOurDownload(dataVolume) && !isFinished(dataVolume) ? holderOf(dataVolume, claimant) : undefined
-      if (holder !== undefined) holders.set(holder.uid, holder)
-    }
-    continueToken = page.continueToken
-  } while (continueToken !== undefined)
+  const selection = { ...options, labelSelector: `${LABELS.managedBy}=${MANAGER}` }
+  for await (const object of listAll(client, DATA_VOLUME, selection)) {
+    const dataVolume = viewDataVolume(object)
+    const holder = isOurDownload(dataVolume) && !isFinished(dataVolume) ? holderOf(dataVolume, claimant) : undefined
+    if (holder !== undefined) holders.set(holder.uid, holder)
+  }
   // A DataVolume that was deleted in the background leaves its importer behind for a while.
   const pods = await client.list(POD, { ...options, labelSelector: LABELS.imageUid })
   for (const pod of pods.items.map(viewPod).filter(isAlive)) {
@@ -155,17 +153,6 @@ function holderOfPod({ metadata }: PodView, claimant: string): Holder | undefine
   const { [LABELS.imageUid]: uid, [LABELS.imageName]: name, [LABELS.revision]: revision } = labels
   if (uid === undefined || name === undefined || revision === undefined) return undefined
   return { uid, namespace, name, revision, attempt: 1, claimant }
-}
-
-async function pageOfDataVolumes(client: KubeClient, continueToken: string | undefined, options: RequestOptions) {
-  const selection = { ...options, labelSelector: `${LABELS.managedBy}=${MANAGER}`, limit: 500 }
-  try {
-    return await client.list(DATA_VOLUME, { ...selection, ...(continueToken !== undefined && { continueToken }) })
-  } catch (error) {
-    // Without CDI there is no download.
-    if (isApiError(error, 'NotFound')) return { items: [], resourceVersion: '0' }
-    throw error
-  }
 }
 
 function holderOf(dataVolume: DataVolumeView, claimant: string): Holder | undefined {

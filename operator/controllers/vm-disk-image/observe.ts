@@ -1,6 +1,7 @@
-import { isUrlAllowed, LABELS, type ParsedSpec, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
+import { isUrlAllowed, LABELS, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
 import { controllerOf, isControlledBy } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import { onceForEach } from '../../runtime/once-for-each.ts'
 import type { Admission } from './admission.ts'
 import { BY_IMAGE, type Caches, siblingKey } from './caches.ts'
 import { isFinished } from './judge.ts'
@@ -34,7 +35,7 @@ export function observeImage(image: ImageView, sources: Sources): World {
   const ticket = kept ?? image.metadata.resourceVersion ?? '0'
   return {
     image,
-    spec: parsedSpec(image),
+    spec: parsedSpec(image.spec),
     policy,
     namespaceTerminating: caches.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
     surroundings: {
@@ -81,17 +82,7 @@ function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { ca
   return [...labelled, ...owned]
 }
 
-/** A spec is parsed once per generation of an object. */
-const parsedSpecs = new WeakMap<object, ParsedSpec>()
-
-function parsedSpec({ spec }: ImageView): ParsedSpec {
-  if (typeof spec !== 'object' || spec === null) return parseVMDiskImageSpec(spec)
-  const known = parsedSpecs.get(spec)
-  if (known !== undefined) return known
-  const parsed = parseVMDiskImageSpec(spec)
-  parsedSpecs.set(spec, parsed)
-  return parsed
-}
+const parsedSpec = onceForEach(parseVMDiskImageSpec)
 
 function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Lookup {
   const { uid } = image.metadata

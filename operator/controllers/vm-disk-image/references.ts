@@ -1,6 +1,6 @@
-import { isApiError } from '../../kube/api-error.ts'
-import type { KubeClient, ListOptions, RequestOptions } from '../../kube/kube-client.ts'
-import type { KubeObject, ObjectKey, ResourceType } from '../../kube/kube-object.ts'
+import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
+import type { ObjectKey } from '../../kube/kube-object.ts'
+import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { type DataVolumeView, sourceOfClaim, viewDataVolume } from './views.ts'
 import type { References } from './world.ts'
@@ -49,30 +49,10 @@ export async function isBeingCloned(
   sources: ReadonlySet<string>,
   options: RequestOptions,
 ): Promise<boolean> {
-  const dataVolumes = await listAll(client, DATA_VOLUME, options)
-  const isRead = dataVolumes.flatMap((one) => unfinishedCloneOf(viewDataVolume(one))).some((key) => sources.has(key))
-  if (isRead) return true
-  const { namespace = '' } = child
-  const helpers = await listAll(client, PERSISTENT_VOLUME_CLAIM, { ...options, namespace, labelSelector: CLONE_HELPER })
-  return helpers.some((helper) => sourceOfClaim(helper) === child.name)
-}
-
-async function listAll(client: KubeClient, type: ResourceType, selection: ListOptions): Promise<KubeObject[]> {
-  const found: KubeObject[] = []
-  let continueToken: string | undefined
-  do {
-    try {
-      const page = await client.list(type, {
-        ...selection,
-        limit: 500,
-        ...(continueToken !== undefined && { continueToken }),
-      })
-      found.push(...page.items)
-      continueToken = page.continueToken
-    } catch (error) {
-      if (isApiError(error, 'NotFound')) return found
-      throw error
-    }
-  } while (continueToken !== undefined)
-  return found
+  for await (const object of listAll(client, DATA_VOLUME, options))
+    if (unfinishedCloneOf(viewDataVolume(object)).some((key) => sources.has(key))) return true
+  const selection = { ...options, namespace: child.namespace ?? '', labelSelector: CLONE_HELPER }
+  for await (const helper of listAll(client, PERSISTENT_VOLUME_CLAIM, selection))
+    if (sourceOfClaim(helper) === child.name) return true
+  return false
 }
