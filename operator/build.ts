@@ -1,3 +1,4 @@
+import { isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 
@@ -15,6 +16,22 @@ import ProxyAgent from './lib/dispatcher/proxy-agent.js'
 Object.assign(Dispatcher.prototype, { request })
 export { Agent, Dispatcher, ProxyAgent }
 `
+
+/**
+ * An `import` of one of Node's modules reads every export, also those that load more when they are read: `http.WebSocket` loads the
+ * fetch that Node has built in, `crypto.webcrypto` all of its algorithms. `require` reads what is asked for.
+ */
+const requireOfNode: Plugin = {
+  name: 'require-of-node',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /./ }, ({ kind, path }) =>
+      kind === 'import-statement' && isBuiltin(path) ? { path, namespace: 'of-node' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'of-node' }, ({ path }) => ({
+      contents: `module.exports = require('${path}')`,
+    }))
+  },
+}
 
 /**
  * Leaves out what would be loaded and never used: the Kubernetes client's generated models (only its kubeconfig part is
@@ -67,7 +84,7 @@ await build({
   keepNames: true,
   legalComments: 'linked',
   banner: { js: REQUIRE },
-  plugins: [leaveOut],
+  plugins: [requireOfNode, leaveOut],
   // Development alone: logs on a terminal.
   external: ['pino-pretty'],
   logLevel: 'info',
