@@ -5,7 +5,8 @@
 const npm = (...names) => names.map((name) => `(^|/)node_modules/${name}/`).join('|')
 
 /** Files of a controller that decide: the same world at the same time gives the same answer. */
-const PURE = '^operator/controllers/[^/]+/(plan|plan-[^/]+|judge|status|checks|resolve|target|attempts|queue)[.]ts$'
+const PURE =
+  '^operator/controllers/[^/]+/(plan|plan-[^/]+|judge|status|checks|target|attempts|slots|admission-queue)[.]ts$'
 const TESTS = '[.]test[.]ts$'
 const NODE = { dependencyTypes: ['core'] }
 
@@ -108,7 +109,12 @@ module.exports = {
       severity: 'error',
       from: { path: PURE },
       to: {
-        path: ['^operator/kube/(?!kube-object[.]ts$)', '^operator/[^/]+[.]ts$', npm('pino', 'prom-client', 'undici')],
+        path: [
+          '^operator/kube/(?!kube-object[.]ts$)',
+          '^operator/runtime/clock[.]ts$',
+          '^operator/[^/]+[.]ts$',
+          npm('pino', 'prom-client', 'undici'),
+        ],
       },
     },
     {

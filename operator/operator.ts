@@ -6,12 +6,14 @@ import { Caches, IMAGE } from './controllers/vm-disk-image/caches.ts'
 import { ImageController } from './controllers/vm-disk-image/controller.ts'
 import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
 import type { KubeClient } from './kube/kube-client.ts'
+import type { ResourceType } from './kube/kube-object.ts'
 import { PolicyWatch } from './policy-watch.ts'
 import type { Clock } from './runtime/clock.ts'
 import { EventRecorder } from './runtime/event-recorder.ts'
 import { LeaderElector, type LeaseTimings } from './runtime/leader.ts'
 import type { Logger } from './runtime/log.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
+import { Reflectors } from './runtime/reflectors.ts'
 
 const LEASE_NAME = 'sync-operator'
 /** So long the end of the process waits for Events that are still to be written. */
@@ -43,6 +45,7 @@ export class Operator {
   readonly #options: OperatorOptions
   readonly #imageMetrics: ImageMetrics
   readonly #machineMetrics: MachineMetrics
+  readonly #reflectors: Reflectors
   readonly #caches: Caches
   readonly #machineCaches: MachineCaches
   readonly #policy: PolicyWatch
@@ -55,13 +58,11 @@ export class Operator {
     this.metrics = options.metrics ?? new RuntimeMetrics()
     this.#imageMetrics = new ImageMetrics(this.metrics.registry, clock)
     this.#machineMetrics = new MachineMetrics(this.metrics.registry)
-    const onRelist = (kind: string) => this.metrics.relisted(kind)
-    this.#caches = new Caches({ client, clock, random, log, onRelist })
-    this.#machineCaches = new MachineCaches({ client, clock, random, log, onRelist, shared: this.#caches })
-    for (const { type, store } of this.#caches.reflectors) this.metrics.observeCache(type.kind, () => store.size)
-    // KubeVirt's kind and ours have the same name.
-    for (const { type, store } of this.#machineCaches.reflectors)
-      this.metrics.observeCache(`${type.kind}.${type.group}`, () => store.size)
+    const onRelist = (type: ResourceType) => this.metrics.relisted(cacheName(type))
+    this.#reflectors = new Reflectors({ client, clock, random, log, onRelist })
+    this.#caches = new Caches(this.#reflectors)
+    this.#machineCaches = new MachineCaches(this.#reflectors, this.#caches)
+    for (const { type, size } of this.#reflectors.sizes) this.metrics.observeCache(cacheName(type), size)
     this.#policy = new PolicyWatch({
       client,
       clock,
@@ -90,9 +91,9 @@ export class Operator {
     const { leaseClient, clock, random, log, namespace, identity, lease } = this.#options
     // The caches outlive the term by a moment: the last writes of a term are planned from them.
     const caching = new AbortController()
-    const running = Promise.all([this.#caches, this.#machineCaches, this.#policy].map((one) => one.run(caching.signal)))
+    const running = Promise.all([this.#reflectors, this.#policy].map((one) => one.run(caching.signal)))
     try {
-      const synced = Promise.all([this.#caches.synced(), this.#machineCaches.synced(), this.#policy.synced])
+      const synced = Promise.all([this.#reflectors.synced(), this.#policy.synced])
       await Promise.race([synced, aborted(signal)])
       if (signal.aborted) return
       this.#isSynced = true
@@ -156,6 +157,11 @@ export class Operator {
       this.#policy.onNote = undefined
     }
   }
+}
+
+/** KubeVirt's VirtualMachine and ours have the same name. */
+function cacheName({ kind, group }: ResourceType): string {
+  return kind.startsWith('VirtualMachine') ? `${kind}.${group}` : kind
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

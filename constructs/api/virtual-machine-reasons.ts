@@ -14,7 +14,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** It is about to be created from the template. */
   ImageMissing: {
-    meaning: 'The image does not exist and is being created from the template.',
+    meaning:
+      'The image does not exist and is being created from the template; or it is gone, and the machine has its disk already.',
     remedy: 'Nothing, unless it lasts: then the message says what refuses to create the image.',
   },
   /** Downloading, or being snapshotted. */
@@ -56,7 +57,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   CloneFailed: {
     meaning: 'The root disk could not be cloned; the message is the answer of CDI or of the API server.',
     remedy:
-      'Read the message. A quota, a storage class or the rights of the operator may stand in the way; then change the spec, or delete the DataVolume.',
+      'Read the message. A quota, a storage class or the rights of the operator may stand in the way; a change of the spec makes the disk anew, and so does deleting the DataVolume.',
   },
   /** The artifact went while it was cloned. */
   CloneSourceGone: {
@@ -169,7 +170,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** Only a new disk applies it. */
   RebuildRequired: {
     meaning:
-      'A change of the spec takes effect only on a new disk: the guest reads users and network at its first start, and the disk is never replaced.',
+      'A change of the spec takes effect only on a new disk: the guest reads users and network at its first start, its disk is a copy of the image that was named then, and it is never replaced.',
     remedy:
       'Delete the virtual machine and create it again, which loses the data on its disk, or take the change back.',
   },
@@ -177,6 +178,11 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   LoginRenamed: {
     meaning: 'The name of a user is no login that Linux takes; the message tells the login that was made from it.',
     remedy: 'Log in with that one, or change name in spec.users.',
+  },
+  /** Warning: a password that nobody can use. */
+  PasswordLocked: {
+    meaning: 'A user has a password, and lock_passwd keeps it from being used, as cloud-init does by default.',
+    remedy: 'Set lock_passwd to false for that user in spec.users, or take the password away.',
   },
   /** Warning: asks for less than the image has. */
   DiskSmallerThanImage: {

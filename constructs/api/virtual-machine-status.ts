@@ -49,6 +49,13 @@ const clone = z
   .object({
     name: z.string().max(63).describe('Its name, in the namespace of the virtual machine; its claim is called alike.'),
     uid: z.string().max(64).describe('Its uid. Absent while it does not exist.').optional(),
+    image: z.string().max(320).describe('The image that it is made from, as <namespace>/<name>.').optional(),
+    diskSize: z
+      .string()
+      .max(64)
+      .describe('Size that was asked for when it was made. Absent where none was.')
+      .optional(),
+    generation: count().describe('metadata.generation that it was made for.').optional(),
     sourceRevision: z.string().max(64).describe('Revision of the image that it is made from.').optional(),
     phase: z.string().max(64).describe('Its phase in the words of CDI.').optional(),
     progress: z.string().max(16).describe('How far it is, such as 42.0%.').optional(),

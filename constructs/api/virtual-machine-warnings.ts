@@ -14,9 +14,15 @@ export interface SpecWarning {
   readonly message: string
 }
 
-/** What an author should know about a valid spec, in a fixed order. Empty where there is nothing to say. */
-export function warningsOf(spec: VirtualMachineSpec): readonly SpecWarning[] {
-  return [...renamedLogins(spec), ...smallDisk(spec)]
+/**
+ * What an author should know about a valid spec, in a fixed order. Empty where there is nothing to say.
+ * @param imageSize size of the disk in the image, as a quantity: as it is, where that is known, or as the template has it
+ */
+export function warningsOf(
+  spec: VirtualMachineSpec,
+  imageSize = spec.vmDiskImageTemplate?.diskSize,
+): readonly SpecWarning[] {
+  return [...renamedLogins(spec), ...lockedPasswords(spec), ...smallDisk(spec, imageSize)]
 }
 
 function renamedLogins({ users = [] }: VirtualMachineSpec): SpecWarning[] {
@@ -29,8 +35,17 @@ function renamedLogins({ users = [] }: VirtualMachineSpec): SpecWarning[] {
   })
 }
 
-function smallDisk({ resources, vmDiskImageTemplate }: VirtualMachineSpec): SpecWarning[] {
-  const [wanted, image] = [resources.diskSize, vmDiskImageTemplate?.diskSize]
+function lockedPasswords({ users = [] }: VirtualMachineSpec): SpecWarning[] {
+  return users.flatMap(({ name, plain_text_passwd, passwordSecretRef, lock_passwd = true }) => {
+    const hasPassword = plain_text_passwd !== undefined || passwordSecretRef !== undefined
+    if (!hasPassword || !lock_passwd) return []
+    const message = `user ${JSON.stringify(name)} has a password and cannot log in with it: lock_passwd is true unless it is set to false`
+    return [{ reason: VIRTUAL_MACHINE_REASONS.PasswordLocked, message }]
+  })
+}
+
+function smallDisk({ resources }: VirtualMachineSpec, image: string | undefined): SpecWarning[] {
+  const wanted = resources.diskSize
   if (wanted === undefined || image === undefined || (compareQuantities(wanted, image) ?? 0) >= 0) return []
   const message = `the disk gets ${image}, the size of its image: resources.diskSize asks for less (${wanted})`
   return [{ reason: VIRTUAL_MACHINE_REASONS.DiskSmallerThanImage, message }]

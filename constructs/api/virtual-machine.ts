@@ -85,10 +85,14 @@ const vmDiskImageRef = z
 const spec = z
   .object({
     baseVm: labelText(
-      'Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. Informational.',
+      "Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label of KubeVirt's machine.",
     ).optional(),
-    baseVmVersion: labelText('Version of that machine, such as 2.1.2; quote a number. Informational.').optional(),
-    version: labelText('Version of this machine, such as 2.1.0; quote a number. Informational.').optional(),
+    baseVmVersion: labelText(
+      "Version of that machine, such as 2.1.2; quote a number. A label of KubeVirt's machine.",
+    ).optional(),
+    version: labelText(
+      "Version of this machine, such as 2.1.0; quote a number. A label of KubeVirt's machine.",
+    ).optional(),
     name: dnsLabel().describe('Host name of the guest. Default: the name of the virtual machine.').optional(),
     ignoreOnDeploy: z
       .boolean()

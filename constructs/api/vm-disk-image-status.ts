@@ -39,6 +39,11 @@ const artifact = z
       .describe('Kind of the object that disks are cloned from.'),
     name: z.string().max(253).describe('Its name, in the namespace of the image.'),
     revision: z.string().max(64).describe('Revision that it holds.'),
+    storageClass: z
+      .string()
+      .max(253)
+      .describe('Storage class of the downloaded volume; only a clone in the same one is cheap.')
+      .optional(),
     snapshotClass: z.string().max(253).describe('Volume snapshot class that it was taken with.').optional(),
     restoreSize: z.string().max(64).describe('Smallest size of a clone, as a quantity.').optional(),
     volumeMode: z

@@ -27,6 +27,12 @@ export interface KubeVirtVirtualMachineProps {
     /** Whether the Secret has `networkdata`. */
     readonly hasNetworkData: boolean
   }
+  /** What people call it, as label values. */
+  readonly version?: {
+    readonly baseVm?: string | undefined
+    readonly baseVmVersion?: string | undefined
+    readonly version?: string | undefined
+  }
   readonly workspace?: {
     readonly name: string
     /** Linux bridges are those of one node: all machines of the workspace have to be there. */
@@ -104,14 +110,14 @@ const GRACE_SECONDS = 60
 /** The machine itself. It names its disk, which exists already: KubeVirt shows misleading states while it does not. */
 export class KubeVirtVirtualMachine extends ApiObject {
   constructor(scope: Construct, id: string, props: KubeVirtVirtualMachineProps) {
-    const { vm, workspace, cloudInit } = props
+    const { vm, version, workspace, cloudInit } = props
     super(scope, id, {
       apiVersion: 'kubevirt.io/v1',
       kind: 'VirtualMachine',
       metadata: vmChildMetadata({
         vm,
         name: vmChildNames(vm.name).machine,
-        labels: workspaceLabels(workspace),
+        labels: { ...versionLabels(version), ...workspaceLabels(workspace) },
         annotations: { [ANNOTATIONS.cloudInit]: cloudInit.fingerprint },
       }),
       spec: machineSpec(props),
@@ -197,6 +203,15 @@ function podNetwork(vm: VMRef): Networking {
 
 function workspaceLabels(workspace: KubeVirtVirtualMachineProps['workspace']): Readonly<Record<string, string>> {
   return workspace === undefined ? {} : { [LABELS.workspace]: labelValue(workspace.name) }
+}
+
+/** Not on the pod: a change there would wait for a restart. */
+function versionLabels({ baseVm, baseVmVersion, version }: KubeVirtVirtualMachineProps['version'] = {}) {
+  return {
+    ...(baseVm && { [LABELS.baseVm]: baseVm }),
+    ...(baseVmVersion && { [LABELS.baseVmVersion]: baseVmVersion }),
+    ...(version && { [LABELS.version]: version }),
+  }
 }
 
 /** Required of the scheduler. The first pod satisfies its own term. */

@@ -1,7 +1,7 @@
 import { isApiError } from '../kube/api-error.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
-import { changeTo } from './owned-fields.ts'
+import { changeTo, labelsTo } from './owned-fields.ts'
 
 /** What is to be written for one object of ours, as data. Carried out by {@link applyChanges} in the order of its members. */
 export interface Changes {
@@ -85,7 +85,8 @@ async function applyChild(
     return
   }
   const { uid, resourceVersion } = existing.metadata
-  const patch = { ...changeTo(wanted, existing), metadata: { ...wanted.metadata, uid, resourceVersion } }
+  const metadata = { ...wanted.metadata, labels: labelsTo(wanted, existing), uid, resourceVersion }
+  const patch = { ...changeTo(wanted, existing), metadata }
   onWritten(type, await client.mergePatch(type, wanted.metadata, patch, { signal }))
 }
 

@@ -13,6 +13,11 @@ export interface Wake {
   readonly because: string
 }
 
+/** The one that comes first. */
+export function sooner(one: Wake | undefined, other: Wake): Wake {
+  return one !== undefined && one.afterMs <= other.afterMs ? one : other
+}
+
 export interface ControllerOptions {
   readonly name: string
   readonly queue: WorkQueue

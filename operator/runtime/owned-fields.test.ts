@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { changeTo, ownsEqual } from './owned-fields.ts'
+import { changeTo, labelsTo, ownsEqual } from './owned-fields.ts'
 
 const aChild = (spec: unknown, metadata: Partial<KubeObject['metadata']> = {}): KubeObject =>
   ({ apiVersion: 'v1', kind: 'Child', metadata: { name: 'a', ...metadata }, spec }) as KubeObject
@@ -30,6 +30,11 @@ describe('a child is as wanted', () => {
     ['null', aChild({ a: {} }), aChild({ a: null })],
     ['no list', aChild({ a: [] }), aChild({ a: {} })],
     ['a missing label', aChild({}, { labels: { ours: '1' } }), aChild({})],
+    [
+      'a label of ours that we do not want any more',
+      aChild({}),
+      aChild({}, { labels: { 'pelotech.ot/version': '1' } }),
+    ],
     ['another label', aChild({}, { labels: { ours: '1' } }), aChild({}, { labels: { ours: '2' } })],
   ])('but not with %s', (_name, wanted, actual) => {
     expect(ownsEqual(wanted, actual)).toBe(false)
@@ -41,6 +46,12 @@ describe('the change', () => {
     const wanted = aChild({ source: { snapshot: { name: 's' } } })
     const actual = aChild({ source: { pvc: { name: 'p' } } })
     expect(changeTo(wanted, actual)).toMatchObject({ spec: { source: { snapshot: { name: 's' }, pvc: null } } })
+  })
+
+  it('takes away labels of ours, and none of others', () => {
+    const actual = aChild({}, { labels: { 'pelotech.ot/version': '1', 'pelotech.ot/base-vm': 'a', theirs: '2' } })
+    const wanted = aChild({}, { labels: { 'pelotech.ot/base-vm': 'b' } })
+    expect(labelsTo(wanted, actual)).toEqual({ 'pelotech.ot/version': null, 'pelotech.ot/base-vm': 'b' })
   })
 
   it('leaves the metadata to the caller', () => {

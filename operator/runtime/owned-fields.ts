@@ -2,12 +2,16 @@ import type { KubeObject } from '../kube/kube-object.ts'
 
 /**
  * Whether a child is as we want it. Its spec is ours in full: a member that we do not want, left over from before, is a
- * difference. Of its metadata only what we ask for is; labels and annotations of others do not count, nor does the status.
+ * difference. Of its metadata only what we ask for is, and labels under our name; those of others do not count, nor does the status.
  */
 export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
   const { metadata, ...content } = wanted
   const isDescribed = contains(actual.metadata, metadata)
-  return isDescribed && Object.entries(content).every(([key, value]) => isSame(value, member(actual, key)))
+  return (
+    isDescribed &&
+    leftLabels(wanted, actual).length === 0 &&
+    Object.entries(content).every(([key, value]) => isSame(value, member(actual, key)))
+  )
 }
 
 /** A JSON merge patch that makes the content of `actual`, metadata aside, that of `wanted`. */
@@ -16,6 +20,19 @@ export function changeTo(wanted: KubeObject, actual: KubeObject): object {
   return Object.fromEntries(
     Object.entries(content).map(([key, value]) => [key, difference(value, member(actual, key))]),
   )
+}
+
+/** Our API group, under which nobody else puts labels. */
+const OUR_LABELS = 'pelotech.ot/'
+
+/** What a JSON merge patch has to say about labels: those that we want, and null for those of ours that we do not want any more. */
+export function labelsTo(wanted: KubeObject, actual: KubeObject): Readonly<Record<string, string | null>> {
+  return { ...wanted.metadata.labels, ...Object.fromEntries(leftLabels(wanted, actual).map((label) => [label, null])) }
+}
+
+function leftLabels(wanted: KubeObject, actual: KubeObject): string[] {
+  const isLeft = (label: string) => label.startsWith(OUR_LABELS) && wanted.metadata.labels?.[label] === undefined
+  return Object.keys(actual.metadata.labels ?? {}).filter(isLeft)
 }
 
 function difference(wanted: unknown, actual: unknown): unknown {

@@ -21,6 +21,7 @@ beforeEach(() => {
   writer = new PlanWriter({
     client,
     clock,
+    log: fakeLog(),
     caches: {
       get: (type, key) => cached.get(id(type, key)),
       observeWrite: (type, object) => void cached.set(id(type, keyOf(object.metadata)), object),

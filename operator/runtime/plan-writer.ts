@@ -1,10 +1,14 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../kube/api-error.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { applyChanges, type Changes } from './apply.ts'
+import { statusWithBug } from './bug.ts'
 import type { Clock } from './clock.ts'
 import type { Wake } from './controller.ts'
 import type { EventNote, EventRecorder } from './event-recorder.ts'
+import type { Logger } from './log.ts'
+import { redactUrls } from './redact.ts'
 
 /** A DELETE that was accepted, or the release of our finalizer, shows in the cache soon after; so long it is not repeated. */
 const DELETED_SEEN_MS = 30_000
@@ -49,6 +53,7 @@ export interface PlanWriterOptions<P extends KubeObject, R extends Removal> {
   readonly client: KubeClient
   readonly caches: PlanCaches
   readonly clock: Clock
+  readonly log: Logger
   readonly events: EventRecorder
   readonly type: ResourceType
   readonly finalizer: string
@@ -109,6 +114,19 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     if (changes.releaseFinalizer !== undefined) deleted.push(uid)
     for (const one of deleted) this.#deletedAt.set(one, clock.monotonic())
     if (changes.removals.length > 0) tell()
+  }
+
+  /** Tells people, as far as its status can be written, of an object that a fault of ours keeps from being planned. */
+  async tellBug(primary: P, fault: unknown, signal: AbortSignal): Promise<void> {
+    const { client, type, caches, clock, log } = this.#options
+    const status = statusWithBug(primary, fault, clock.now())
+    if (isDeepStrictEqual(status, (primary as { readonly status?: object }).status)) return
+    try {
+      caches.observeWrite(type, await client.replaceStatus(type, { ...primary, status }, { signal }))
+    } catch (error) {
+      const key = keyOf(primary.metadata)
+      log.warn({ key, error: redactUrls(String(error)) }, `the status of a ${type.kind} cannot tell of a bug`)
+    }
   }
 
   #finalizerChange(

@@ -55,14 +55,18 @@ export class Store<T extends Stored> {
 
   /** All items that the index `name` files under `value`. */
   find(name: string, value: string): T[] {
-    const index = this.#indexes.get(name)
-    if (index === undefined) throw new TypeError(`the store has no index ${name}`)
     const found: T[] = []
-    for (const key of keysIn(index.entries, value)) {
+    for (const key of keysIn(this.#entriesOf(name), value)) {
       const item = this.#items.get(key)
       if (item !== undefined) found.push(item)
     }
     return found
+  }
+
+  /** How many items that is. */
+  count(name: string, value: string): number {
+    const keys = this.#entriesOf(name).get(value)
+    return typeof keys === 'object' ? keys.size : keys === undefined ? 0 : 1
   }
 
   /**
@@ -117,6 +121,12 @@ export class Store<T extends Stored> {
   /** The server's answer to a write of ours. Ignored when the watch is past it already (the object may be gone by now). */
   observeWrite(item: T): void {
     if (compareResourceVersions(versionOf(item), this.#version) > 0) this.#put(item)
+  }
+
+  #entriesOf(name: string): Entries {
+    const index = this.#indexes.get(name)
+    if (index === undefined) throw new TypeError(`the store has no index ${name}`)
+    return index.entries
   }
 
   #put(item: T): void {

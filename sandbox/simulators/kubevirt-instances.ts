@@ -132,7 +132,8 @@ export class Instances {
     await this.#run(key, instance)
   }
 
-  async #run(key: string, instance: Instance): Promise<void> {
+  async #run(key: string, scheduled: Instance): Promise<void> {
+    const instance = scheduled.status?.phase === 'Running' ? scheduled : await this.#switchOn(scheduled)
     const uid = uidOf(instance)
     if (!this.#runs.has(uid)) this.#runs.set(uid, this.#faults.take(['guestShutdown', 'guestCrash'], instance))
     const running = await this.#show(instance, await this.#runningStatus(instance))
@@ -140,6 +141,13 @@ export class Instances {
     if (end === undefined || end.type === 'launcherFails') return
     if (!this.#ends.passed(this.worker, key, `end ${uid}`, end.afterMs ?? 0)) return
     await this.#finish(running, end.type === 'guestShutdown' ? 'Succeeded' : 'Failed')
+  }
+
+  /** It runs a moment before anybody says that it is ready. */
+  async #switchOn(instance: Instance): Promise<Instance> {
+    const { status = {} } = instance
+    const conditions = withTimes([NOT_RUNNING, ALL_READY], status.conditions ?? [], this.#world.timestamp())
+    return await this.#show(instance, { ...this.#inPhase(status, 'Running'), nodeName: NODE, conditions })
   }
 
   async #runningStatus(instance: Instance): Promise<InstanceStatus> {

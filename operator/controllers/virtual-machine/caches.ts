@@ -1,11 +1,8 @@
 import { virtualMachine } from '@open-terrain/constructs'
-import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Logger } from '../../runtime/log.ts'
-import { Reflector } from '../../runtime/reflector.ts'
-import { Store, type Stored } from '../../runtime/store.ts'
+import type { Reflectors } from '../../runtime/reflectors.ts'
+import { Store } from '../../runtime/store.ts'
 import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView } from './views.ts'
 import { viewInstance, viewKubeVirt, viewMachine } from './views.ts'
 
@@ -36,12 +33,6 @@ export interface SharedCaches {
   readonly dataSources: Readable<KubeObject>
   readonly secrets: Readable<KubeObject>
   readonly namespaces: Readable<KubeObject>
-  readonly definitions: Readable<KubeObject>
-  /** Of all kinds of these caches. */
-  readonly reflectors: readonly { onInstalled(listener: () => void): () => void }[]
-  readonly isInstalled: (type: ResourceType) => boolean
-  readonly get: (type: ResourceType, key: string) => KubeObject | undefined
-  readonly observeWrite: (type: ResourceType, object: KubeObject) => void
 }
 
 /** As much of a store as a reader needs. */
@@ -50,7 +41,7 @@ export interface Readable<T extends KubeObject> {
   onChange(listener: (change: { key: string; before: T | undefined; after: T | undefined }) => void): () => void
 }
 
-/** Local copies of machines and of what KubeVirt makes of them. They are kept up to date by every replica, leading or not. */
+/** Everything that decisions about machines rest on. */
 export class MachineCaches {
   readonly machines = new Store<MachineView>()
     .index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
@@ -61,71 +52,15 @@ export class MachineCaches {
   readonly kubevirt = new Store<KubeVirtView>()
   readonly instances = new Store<InstanceView>()
   readonly shared: SharedCaches
-  readonly reflectors: readonly Reflector<Stored>[]
-  readonly #options: MachineCachesOptions
+  readonly reflectors: Reflectors
 
-  constructor(options: MachineCachesOptions) {
-    this.#options = options
-    this.shared = options.shared
-    this.reflectors = [
-      this.#reflect(MACHINE, this.machines, viewMachine),
-      this.#reflect(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt),
-      this.#reflect(VIRTUAL_MACHINE_INSTANCE, this.instances, viewInstance),
-    ]
-    this.shared.definitions.onChange(({ key }) => {
-      for (const reflector of this.reflectors)
-        if (key === `${reflector.type.plural}.${reflector.type.group}` && reflector.installed !== true) reflector.poke()
-    })
+  constructor(reflectors: Reflectors, shared: SharedCaches) {
+    this.reflectors = reflectors
+    this.shared = shared
+    reflectors.add(MACHINE, this.machines, viewMachine)
+    reflectors.add(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt)
+    reflectors.add(VIRTUAL_MACHINE_INSTANCE, this.instances, viewInstance)
   }
-
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.reflectors.map((reflector) => reflector.run(signal)))
-  }
-
-  async synced(): Promise<void> {
-    await Promise.all(this.reflectors.map((reflector) => reflector.synced))
-  }
-
-  readonly isInstalled = (type: ResourceType): boolean => {
-    const own = this.#of(type)
-    return own === undefined ? this.shared.isInstalled(type) : own.installed === true
-  }
-
-  readonly get = (type: ResourceType, key: string): KubeObject | undefined => {
-    const own = this.#of(type)
-    return own === undefined ? this.shared.get(type, key) : (own.store.get(key) as KubeObject | undefined)
-  }
-
-  readonly observeWrite = (type: ResourceType, object: KubeObject): void => {
-    const own = this.#of(type)
-    if (own === undefined) this.shared.observeWrite(type, object)
-    else own.observeWrite(object)
-  }
-
-  #of(type: ResourceType): Reflector<Stored> | undefined {
-    return this.reflectors.find((reflector) => reflector.type === type)
-  }
-
-  #reflect<T extends Stored>(type: ResourceType, store: Store<T>, project: (object: KubeObject) => T) {
-    const { onRelist, shared: _shared, ...options } = this.#options
-    return new Reflector<T>({
-      ...options,
-      type,
-      store,
-      project,
-      selection: {},
-      onRelist: () => onRelist(type.kind),
-    }) as unknown as Reflector<Stored>
-  }
-}
-
-export interface MachineCachesOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
-  readonly onRelist: (kind: string) => void
-  readonly shared: SharedCaches
 }
 
 /** The spec is unchecked. */

@@ -4,10 +4,11 @@ import {
   type VirtualMachineSpec,
   withMacAddresses,
 } from '@open-terrain/constructs'
-import { isApiError } from '../../kube/api-error.ts'
+import { type ApiError, isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
+import { redactUrls } from '../../runtime/redact.ts'
 import type { MachineView } from './views.ts'
 import type { CloudInit } from './world.ts'
 
@@ -50,7 +51,8 @@ export class CloudInitSource {
     const known = this.#rendered.get(uid)
     if (known?.of === of) return known.cloudInit
     const cloudInit = await this.#render(vm, spec, signal)
-    this.#rendered.set(uid, { of, cloudInit })
+    const isRefused = cloudInit.kind === 'missing' && cloudInit.isRefused === true
+    if (!isRefused) this.#rendered.set(uid, { of, cloudInit })
     return cloudInit
   }
 
@@ -63,14 +65,23 @@ export class CloudInitSource {
         continue
       }
       const password = await this.#read(namespace, ref, signal)
-      if (password === undefined) return { kind: 'missing', message: missing(namespace, user.name, ref) }
+      if (typeof password !== 'string')
+        return {
+          kind: 'missing',
+          message: missing(namespace, user.name, ref, password),
+          isRefused: password !== undefined,
+        }
       users.push({ ...user, plain_text_passwd: password })
     }
     const interfaces = withMacAddresses(uid, name, spec.interfaces ?? [])
     return { kind: 'rendered', data: renderCloudInit({ hostname: spec.name ?? name, users, interfaces }) }
   }
 
-  async #read(namespace: string, ref: { name: string; key: string }, signal: AbortSignal): Promise<string | undefined> {
+  async #read(
+    namespace: string,
+    ref: { name: string; key: string },
+    signal: AbortSignal,
+  ): Promise<string | ApiError | undefined> {
     try {
       const secret = await this.#client.get<SecretContent>(SECRET, { namespace, name: ref.name }, { signal })
       const encoded = secret.data?.[ref.key]
@@ -81,12 +92,22 @@ export class CloudInitSource {
       return ONE_LINE.test(text) ? text : undefined
     } catch (error) {
       if (isApiError(error, 'NotFound')) return undefined
+      if (isApiError(error, 'Rejected')) return error
       throw error
     }
   }
 }
 
-function missing(namespace: string, user: string, { name, key }: { name: string; key: string }): string {
+function missing(
+  namespace: string,
+  user: string,
+  { name, key }: { name: string; key: string },
+  refusal: ApiError | undefined,
+): string {
   const secret = keyOf({ namespace, name })
-  return `the password of user ${JSON.stringify(user)} is to come from key ${key} of Secret ${secret}, which does not exist or holds no single line of text: create it`
+  const why =
+    refusal === undefined
+      ? 'does not exist or holds no single line of text: create it'
+      : `the operator may not read: ${redactUrls(refusal.message)}`
+  return `the password of user ${JSON.stringify(user)} is to come from key ${key} of Secret ${secret}, which ${why}`
 }

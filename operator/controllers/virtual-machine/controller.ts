@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '@open-terrain/constructs'
-import { isApiError } from '../../kube/api-error.ts'
+import { type ApiError, isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { ResourceType } from '../../kube/kube-object.ts'
 import {
@@ -13,26 +13,26 @@ import {
   VOLUME_SNAPSHOT,
 } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { mergeConditions } from '../../runtime/conditions.ts'
-import { Controller, type Wake } from '../../runtime/controller.ts'
+import { Controller, sooner, type Wake } from '../../runtime/controller.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { PlanWriter } from '../../runtime/plan-writer.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
-import { MACHINE, type MachineCaches } from './caches.ts'
+import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import type { MachineMetrics } from './machine-metrics.ts'
 import { FINALIZER, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
 import { observeMachine, parsedSpec } from './observe.ts'
 import { planMachine } from './plan.ts'
-import { isWorthWriting, MOVES_EVERY_MS, reasonOf } from './status.ts'
+import { isWorthWriting, movesEveryMs, reasonOf } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
 import type { CloneSource, MachineView } from './views.ts'
 import type { CloudInit } from './world.ts'
 
 const WORKERS = 8
+const ANSWERED_FAILURES = 4
 
 export interface MachineControllerOptions {
   readonly client: KubeClient
@@ -58,16 +58,19 @@ export class MachineController {
   readonly #cloudInit: CloudInitSource
   /** What the API server refused last, by uid. */
   readonly #refusals = new Map<string, string>()
+  /** How often in a row the API server could not carry out what it was asked, by uid. */
+  readonly #failures = new Map<string, number>()
 
   constructor(options: MachineControllerOptions) {
-    const { client, caches, clock, events, imageType } = options
+    const { client, caches, clock, log, events, imageType } = options
     this.#options = options
     this.#queue = new WorkQueue(clock)
     this.#cloudInit = new CloudInitSource(client, caches.shared.secrets)
     this.#writer = new PlanWriter({
       client,
-      caches,
+      caches: caches.reflectors,
       clock,
+      log,
       events,
       type: MACHINE,
       finalizer: FINALIZER,
@@ -112,6 +115,7 @@ export class MachineController {
     this.#writer.forget(uid)
     this.#cloudInit.forget(uid)
     this.#refusals.delete(uid)
+    this.#failures.delete(uid)
   }
 
   #addAll(): void {
@@ -126,7 +130,7 @@ export class MachineController {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
-    const { caches, clock, policy, metrics } = this.#options
+    const { caches, metrics } = this.#options
     const vm = caches.machines.get(key)
     if (vm === undefined) return undefined
     const cloudInit = await this.#renderCloudInit(vm, signal)
@@ -134,20 +138,34 @@ export class MachineController {
     const current = caches.machines.get(key)
     if (current === undefined) return undefined
     const { uid = '' } = current.metadata
-    const more = { policy: policy(), cloudInit, refusal: this.#refusals.get(uid) }
-    const plan = await this.#plan(
-      current,
-      () => planMachine(observeMachine(current, caches, more), clock.now()),
-      signal,
-    )
+    let plan: MachinePlan
+    try {
+      plan = this.#plan(current, cloudInit)
+    } catch (error) {
+      await this.#writer.tellBug(current, error, signal)
+      throw error
+    }
     const sinceMs = this.#writer.sinceStatusWriteMs(uid)
-    const isDue = plan.finalizer !== 'release' && isWorthWriting(current.status, plan.status, sinceMs)
+    const everyMs = movesEveryMs(this.#waitingWith(current, plan))
+    const isDue = plan.finalizer !== 'release' && isWorthWriting(current.status, plan.status, sinceMs, everyMs)
     await this.#writer.write(current, plan, isDue, signal)
+    this.#failures.delete(uid)
     if (this.#refusals.delete(uid)) this.#queue.add(key)
-    if (plan.remove.some(({ kind }) => kind === 'VirtualMachineInstance')) metrics.kicked()
+    if (isDue && (plan.status.kicks?.count ?? 0) > (current.status.kicks?.count ?? 0)) metrics.kicked()
     const isBehind = !isDue && !isDeepStrictEqual(current.status, plan.status)
-    const soon: Wake = { afterMs: MOVES_EVERY_MS, because: 'progress is written by then' }
-    return isBehind && (plan.wake?.afterMs ?? Number.POSITIVE_INFINITY) > soon.afterMs ? soon : plan.wake
+    return isBehind ? sooner(plan.wake, { afterMs: everyMs, because: 'progress is written by then' }) : plan.wake
+  }
+
+  /** How many machines wait for the same image, itself included. */
+  #waitingWith(vm: MachineView, { status }: MachinePlan): number {
+    const [image] = status.clone === undefined ? imageOf(vm) : []
+    return image === undefined ? 1 : this.#options.caches.machines.count(BY_IMAGE, image)
+  }
+
+  #plan(vm: MachineView, cloudInit: CloudInit): MachinePlan {
+    const { caches, clock, policy } = this.#options
+    const refusal = this.#refusals.get(vm.metadata.uid ?? '')
+    return planMachine(observeMachine(vm, caches, { policy: policy(), cloudInit, refusal }), clock.now())
   }
 
   async #renderCloudInit(vm: MachineView, signal: AbortSignal): Promise<CloudInit> {
@@ -156,30 +174,22 @@ export class MachineController {
     return await this.#cloudInit.render(vm, parsed.spec, signal)
   }
 
-  /** Tells people, where that much can be written, of a machine that cannot be planned. */
-  async #plan(vm: MachineView, make: () => MachinePlan, signal: AbortSignal): Promise<MachinePlan> {
-    try {
-      return make()
-    } catch (error) {
-      const { client, clock, caches } = this.#options
-      const text = redactUrls(error instanceof Error ? error.message : String(error))
-      const message = `the operator met an error of its own: ${text}; see its log, and report it`
-      const stalled = { type: 'Stalled', status: 'True', reason: 'InternalError', message } as const
-      const conditions = mergeConditions(vm.status.conditions ?? [], [stalled], vm.metadata.generation, clock.now())
-      const status = { ...vm.status, message, conditions } as MachineView['status']
-      if (!isDeepStrictEqual(status, vm.status))
-        caches.observeWrite(MACHINE, await client.replaceStatus(MACHINE, { ...vm, status }, { signal }))
-      throw error
-    }
+  #onError(key: string, error: unknown): void {
+    const { uid } = this.#options.caches.machines.get(key)?.metadata ?? {}
+    if (uid === undefined || !this.#isRefusal(uid, error)) return
+    // The next look tells it in the status. A text that is never the same must not make that a loop.
+    const isNews = !this.#refusals.has(uid)
+    this.#refusals.set(uid, redactUrls(error.message))
+    if (isNews) this.#queue.add(key)
   }
 
-  #onError(key: string, error: unknown): void {
-    const vm = this.#options.caches.machines.get(key)
-    if (vm === undefined || !isApiError(error, 'Rejected')) return
-    // The next look tells it in the status.
-    const isNews = this.#refusals.get(vm.metadata.uid ?? '') !== redactUrls(error.message)
-    this.#refusals.set(vm.metadata.uid ?? '', redactUrls(error.message))
-    if (isNews) this.#queue.add(key)
+  /** A webhook that does not work is an answer too, if it comes again and again. */
+  #isRefusal(uid: string, error: unknown): error is ApiError {
+    if (isApiError(error, 'Rejected')) return true
+    if (!isApiError(error, 'Unavailable')) return false
+    const failures = (this.#failures.get(uid) ?? 0) + 1
+    this.#failures.set(uid, failures)
+    return failures >= ANSWERED_FAILURES
   }
 
   async #isThere({ kind, namespace, name }: CloneSource, signal: AbortSignal): Promise<boolean> {

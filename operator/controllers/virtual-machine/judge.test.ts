@@ -3,7 +3,7 @@ import { standingOfDisk, standingOfMachine } from './judge.ts'
 import type { CloneFacts, KubeVirtView } from './views.ts'
 
 const machine = (more: Partial<KubeVirtView>) =>
-  ({ printableStatus: '', isReady: false, trouble: '', failure: '', ...more }) as KubeVirtView
+  ({ printableStatus: '', isReady: false, trouble: '', failure: '', refusedPod: '', ...more }) as KubeVirtView
 const disk = (phase: string) =>
   ({ phase, progress: '', running: { reason: '', message: '' }, bound: { reason: '', message: '' } }) as CloneFacts
 
@@ -22,6 +22,20 @@ describe('what KubeVirt says', () => {
     ['', false, 'Provisioning', 'Starting'],
   ] as const)('%s, ready %s: %s, %s', (printableStatus, isReady, phase, reason) => {
     expect(standingOfMachine(machine({ printableStatus, isReady }))).toMatchObject({ phase, reason })
+  })
+
+  it('of an instance that an admission rule refuses is an end, until that lets it in', () => {
+    const refused = machine({ printableStatus: 'Stopped', failure: 'admission webhook "x" denied the request: no' })
+    expect(standingOfMachine(refused)).toMatchObject({ phase: 'Failed', reason: 'StartFailed' })
+  })
+
+  it('of a pod that is refused counts before a state that is stale', () => {
+    const refused = machine({ printableStatus: 'ErrorUnschedulable', refusedPod: 'exceeded quota: small' })
+    expect(standingOfMachine(refused)).toMatchObject({
+      phase: 'Provisioning',
+      reason: 'StartFailed',
+      message: expect.stringContaining('exceeded quota'),
+    })
   })
 
   it('of an instance that was refused counts before its state', () => {

@@ -1,9 +1,12 @@
-import { waiting } from './machine-plan.ts'
+import { failed, waiting } from './machine-plan.ts'
 import type { Standing } from './status.ts'
 import type { CloneFacts, KubeVirtView } from './views.ts'
 
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
 const WAITS_FOR_CONSUMER: ReadonlySet<string> = new Set(['WaitForFirstConsumer', 'PendingPopulation'])
+
+/** Of an admission webhook or of validation, in the words of the API server: the same instance is refused again. */
+const REFUSED = /denied the request|is forbidden|is invalid|exceeded quota/
 
 /**
  * Where the disk of a machine stands, as long as it is not complete.
@@ -24,14 +27,19 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Stand
 }
 
 /**
- * Where the machine stands by what KubeVirt says, once its disk is complete. None of KubeVirt's states is the end: whether one
- * lasts too long is judged by time.
+ * Where the machine stands by what KubeVirt says, once its disk is complete. Of KubeVirt's states only an instance that was refused
+ * is an end: whether another one lasts too long is judged by time.
  */
-export function standingOfMachine({ printableStatus, isReady, trouble, failure }: KubeVirtView): Standing {
+export function standingOfMachine({ printableStatus, isReady, trouble, failure, refusedPod }: KubeVirtView): Standing {
   const text = trouble === '' ? '' : `: ${trouble}`
   const isUp = printableStatus === 'Running' || printableStatus === 'Migrating'
   if (isUp && isReady) return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
-  if (failure !== '') return waiting('StartFailed', `KubeVirt cannot start the machine: ${failure}`)
+  if (failure !== '') {
+    const isRefused = REFUSED.test(failure)
+    return (isRefused ? failed : waiting)('StartFailed', `KubeVirt cannot start the machine: ${failure}`)
+  }
+  // A full quota shows only here, while the state says `Starting`, or something stale.
+  if (refusedPod !== '') return waiting('StartFailed', `KubeVirt cannot start the machine: ${refusedPod}`)
   switch (printableStatus) {
     case 'CrashLoopBackOff':
       return waiting('CrashLoop', `the machine fails before it runs, and is tried again after a while${text}`)

@@ -57,6 +57,18 @@ export function removalAsSeen(object: KubeObject, unlessThere?: CloneSource): Ma
   return removalOf(object).map((removal) => ({ ...removal, ...seen }))
 }
 
+/** What is planned is tried again and again; until it works, people should read why it does not. */
+export function refused(standing: Standing, { refusal }: World): Standing {
+  if (refusal === undefined) return standing
+  const reason = standing.phase === 'Provisioning' ? 'Refused' : standing.reason
+  return { ...standing, reason, message: `${standing.message}; the API server refuses what is to be done: ${refusal}` }
+}
+
+/** Whether it has a disk, or a machine, whatever becomes of its image. */
+export function isDeployed({ clone, machine }: Pick<World, 'clone' | 'machine'>): boolean {
+  return clone !== undefined || machine !== undefined
+}
+
 export function waiting(reason: VirtualMachineReason, message: string): Standing {
   return { phase: 'Provisioning', reason, message }
 }

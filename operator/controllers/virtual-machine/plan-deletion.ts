@@ -1,6 +1,6 @@
-import { withoutUndefined } from '../../runtime/conditions.ts'
-import { type MachinePlan, removalOf } from './machine-plan.ts'
-import { withStanding } from './status.ts'
+import { fromTime, withoutUndefined } from '../../runtime/conditions.ts'
+import { type MachinePlan, refused, removalOf } from './machine-plan.ts'
+import { leftClaim, withStanding } from './status.ts'
 import type { World } from './world.ts'
 
 const LOOK_MS = 60_000
@@ -14,13 +14,17 @@ export function planDeletion(world: World, now: number): MachinePlan {
   const runs = machine ?? instance
   const next = runs ?? clone ?? secret
   if (next === undefined) return { status: vm.status, finalizer: 'release', apply: [], remove: [], events: [] }
-  const message = `being deleted: waiting for ${next.kind} ${next.metadata.name}`
+  const left = leftClaim(world)
+  const since = fromTime(next.metadata.deletionTimestamp) ?? now
+  const late = now - since >= LOOK_MS ? '; see which finalizers it has, and whether KubeVirt and CDI run' : ''
+  const stays = left === undefined ? '' : `; ${left} stays, since its DataVolume was deleted without it`
+  const message = `being deleted: waiting for ${next.kind} ${next.metadata.name}${late}${stays}`
   const { phase = 'Provisioning', image } = vm.status
   const status = withStanding(
     withoutUndefined({ ...vm.status, addresses: undefined }),
     {
       // No phase tells of an end; what it was is as good as any, but Ready it is not.
-      standing: { phase: phase === 'Failed' ? 'Failed' : 'Provisioning', reason: 'Deleting', message },
+      standing: refused({ phase: phase === 'Failed' ? 'Failed' : 'Provisioning', reason: 'Deleting', message }, world),
       image,
       imageReady: { holds: false, reason: 'Deleting', message },
       remarks: [],

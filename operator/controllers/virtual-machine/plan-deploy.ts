@@ -1,36 +1,31 @@
-import {
-  ANNOTATIONS,
-  cloudInitFingerprint,
-  cloudInitHash,
-  renderCloneDataVolume,
-  renderCloudInitSecret,
-  renderKubeVirtVirtualMachine,
-  uuidFrom,
-  type VirtualMachineStatus,
-  withMacAddresses,
-} from '@open-terrain/constructs'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
-import { type Draft, failed, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
+import { type Draft, failed, type Step, waiting } from './machine-plan.ts'
+import { changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
+import { cloneStatus, planDisk } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
-import type { Remark, Standing } from './status.ts'
-import type { CloneFacts } from './views.ts'
+import { judged } from './plan-timeouts.ts'
+import { leftClaim, type Remark, type Standing } from './status.ts'
 import type { World } from './world.ts'
 
 /** How CDI makes a clone, on its DataVolume. */
 const CLONE_TYPE = 'cdi.kubevirt.io/cloneType'
-/** What is read by a clone may go without a word to us. */
-const CLONE_LOOK_MS = 60_000
+/** Nobody tells of a right that was given. */
+const SECRET_LOOK_MS = 60_000
 
 /** Disk, Secret and machine, of an image that is ready, or of a disk that is there already. */
 export function planDeploy(draft: Draft, image: ImageState): Step {
-  return obstacle(draft) ?? planDisk(draft, image) ?? planRun(draft)
+  const { cloudInit } = draft.world
+  const step = obstacle(draft) ?? planDisk(draft, image) ?? planRun(draft)
+  if (cloudInit.kind === 'rendered' || step.standing.reason === 'MissingPasswordSecret') return step
+  // The guest has what it was told at its first start.
+  return { ...step, standing: { ...step.standing, message: `${step.standing.message}; ${cloudInit.message}` } }
 }
 
 function obstacle(draft: Draft): Step | undefined {
-  const { conflict, hasDataVolumes, hasKubeVirt, cloudInit, machine } = draft.world
+  const { conflict, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
   if (conflict !== undefined) {
     const message = `${conflict} exists and is not ours: it is left alone; delete or rename it, or give the virtual machine another name`
     return { standing: failed('NameConflict', message) }
@@ -40,83 +35,10 @@ function obstacle(draft: Draft): Step | undefined {
     const message = 'the cluster does not serve VirtualMachines of KubeVirt: install KubeVirt'
     return { standing: waiting('KubeVirtMissing', message) }
   }
-  if (cloudInit.kind === 'rendered') return undefined
-  if (machine === undefined) return { standing: waiting('MissingPasswordSecret', cloudInit.message) }
-  // The guest read its password at its first start.
-  const { message, ...stands } = standing(draft.world)
-  return judged(draft, { ...stands, message: `${message}; ${cloudInit.message}` }, {})
-}
-
-/** The disk and the Secret; undefined when the disk is there, or as good as there. */
-function planDisk(draft: Draft, image: ImageState): Step | undefined {
-  const { world } = draft
-  const { clone, vm, claim, machine } = world
-  const hasClaim = claim !== undefined
-  if (clone === undefined) return hasClaim ? undefined : newDisk(draft, image)
-  const status = cloneStatus(vm.status, clone)
-  // A guest that has started may have written to its disk: from then on only people decide about it.
-  const hasBooted = vm.status.bootedAt !== undefined || world.instance?.phase === 'Running'
-  if (hasBooted || clone.phase === 'Succeeded')
-    return hasClaim ? undefined : judged(draft, standingOfDisk(clone), { status })
-  if (clone.metadata.deletionTimestamp !== undefined) {
-    const message = `DataVolume ${clone.metadata.name} is being deleted: the root disk is made anew when it is gone`
-    return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
-  }
-  if (clone.phase === 'Failed') {
-    const text = clone.running.message || clone.bound.message || 'CDI gives no reason'
-    return { standing: failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed: ${text}`), status }
-  }
-  if (!world.hasCloneSource) {
-    const message = 'what the root disk was being cloned from is gone: it is made anew from the present artifact'
-    return judged(draft, waiting('CloneSourceGone', message), { status, remove: removalAsSeen(clone, clone.cloneOf) })
-  }
-  const secret = wantedSecret(world)
-  if (hasClaim && (secret.length === 0 || machine !== undefined)) return undefined
-  return judged(draft, standingOfDisk(clone), { apply: secret, status })
-}
-
-/** A disk for a machine that has none: the first one, or one in place of what people have deleted. */
-function newDisk(draft: Draft, image: ImageState): Step {
-  if (image.kind !== 'ready') return image.step
-  const wanted = wantedClone(draft, image)
-  const source = image.image.status.artifact
-  const which = `${source?.kind} ${image.shown?.namespace}/${source?.name}`
-  return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
-    apply: [...wantedSecret(draft.world), wanted],
-    status: {
-      clone: { name: wanted.metadata.name, ...(source && { sourceRevision: source.revision }) },
-      // It has not booted.
-      bootedAt: undefined,
-      specHash: undefined,
-    },
-  })
-}
-
-function wantedClone({ world, spec }: Draft, image: Extract<ImageState, { kind: 'ready' }>) {
-  const { artifact, defaults } = image.image.status
-  if (artifact === undefined) throw new Error('an image that is ready has an artifact')
-  const { storageClass } = (image.image.spec ?? {}) as { readonly storageClass?: string }
-  const className = storageClass ?? defaults?.storageClass
-  return renderCloneDataVolume({
-    vm: refOf(world),
-    artifact,
-    imageNamespace: image.image.metadata.namespace ?? '',
-    ...(className !== undefined && { storageClass: className }),
-    ...(spec.resources.diskSize !== undefined && { diskSize: spec.resources.diskSize }),
-  })
-}
-
-function refOf({ vm: { metadata } }: World) {
-  return { name: metadata.name, namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' }
-}
-
-/** The Secret as it should be, unless it is. */
-function wantedSecret(world: World): KubeObject[] {
-  const { cloudInit, secret } = world
-  if (cloudInit.kind !== 'rendered') return []
-  const has = secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
-  if (has === cloudInitHash(cloudInit.data)) return []
-  return [renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data })]
+  const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
+  if (isKnown) return undefined
+  const wake = { afterMs: SECRET_LOOK_MS, because: 'the Secret may be readable by then' }
+  return { standing: waiting('MissingPasswordSecret', cloudInit.message), ...(cloudInit.isRefused && { wake }) }
 }
 
 /** KubeVirt's machine: there, as it should be, and how it is doing. */
@@ -145,7 +67,7 @@ function planRun(draft: Draft): Step {
   return judged(draft, standing(world), {
     apply: [...wantedSecret(world), ...apply],
     status,
-    remarks: remarksOn(world, status, fingerprint),
+    remarks: remarksOn(draft, status, fingerprint),
   })
 }
 
@@ -160,7 +82,17 @@ function bootedWith({ vm: { status }, secret }: World, fingerprint: string | und
   return isNewSecret ? fingerprint : (status.specHash ?? fingerprint)
 }
 
-function standing({ machine, clone, claim }: World): Standing {
+function standing(world: World): Standing {
+  const left = leftClaim(world)
+  const stands = standingOf(world)
+  if (left === undefined) return stands
+  return {
+    ...stands,
+    message: `${stands.message}; its DataVolume is gone: ${left} stays when the virtual machine goes`,
+  }
+}
+
+function standingOf({ machine, clone, claim }: World): Standing {
   if (machine === undefined) return waiting('Starting', 'the machine is created')
   if (machine.metadata.deletionTimestamp !== undefined)
     return waiting(
@@ -176,10 +108,11 @@ function standing({ machine, clone, claim }: World): Standing {
 }
 
 function remarksOn(
-  { machine, clone }: World,
+  draft: Draft,
   { specHash }: Partial<VirtualMachineStatus>,
   fingerprint: string | undefined,
 ): Remark[] {
+  const { vm, machine, clone } = draft.world
   const remarks: Remark[] = []
   if (clone?.metadata.annotations?.[CLONE_TYPE] === 'copy') {
     const message = `CDI copies the disk instead of cloning it: see the annotation cloneFallbackReason of PersistentVolumeClaim ${clone.metadata.name}`
@@ -189,102 +122,17 @@ function remarksOn(
     const message = `a change of the spec waits for a restart: ${machine.restartRequired}`
     remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message })
   }
-  if (specHash !== undefined && specHash !== fingerprint) {
-    const message =
-      'users, host name or addresses changed after the first start: the guest has read the old ones, and only a new disk takes the new'
-    remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message })
-  }
+  const rebuild = [
+    ...(specHash !== undefined && specHash !== fingerprint
+      ? [
+          'users, host name or addresses changed after the first start: the guest has read the old ones, and only a new disk takes the new',
+        ]
+      : []),
+    ...changedSince(vm.status.clone, wantsOf(draft)).map(
+      (field) => `${field} changed after the disk was made, and only a new disk takes the new one`,
+    ),
+  ]
+  if (rebuild.length > 0)
+    remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message: rebuild.join('; ') })
   return remarks
-}
-
-function wantedMachine({ world, spec }: Draft) {
-  const { vm, cloudInit, secret, machine, clone } = world
-  if (cloudInit.kind !== 'rendered') throw new Error('a machine is planned with its cloud-init data')
-  const ref = refOf(world)
-  return renderKubeVirtVirtualMachine({
-    vm: ref,
-    hostname: spec.name ?? vm.metadata.name,
-    // Of the disk as long as that lasts: cloud-init takes another one for another machine, and sets it up again.
-    firmwareUuid: machine?.firmwareUuid ?? uuidFrom([ref.uid, clone?.metadata.uid]),
-    cpu: spec.resources.cpu,
-    memory: spec.resources.memory,
-    interfaces: withMacAddresses(ref.uid, ref.name, spec.interfaces ?? []),
-    cloudInit: {
-      fingerprint: cloudInitFingerprint(secret?.metadata.uid ?? '', cloudInitHash(cloudInit.data)),
-      hasNetworkData: cloudInit.data.networkdata !== undefined,
-    },
-  })
-}
-
-function cloneStatus({ clone: before }: VirtualMachineStatus, clone: CloneFacts): Partial<VirtualMachineStatus> {
-  const { name, uid } = clone.metadata
-  const isSame = before?.name === name
-  return {
-    clone: {
-      name,
-      ...(uid !== undefined && { uid }),
-      ...(isSame && before.sourceRevision !== undefined && { sourceRevision: before.sourceRevision }),
-      ...(clone.phase !== '' && { phase: clone.phase }),
-      ...(clone.progress !== '' && { progress: clone.progress }),
-    },
-  }
-}
-
-/** A standing in the light of how long it has lasted: a machine that hangs is kicked, within a budget, or has failed. */
-function judged({ world, now }: Draft, standing: Standing, step: Omit<Step, 'standing'>): Step {
-  const { vm, policy, instance, clone } = world
-  const { metadata, status } = vm
-  if (standing.phase !== 'Provisioning' || standing.reason === 'Paused')
-    return { ...step, standing, status: { ...step.status, provisioningSince: undefined, kicks: undefined } }
-  // A change of the spec is a new try.
-  const isNewSpec = status.observedGeneration !== metadata.generation
-  const began = (isNewSpec ? undefined : fromTime(status.provisioningSince)) ?? now
-  const leftMs = began + policy.vmProvisionTimeoutMs - now
-  const kept = { ...step.status, provisioningSince: toTime(began), ...(isNewSpec && { kicks: undefined }) }
-  if (leftMs <= 0) return overdue(world, standing, { ...step, status: kept }, now)
-  // A kick that was written down, and not carried out before a crash.
-  const isOwed = !isNewSpec && instance !== undefined && instance.metadata.uid === status.kicks?.instanceUID
-  const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
-  return {
-    ...step,
-    standing,
-    status: kept,
-    remove: [...(step.remove ?? []), ...(isOwed ? removalAsSeen(instance) : [])],
-    wake: isCloning
-      ? { afterMs: Math.min(leftMs, CLONE_LOOK_MS), because: 'what the disk is cloned from may be gone by then' }
-      : { afterMs: leftMs, because: 'the machine should be ready by then' },
-  }
-}
-
-function overdue(
-  { vm, policy, instance, machine }: World,
-  standing: Standing,
-  step: Omit<Step, 'standing'>,
-  now: number,
-): Step {
-  const minutes = Math.round(policy.vmProvisionTimeoutMs / 60_000)
-  const { kicks = { count: 0 } } = vm.status
-  // An instance that has never run is not helped by deleting it: KubeVirt only counts one more failure.
-  const isRunning = instance?.phase === 'Running' && machine?.printableStatus === 'Running' && !machine.isReady
-  const isKickable = isRunning && instance.metadata.uid !== kicks.instanceUID
-  if (isKickable && kicks.count < policy.kickLimit) {
-    const count = kicks.count + 1
-    const message = `the instance runs and was not ready for ${minutes} min: it is deleted, so that KubeVirt starts it anew (${count} of ${policy.kickLimit})`
-    return {
-      ...step,
-      standing: waiting('Kicked', message),
-      remove: removalAsSeen(instance),
-      status: {
-        ...step.status,
-        provisioningSince: toTime(now),
-        kicks: { count, lastTime: toTime(now), ...(instance.metadata.uid && { instanceUID: instance.metadata.uid }) },
-      },
-    }
-  }
-  if (isKickable) {
-    const message = `restarted ${kicks.count} times and not ready still: ${standing.message}; see its console, and the events of VirtualMachineInstance ${instance.metadata.name}`
-    return { ...step, standing: failed('KickBudgetSpent', message) }
-  }
-  const message = `not ready after ${minutes} min: ${standing.message}`
-  return { ...step, standing: failed('Timeout', message) }
 }

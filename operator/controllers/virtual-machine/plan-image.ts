@@ -1,4 +1,5 @@
 import {
+  compareQuantities,
   LABELS,
   render,
   type VirtualMachineReason,
@@ -8,7 +9,8 @@ import {
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
-import { type Draft, failed, type Step, waiting } from './machine-plan.ts'
+import { type Draft, failed, isDeployed, type Step, waiting } from './machine-plan.ts'
+import type { Standing } from './status.ts'
 import type { ImageFacts } from './views.ts'
 import type { World } from './world.ts'
 
@@ -36,8 +38,22 @@ export function imageState(draft: Draft): ImageState {
     }
   }
   const step = image === undefined ? missing(draft) : present(image, spec, world)
-  const { reason, message } = step.standing
+  const { reason, message } = (isDeployed(world) && afterwards(draft)) || step.standing
   return { kind: 'not yet', step, shown, condition: { holds: false, reason, message } }
+}
+
+/** What becomes of an image whose disk is there already. */
+function afterwards({ world, spec }: Draft): Standing | undefined {
+  const { namespace, name } = imageKeyOf(world, spec)
+  const which = `VMDiskImage ${namespace}/${name}`
+  if (world.image === undefined) return waiting('ImageMissing', `${which} is gone; the disk is a copy of it, and stays`)
+  if (world.image.metadata.deletionTimestamp === undefined) return undefined
+  if (world.imageNamespace === 'terminating')
+    return waiting(
+      'NamespaceTerminating',
+      `namespace ${namespace} is being deleted, and ${which} with it; the disk is a copy of it, and stays`,
+    )
+  return waiting('ImageTerminating', `${which} is to be deleted, and goes when no disk of it is in use any more`)
 }
 
 /** Fields of the template that the image has otherwise. */
@@ -45,8 +61,13 @@ export function mismatches({ vmDiskImageTemplate }: VirtualMachineSpec, image: I
   if (vmDiskImageTemplate === undefined || image === undefined) return []
   const actual = (image.spec ?? {}) as Readonly<Record<string, unknown>>
   return Object.entries(vmDiskImageTemplate).flatMap(([field, wanted]) =>
-    isSame(text(wanted), text(actual[field])) ? [] : [field],
+    isSame(text(wanted), text(actual[field])) || isSameSize(wanted, actual[field]) ? [] : [field],
   )
+}
+
+/** One size can be written in many ways: 24Gi is 24576Mi. */
+function isSameSize(one: unknown, other: unknown): boolean {
+  return typeof one === 'string' && typeof other === 'string' && compareQuantities(one, other) === 0
 }
 
 /** A size may be written as a number. */
@@ -102,7 +123,7 @@ function present({ metadata, status }: ImageFacts, spec: VirtualMachineSpec, { v
   const says = status.message === undefined ? '' : `: ${status.message}`
   if (metadata.deletionTimestamp !== undefined) {
     const next =
-      spec.vmDiskImageTemplate === undefined
+      spec.vmDiskImageTemplate === undefined || spec.vmDiskImageMode === 'FailIfNotExist'
         ? 'create it again, or name another in vmDiskImageRef'
         : 'it is created anew from the template once it is gone'
     return { standing: waiting('ImageTerminating', `${which} is being deleted: ${next}`) }

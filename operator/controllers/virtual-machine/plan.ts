@@ -1,10 +1,19 @@
 import { type VirtualMachineSpec, type VirtualMachineStatus, warningsOf } from '@open-terrain/constructs'
 import { withoutUndefined } from '../../runtime/conditions.ts'
-import { type Draft, FINALIZER, failed, type MachinePlan, type Step, waiting } from './machine-plan.ts'
+import {
+  type Draft,
+  FINALIZER,
+  failed,
+  isDeployed,
+  type MachinePlan,
+  refused,
+  type Step,
+  waiting,
+} from './machine-plan.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState, mismatches } from './plan-image.ts'
-import { eventsBetween, type Remark, type Standing, withStanding } from './status.ts'
+import { eventsBetween, type Remark, withStanding } from './status.ts'
 import type { World } from './world.ts'
 
 /**
@@ -38,16 +47,14 @@ function stepOf(draft: Draft, image: ImageState): Step {
     return { standing: waiting('NamespaceTerminating', message) }
   }
   // A disk that exists, or is being made, is looked after whatever becomes of its image.
-  const isDeployed = world.clone !== undefined || world.machine !== undefined
-  if (image.kind !== 'ready' && !(isDeployed && spec.ignoreOnDeploy !== true)) return image.step
+  if (image.kind !== 'ready' && !(isDeployed(world) && spec.ignoreOnDeploy !== true)) return image.step
   if (spec.ignoreOnDeploy === true) return ignored(world)
   return planDeploy(draft, image)
 }
 
-function ignored({ clone, machine }: World): Step {
-  const isThere = clone !== undefined || machine !== undefined
+function ignored(world: World): Step {
   return {
-    standing: isThere
+    standing: isDeployed(world)
       ? {
           phase: 'Ready',
           reason: 'NotDeployedAnyMore',
@@ -55,13 +62,6 @@ function ignored({ clone, machine }: World): Step {
         }
       : { phase: 'Ready', reason: 'IgnoredOnDeploy', message: 'the image is ready; no machine is created' },
   }
-}
-
-/** What is planned is tried again and again; until it works, people should read why it does not. */
-function refused(standing: Standing, { refusal }: World): Standing {
-  if (refusal === undefined) return standing
-  const reason = standing.phase === 'Provisioning' ? 'Refused' : standing.reason
-  return { ...standing, reason, message: `${standing.message}; the API server refuses what is to be done: ${refusal}` }
 }
 
 /** Puts status, finalizer and work together. */
@@ -76,7 +76,8 @@ function finish(
   const standing = refused(step.standing, world)
   const remarks = known === undefined ? [] : [...remarksOn(world, known.spec), ...(step.remarks ?? [])]
   const status = withStanding(
-    withoutUndefined({ ...vm.status, ...step.status }) as VirtualMachineStatus,
+    // Only what stands a machine up takes time that is limited: waiting for an image, or for CDI, does not.
+    withoutUndefined({ ...vm.status, provisioningSince: undefined, ...step.status }) as VirtualMachineStatus,
     {
       standing,
       image: known?.image.shown ?? vm.status.image,
@@ -96,8 +97,14 @@ function finish(
   }
 }
 
+/** Of the disk in an image, as well as it is known. */
+function sizeOf(image: World['image']): string | undefined {
+  const { diskSize } = (image?.spec ?? {}) as { readonly diskSize?: unknown }
+  return image?.status.artifact?.restoreSize ?? (diskSize === undefined ? undefined : String(diskSize))
+}
+
 function remarksOn({ image }: World, spec: VirtualMachineSpec): Remark[] {
-  const warnings = warningsOf(spec)
+  const warnings = warningsOf(spec, sizeOf(image))
   const differing = mismatches(spec, image)
   const remarks: Remark[] = []
   const [first] = warnings

@@ -7,6 +7,7 @@ import {
 import { cutMessage, mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
+import type { World } from './world.ts'
 
 /** Where a machine stands, in the words that people read. */
 export interface Standing {
@@ -66,17 +67,32 @@ export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, n
   })
 }
 
+/** The claim of a disk whose DataVolume somebody deleted without it: nobody deletes it with the machine. */
+export function leftClaim({ clone, claim }: Pick<World, 'clone' | 'claim'>): string | undefined {
+  const isLeft = clone === undefined && claim !== undefined && claim.metadata.ownerReferences === undefined
+  return isLeft && claim.metadata.deletionTimestamp === undefined
+    ? `PersistentVolumeClaim ${claim.metadata.name}`
+    : undefined
+}
+
 /** Whether a status is worth a write. Progress and queue positions move all the time, and go with other news. */
 export function isWorthWriting(
   before: VirtualMachineStatus,
   after: VirtualMachineStatus,
   sinceWriteMs: number | undefined,
+  movesEveryMs: number,
 ): boolean {
   if (!isSame(significant(before), significant(after))) return true
-  return !isSame(before, after) && (sinceWriteMs ?? MOVES_EVERY_MS) >= MOVES_EVERY_MS
+  return !isSame(before, after) && (sinceWriteMs ?? movesEveryMs) >= movesEveryMs
 }
 
-export const MOVES_EVERY_MS = 30_000
+const MOVES_EVERY_MS = 30_000
+const APART_MS = 1_000
+
+/** How often a machine tells what moves, when so many wait for the same image: one write a second is enough for all of them. */
+export function movesEveryMs(waitingTogether: number): number {
+  return Math.max(MOVES_EVERY_MS, waitingTogether * APART_MS)
+}
 
 function significant(status: VirtualMachineStatus): unknown {
   const { clone, image, message: _message, conditions, ...rest } = status
@@ -111,6 +127,9 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'Refused',
 ])
 
+/** Of the condition ImageReady. */
+const LOSING: ReadonlySet<string> = new Set(['ImageTerminating', 'NamespaceTerminating'])
+
 /** What happened between two statuses, for people who read `kubectl describe`. */
 export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
   const reason = reasonOf(after)
@@ -119,12 +138,18 @@ export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachin
     reason === undefined || reason === reasonOf(before)
       ? []
       : [{ type: WARNINGS.has(reason) ? 'Warning' : 'Normal', reason, message }]
+  const image = (status: VirtualMachineStatus) => status.conditions?.find(({ type }) => type === TYPE.ImageReady)
+  const [was, is] = [image(before), image(after)]
+  // Who has a disk already does not wait for its image any more, and is told all the same that it goes.
+  const isLosing = is !== undefined && is.reason !== was?.reason && is.reason !== reason && LOSING.has(is.reason)
+  const losing: EventNote[] = isLosing ? [{ type: 'Warning', reason: is.reason, message: is.message }] : []
   const known = new Map((before.conditions ?? []).map((one) => [one.type, one.message]))
   const remarks = (after.conditions ?? []).filter(
     ({ type, message: text }) => REMARKS.includes(type) && known.get(type) !== text,
   )
   return [
     ...changed,
+    ...losing,
     ...remarks.map((one): EventNote => ({ type: 'Warning', reason: one.reason, message: one.message })),
   ]
 }

@@ -49,7 +49,7 @@ export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) 
       all(machines.find(BY_NAMESPACE, key))
       all(machines.find(BY_IMAGE_NAMESPACE, key))
     }),
-    ...[...caches.reflectors, ...shared.reflectors].map((reflector) => reflector.onInstalled(waiting)),
+    caches.reflectors.onInstalled(waiting),
   ]
   return () => {
     for (const stop of stops) stop()

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, LABELS, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
-import { withoutUndefined } from '../../runtime/conditions.ts'
+import { fromTime, withoutUndefined } from '../../runtime/conditions.ts'
 
 /** A VirtualMachine of ours as stored; the spec is unchecked, it may stem from an older schema. */
 export interface MachineView extends KubeObject {
@@ -38,6 +38,8 @@ export interface KubeVirtView extends KubeObject {
   readonly trouble: string
   /** Its `Failure` condition: the instance was refused. */
   readonly failure: string
+  /** Why its pod was refused; empty where it was not. */
+  readonly refusedPod: string
   /** Under which the guest knows itself. */
   readonly firmwareUuid: string | undefined
   /** Why a change of its spec waits for a restart; empty where none does. */
@@ -48,6 +50,8 @@ export interface KubeVirtView extends KubeObject {
 export interface InstanceView extends KubeObject {
   readonly phase: string
   readonly isReady: boolean
+  /** Since when it runs without being ready, in ms; undefined where it is ready or does not run. */
+  readonly unreadySince: number | undefined
   readonly nodeName: string | undefined
   readonly addresses: readonly string[]
 }
@@ -73,20 +77,30 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: kept(
-      object.metadata,
-      [LABELS.vmUid, LABELS.vmName, LABELS.workspace, LABELS.managedBy],
-      [ANNOTATIONS.cloudInit],
-    ),
+    metadata: kept(object.metadata, MACHINE_LABELS, [ANNOTATIONS.cloudInit]),
     spec: ownedSpec(raw.spec),
     printableStatus: raw.status?.printableStatus ?? '',
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     trouble: failure || text('Synchronized', 'False') || text('PodScheduled', 'False'),
     failure,
+    refusedPod:
+      conditions.find(({ type, status }) => type === 'Synchronized' && status === 'False')?.reason === 'FailedCreate'
+        ? text('Synchronized', 'False')
+        : '',
     firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
     restartRequired: text('RestartRequired', 'True') || volatileChange(conditions),
   }
 }
+
+const MACHINE_LABELS = [
+  LABELS.vmUid,
+  LABELS.vmName,
+  LABELS.workspace,
+  LABELS.baseVm,
+  LABELS.baseVmVersion,
+  LABELS.version,
+  LABELS.managedBy,
+]
 
 /** More CPUs are plugged in by a live migration alone; a machine that cannot migrate waits for a restart without saying so. */
 function volatileChange(conditions: readonly Raw[]): string {
@@ -106,9 +120,19 @@ export function viewInstance(object: KubeObject): InstanceView {
     metadata: kept(object.metadata, [LABELS.vmUid], []),
     phase: raw.status?.phase ?? '',
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    unreadySince: unreadySince(raw),
     nodeName: raw.status?.nodeName,
     addresses: addresses.map(String).slice(0, 64),
   }
+}
+
+/** The later of its start and of the moment when it stopped being ready. */
+function unreadySince({ metadata, status }: Raw): number | undefined {
+  const ready = (status?.conditions ?? []).find((one: Raw) => one.type === 'Ready')
+  if (status?.phase !== 'Running' || ready?.status === 'True') return undefined
+  const started = (status.phaseTransitionTimestamps ?? []).filter((one: Raw) => one.phase === 'Running')
+  const times = [ready?.lastTransitionTime, started.at(-1)?.phaseTransitionTimestamp, metadata?.creationTimestamp]
+  return Math.max(...times.map((time) => fromTime(time) ?? 0))
 }
 
 /** The members that we render; what KubeVirt fills in (architecture, machine type, firmware) is its own. */

@@ -5,8 +5,8 @@ import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView } 
 /** What the guest is to be told, as far as it can be rendered. */
 export type CloudInit =
   | { readonly kind: 'rendered'; readonly data: CloudInitData }
-  /** A Secret that a user's password is to come from is not there. */
-  | { readonly kind: 'missing'; readonly message: string }
+  /** A Secret that a user's password is to come from is not there, or may not be read; then nobody tells when it may. */
+  | { readonly kind: 'missing'; readonly message: string; readonly isRefused?: boolean }
 
 /** All that is known about one machine at one moment. A plan is a function of this, and of the time. */
 export interface World {

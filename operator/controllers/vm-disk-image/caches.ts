@@ -1,9 +1,7 @@
 import { childName, LABELS, vmDiskImage } from '@open-terrain/constructs'
-import type { KubeClient, Selection } from '../../kube/kube-client.ts'
 import { controllerOf, type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import {
   CONFIG_MAP,
-  CUSTOM_RESOURCE_DEFINITION,
   DATA_SOURCE,
   DATA_VOLUME,
   NAMESPACE,
@@ -14,10 +12,8 @@ import {
   VOLUME_SNAPSHOT,
   VOLUME_SNAPSHOT_CLASS,
 } from '../../kube/resource-types.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Logger } from '../../runtime/log.ts'
-import { Reflector } from '../../runtime/reflector.ts'
-import { Store, type Stored } from '../../runtime/store.ts'
+import type { Reflectors } from '../../runtime/reflectors.ts'
+import { Store } from '../../runtime/store.ts'
 import { IMPORTING_INDEX, importingIndex } from './downloads.ts'
 import { cloneSourceKey, unfinishedCloneOf } from './references.ts'
 import { snapshotNameFor } from './target.ts'
@@ -63,8 +59,9 @@ export const BY_TARGET = 'target'
 /** Index over children: the uid of the image that they were made for. */
 export const BY_IMAGE = 'image'
 
-/** Local copies of everything that decisions about images rest on. They are kept up to date by every replica, leading or not. */
+/** Everything that decisions about images rest on. */
 export class Caches {
+  readonly reflectors: Reflectors
   readonly images = new Store<ImageView>()
     .index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
     .index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
@@ -84,88 +81,22 @@ export class Caches {
   readonly namespaces = new Store<MetaView>()
   readonly storageClasses = new Store<MetaView>().index('default', (item) => (isDefaultClass(item) ? ['yes'] : []))
   readonly snapshotClasses = new Store<MetaView>()
-  readonly definitions = new Store<MetaView>()
-  readonly reflectors: readonly Reflector<Stored>[]
-  readonly #options: CachesOptions
 
-  constructor(options: CachesOptions) {
-    this.#options = options
+  constructor(reflectors: Reflectors) {
+    this.reflectors = reflectors
     const metadataOnly = { metadataOnly: true }
-    this.reflectors = [
-      this.#reflect(IMAGE, this.images, viewImage),
-      this.#reflect(DATA_VOLUME, this.dataVolumes, viewDataVolume),
-      this.#reflect(PERSISTENT_VOLUME_CLAIM, this.claims, viewClaim),
-      this.#reflect(VOLUME_SNAPSHOT, this.snapshots, viewSnapshot),
-      this.#reflect(DATA_SOURCE, this.dataSources, viewDataSource),
-      this.#reflect(POD, this.pods, viewPod, { labelSelector: LABELS.imageUid }),
-      this.#reflect(SECRET, this.secrets, viewSecret, metadataOnly),
-      this.#reflect(CONFIG_MAP, this.configMaps, viewMeta, metadataOnly),
-      this.#reflect(NAMESPACE, this.namespaces, viewMeta, metadataOnly),
-      this.#reflect(STORAGE_CLASS, this.storageClasses, viewStorageClass, metadataOnly),
-      this.#reflect(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses, viewMeta, metadataOnly),
-      this.#reflect(CUSTOM_RESOURCE_DEFINITION, this.definitions, viewMeta, metadataOnly),
-    ]
-    // A kind that was just installed is served a moment later; looking at once, and again on its next event, finds it.
-    this.definitions.onChange(({ key }) => {
-      for (const reflector of this.reflectors) {
-        if (key === `${reflector.type.plural}.${reflector.type.group}` && reflector.installed !== true) reflector.poke()
-      }
-    })
+    reflectors.add(IMAGE, this.images, viewImage)
+    reflectors.add(DATA_VOLUME, this.dataVolumes, viewDataVolume)
+    reflectors.add(PERSISTENT_VOLUME_CLAIM, this.claims, viewClaim)
+    reflectors.add(VOLUME_SNAPSHOT, this.snapshots, viewSnapshot)
+    reflectors.add(DATA_SOURCE, this.dataSources, viewDataSource)
+    reflectors.add(POD, this.pods, viewPod, { labelSelector: LABELS.imageUid })
+    reflectors.add(SECRET, this.secrets, viewSecret, metadataOnly)
+    reflectors.add(CONFIG_MAP, this.configMaps, viewMeta, metadataOnly)
+    reflectors.add(NAMESPACE, this.namespaces, viewMeta, metadataOnly)
+    reflectors.add(STORAGE_CLASS, this.storageClasses, viewStorageClass, metadataOnly)
+    reflectors.add(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses, viewMeta, metadataOnly)
   }
-
-  /** Keeps all copies up to date until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.reflectors.map((reflector) => reflector.run(signal)))
-  }
-
-  /** Resolves when all copies are complete. */
-  async synced(): Promise<void> {
-    await Promise.all(this.reflectors.map((reflector) => reflector.synced))
-  }
-
-  isInstalled(type: ResourceType): boolean {
-    return this.#of(type)?.installed === true
-  }
-
-  /** What is kept of an object, by kind and `namespace/name`. */
-  readonly get = (type: ResourceType, key: string): KubeObject | undefined => {
-    return this.#of(type)?.store.get(key) as KubeObject | undefined
-  }
-
-  /** Takes in the API server's answer to a write of ours. */
-  readonly observeWrite = (type: ResourceType, object: KubeObject): void => {
-    this.#of(type)?.observeWrite(object)
-  }
-
-  #of(type: ResourceType): Reflector<Stored> | undefined {
-    return this.reflectors.find((reflector) => reflector.type === type)
-  }
-
-  #reflect<T extends Stored>(
-    type: ResourceType,
-    store: Store<T>,
-    project: (object: KubeObject) => T,
-    selection: Selection = {},
-  ): Reflector<Stored> {
-    const { onRelist, ...options } = this.#options
-    const reflector = new Reflector<T>({
-      ...options,
-      type,
-      store,
-      project,
-      selection,
-      onRelist: () => onRelist(type.kind),
-    })
-    return reflector as unknown as Reflector<Stored>
-  }
-}
-
-export interface CachesOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
-  readonly onRelist: (kind: string) => void
 }
 
 function targetOf(dataSource: DataSourceView): readonly string[] {

@@ -3,6 +3,7 @@ import { FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
 import { Caches } from './caches.ts'
 import { Clones } from './clones.ts'
 import { viewDataSource, viewDataVolume } from './views.ts'
@@ -18,13 +19,15 @@ let caches: Caches
 let clones: Clones
 beforeEach(() => {
   client = new FakeClient()
-  caches = new Caches({
-    client,
-    clock: new FakeClock(),
-    random: () => 0.5,
-    log: fakeLog(),
-    onRelist: () => undefined,
-  })
+  caches = new Caches(
+    new Reflectors({
+      client,
+      clock: new FakeClock(),
+      random: () => 0.5,
+      log: fakeLog(),
+      onRelist: () => undefined,
+    }),
+  )
   clones = new Clones(client, caches)
 })
 

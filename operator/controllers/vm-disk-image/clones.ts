@@ -30,13 +30,21 @@ export class Clones {
 
   /** Whether any child of the image is being cloned, by a live look. */
   async readAny(image: ImageView, signal: AbortSignal): Promise<boolean> {
-    const { uid = '', namespace = '' } = image.metadata
+    for (const child of this.#childrenOf(image)) if (await this.reads(child, image, 'live', signal)) return true
+    return false
+  }
+
+  /** Keys of all that a clone of the image may name, as far as the caches know. */
+  sourcesOfAll(image: ImageView): ReadonlySet<string> {
+    return new Set(this.#childrenOf(image).flatMap((child) => [...this.#sourcesOf(child, image)]))
+  }
+
+  #childrenOf({ metadata: { uid = '', namespace = '' } }: ImageView): readonly Child[] {
     const { dataVolumes, snapshots } = this.#caches
     const children: readonly KubeObject[] = [...snapshots.find(BY_IMAGE, uid), ...dataVolumes.find(BY_IMAGE, uid)]
-    for (const { kind, metadata } of children.filter((child) => isControlledBy(child, uid))) {
-      if (await this.reads({ kind, namespace, name: metadata.name }, image, 'live', signal)) return true
-    }
-    return false
+    return children
+      .filter((child) => isControlledBy(child, uid))
+      .map(({ kind, metadata: { name } }) => ({ kind, namespace, name }))
   }
 
   /**

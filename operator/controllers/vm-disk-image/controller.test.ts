@@ -6,6 +6,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { EventRecorder } from '../../runtime/event-recorder.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
 import { Caches } from './caches.ts'
 import { ImageController } from './controller.ts'
 import { ImageMetrics } from './image-metrics.ts'
@@ -29,7 +30,7 @@ class Term {
 
   constructor() {
     const { client, clock, log } = this
-    this.caches = new Caches({ client, clock, log, random: () => 0.5, onRelist: () => undefined })
+    this.caches = new Caches(new Reflectors({ client, clock, log, random: () => 0.5, onRelist: () => undefined }))
     this.#put('v1', 'Secret', { name: 'creds', namespace: 'team' })
     this.#put('storage.k8s.io/v1', 'StorageClass', { name: 'fast' })
     this.#put('snapshot.storage.k8s.io/v1', 'VolumeSnapshotClass', { name: 'snap' })
@@ -56,7 +57,7 @@ class Term {
     const { client, clock, log, caches } = this
     const { signal } = this.#stop
     const { runtimeMetrics } = this
-    void caches.run(signal)
+    void caches.reflectors.run(signal)
     await settled()
     afterSync()
     const controller = new ImageController({

@@ -1,11 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
 import { FINALIZER, type Policy } from '@open-terrain/constructs'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { compareResourceVersions, controllerOf, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { Controller, type Wake } from '../../runtime/controller.ts'
+import { Controller, sooner, type Wake } from '../../runtime/controller.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RuntimeMetrics } from '../../runtime/metrics.ts'
@@ -15,6 +14,7 @@ import type { Change } from '../../runtime/store.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { Admission } from './admission.ts'
 import { BY_IMAGE, type Caches, IMAGE } from './caches.ts'
+import { CloneReferences } from './clone-references.ts'
 import { Clones } from './clones.ts'
 import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
 import type { ImagePlan, ImageRemoval } from './image-plan.ts'
@@ -25,7 +25,7 @@ import { refreshPositions } from './positions.ts'
 import { ProgressWatch } from './progress-watch.ts'
 import { type ReferenceSource, sumReferences } from './references.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
-import { isWorthWriting, withBug } from './status.ts'
+import { isBehind, isWorthWriting, NAMES_EVERY_MS } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
 import { type ImageView, isAlive } from './views.ts'
 import type { References, World } from './world.ts'
@@ -34,6 +34,9 @@ const WORKERS = 8
 /** Watches bring it soon. */
 const NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should have by then what a live look has found' }
 const USERS_NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should know by then who uses the image' }
+const NAMES_DUE: Wake = { afterMs: NAMES_EVERY_MS, because: 'who refers to the image is written by then' }
+/** Hundreds of references may come or go at once: they are counted together. */
+const REFERENCES_SETTLE_MS = 100
 const BUG = 'a bug in the operator: the image cannot be planned'
 /** Planning thousands of images at the start must not keep a Lease from being renewed. */
 const PRIMED_AT_ONCE = 200
@@ -53,6 +56,7 @@ export interface ImageControllerOptions {
   readonly limit: (ledgerLimit: number | undefined) => number
   /** Calls back at each change of the policy; returns how to stop that. */
   readonly onPolicyChange: (listener: (change: { readonly isLimitAlone: boolean }) => void) => () => void
+  /** Kinds that name images. */
   readonly references: readonly ReferenceSource[]
 }
 
@@ -75,6 +79,7 @@ export class ImageController {
   readonly #positionDue = new Set<string>()
   readonly #sources: Sources
   readonly #clones: Clones
+  readonly #references: readonly ReferenceSource[]
 
   constructor(options: ImageControllerOptions) {
     const { client, caches, clock, random, log, metrics, namespace, identity } = options
@@ -82,6 +87,7 @@ export class ImageController {
     this.#queue = new WorkQueue(clock)
     this.#progress = new ProgressWatch(clock)
     this.#clones = new Clones(client, caches)
+    this.#references = [...options.references, new CloneReferences(client, caches, this.#clones)]
     this.#admission = new Admission({
       client,
       clock,
@@ -98,8 +104,9 @@ export class ImageController {
     })
     this.#writer = new PlanWriter({
       client,
-      caches,
+      caches: caches.reflectors,
       clock,
+      log,
       events: options.events,
       type: IMAGE,
       finalizer: FINALIZER,
@@ -111,7 +118,7 @@ export class ImageController {
       policy: options.policy,
       admission: this.#admission,
       progress: this.#progress,
-      references: options.references,
+      references: this.#references,
       sinceStatusWriteMs: (uid) => this.#writer.sinceStatusWriteMs(uid),
     }
   }
@@ -155,8 +162,8 @@ export class ImageController {
 
   #facts(): ImageFacts {
     const { state, queue } = this.#admission
-    const phases = [...this.#options.caches.images.values()].map(({ status }) => status.phase)
-    return { slotsInUse: state?.holders.length ?? 0, limit: state?.limit ?? 0, queued: queue.size, phases }
+    const statuses = [...this.#options.caches.images.values()].map(({ status }) => status)
+    return { slotsInUse: state?.holders.length ?? 0, limit: state?.limit ?? 0, queued: queue.size, statuses }
   }
 
   #listen(): () => void {
@@ -177,8 +184,8 @@ export class ImageController {
       if (before === undefined && after !== undefined && controllerOf(after)?.kind === IMAGE.kind)
         this.#options.metrics.started()
     })
-    const stopReferences = this.#options.references.map((source) =>
-      source.onChange((key) => this.#queue.add(key, 'urgent')),
+    const stopReferences = this.#references.map((source) =>
+      source.onChange((key) => this.#queue.addAfter(key, REFERENCES_SETTLE_MS, 'urgent')),
     )
     return () => {
       stopTriggers()
@@ -235,18 +242,6 @@ export class ImageController {
     return { world, plan }
   }
 
-  /** Tells people, where that much can be written, of an image that cannot be planned. */
-  async #tellBug(image: ImageView, error: unknown, signal: AbortSignal): Promise<void> {
-    const { client, caches, clock, log } = this.#options
-    try {
-      const status = withBug(image, error, clock.now())
-      if (isDeepStrictEqual(status, image.status)) return
-      caches.observeWrite(IMAGE, await client.replaceStatus(IMAGE, { ...image, status }, { signal }))
-    } catch (other) {
-      log.warn({ key: keyOf(image.metadata), error: redactUrls(String(other)) }, `${BUG}, nor its status written`)
-    }
-  }
-
   async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
     await this.#admission.giveWay()
     const image = this.#options.caches.images.get(key)
@@ -255,7 +250,7 @@ export class ImageController {
     try {
       planned = this.#plan(image)
     } catch (error) {
-      await this.#tellBug(image, error, signal)
+      await this.#writer.tellBug(image, error, signal)
       throw error
     }
     const { world, plan } = planned
@@ -265,14 +260,14 @@ export class ImageController {
     const isStatusDue = isWorthWriting(image.status, plan.status, world, isPositionDue)
     await this.#writer.write(image, plan, isStatusDue, signal)
     if (plan.reclaim) await this.#reclaim(image, signal)
-    return plan.wake
+    return !isStatusDue && isBehind(image.status, plan.status) ? sooner(plan.wake, NAMES_DUE) : plan.wake
   }
 
   /** Whether anything that the plan takes to be gone is there after all; then the caches know it from now on. */
   async #findLost(image: ImageView, { losses = [] }: ImagePlan, signal: AbortSignal): Promise<boolean> {
     const { client, caches } = this.#options
     const found = await Promise.all(losses.map((loss) => lookForLost(client, image, loss, signal)))
-    for (const one of found) if (one !== undefined) caches.observeWrite(one.type, one.object)
+    for (const one of found) if (one !== undefined) caches.reflectors.observeWrite(one.type, one.object)
     return found.some((one) => one !== undefined)
   }
 
@@ -307,7 +302,7 @@ export class ImageController {
   }
 
   async #countLive({ metadata: { name, namespace = '' } }: ImageView, signal: AbortSignal): Promise<References> {
-    const counts = this.#options.references.map((source) => source.live({ namespace, name }, { signal }))
+    const counts = this.#references.map((source) => source.live({ namespace, name }, { signal }))
     return sumReferences(await Promise.all(counts))
   }
 

@@ -1,4 +1,4 @@
-import type { Attempt } from '@open-terrain/constructs'
+import type { Attempt, VMDiskImageStatus } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/fake-client.fixtures.ts'
@@ -62,12 +62,21 @@ describe('the gauges', () => {
   it('are what there is when they are read, and 0 where nobody leads', async () => {
     const registry = new Registry()
     const metrics = new ImageMetrics(registry, new FakeClock())
-    const facts = { slotsInUse: 2, limit: 4, queued: 7, phases: ['Queued', 'Queued', undefined] }
+    const condition = (type: string) => ({ type, status: 'True', reason: '', message: '' }) as const
+    const statuses: VMDiskImageStatus[] = [
+      { phase: 'Queued', references: { count: 3, names: [] }, conditions: [condition('DeletionBlocked')] },
+      { phase: 'Queued', references: { count: 1, names: [] } },
+      { conditions: [condition('Unreferenced')] },
+    ]
+    const facts = { slotsInUse: 2, limit: 4, queued: 7, statuses }
     const read = async () => [
       ...(await lines(registry, 'ot_sync_active')),
       ...(await lines(registry, 'ot_sync_concurrency_limit')),
       ...(await lines(registry, 'ot_sync_queue_length')),
       ...(await lines(registry, 'ot_vmdi_phase{phase="Queued"}')),
+      ...(await lines(registry, 'ot_vmdi_references')),
+      ...(await lines(registry, 'ot_vmdi_unreferenced')),
+      ...(await lines(registry, 'ot_vmdi_deletion_blocked')),
     ]
     metrics.readFrom(() => facts)
     expect(await read()).toEqual([
@@ -75,6 +84,9 @@ describe('the gauges', () => {
       'ot_sync_concurrency_limit 4',
       'ot_sync_queue_length 7',
       'ot_vmdi_phase{phase="Queued"} 2',
+      'ot_vmdi_references 4',
+      'ot_vmdi_unreferenced 1',
+      'ot_vmdi_deletion_blocked 1',
     ])
     metrics.readFrom(undefined)
     expect((await read()).every((line) => line.endsWith(' 0'))).toBe(true)

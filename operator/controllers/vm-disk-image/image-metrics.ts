@@ -1,4 +1,4 @@
-import { type Attempt, PHASES } from '@open-terrain/constructs'
+import { type Attempt, PHASES, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 const WAITS = [1, 5, 15, 60, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400]
@@ -9,7 +9,7 @@ export interface ImageFacts {
   readonly limit: number
   /** Images that wait for a slot. */
   readonly queued: number
-  readonly phases: Iterable<string | undefined>
+  readonly statuses: readonly VMDiskImageStatus[]
 }
 
 /**
@@ -43,7 +43,22 @@ export class ImageMetrics {
     observed('ot_sync_active', 'Slots in use: images that are downloading', ({ slotsInUse }) => slotsInUse)
     observed('ot_sync_concurrency_limit', 'Slots that there are (policy key concurrency)', ({ limit }) => limit)
     observed('ot_sync_queue_length', 'Images that wait for a slot', ({ queued }) => queued)
-    const phases = () => this.#facts?.().phases ?? []
+    const has = (type: string) => (status: VMDiskImageStatus) =>
+      status.conditions?.some((one) => one.type === type && one.status === 'True') === true
+    observed('ot_vmdi_references', 'References to VMDiskImages, all together', ({ statuses }) =>
+      statuses.reduce((sum, { references }) => sum + (references?.count ?? 0), 0),
+    )
+    observed(
+      'ot_vmdi_unreferenced',
+      'VMDiskImages that nothing refers to',
+      ({ statuses }) => statuses.filter(has('Unreferenced')).length,
+    )
+    observed(
+      'ot_vmdi_deletion_blocked',
+      'VMDiskImages that are to be deleted and are in use',
+      ({ statuses }) => statuses.filter(has('DeletionBlocked')).length,
+    )
+    const phases = () => (this.#facts?.().statuses ?? []).map(({ phase }) => phase)
     new Gauge({
       name: 'ot_vmdi_phase',
       help: 'VMDiskImages by phase',

@@ -1,6 +1,7 @@
 import { LABELS, MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
 import { AdmissionBench } from './admission.fixtures.ts'
 import { Caches } from './caches.ts'
 import { observeImage } from './observe.ts'
@@ -11,7 +12,7 @@ const NAME = 'img-0'
 
 function build() {
   const { admission, client, clock, log } = new AdmissionBench()
-  const caches = new Caches({ client, clock, log, random: () => 0, onRelist: () => undefined })
+  const caches = new Caches(new Reflectors({ client, clock, log, random: () => 0, onRelist: () => undefined }))
   const look = (status: VMDiskImageStatus = {}) =>
     observeImage(anImage({}, { status }), {
       caches,

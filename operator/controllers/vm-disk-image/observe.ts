@@ -39,9 +39,9 @@ export function observeImage(image: ImageView, sources: Sources): World {
     policy,
     namespaceTerminating: caches.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
     surroundings: {
-      hasDataVolumes: caches.isInstalled(DATA_VOLUME),
-      hasSnapshots: caches.isInstalled(VOLUME_SNAPSHOT),
-      hasDataSources: caches.isInstalled(DATA_SOURCE),
+      hasDataVolumes: caches.reflectors.isInstalled(DATA_VOLUME),
+      hasSnapshots: caches.reflectors.isInstalled(VOLUME_SNAPSHOT),
+      hasDataSources: caches.reflectors.isInstalled(DATA_SOURCE),
     },
     lookup: lookupFor(image, sources, policy),
     slot,

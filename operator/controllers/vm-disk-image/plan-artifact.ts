@@ -177,12 +177,17 @@ function modesOf(
 }
 
 /** The alias first, then the word that it can be used. */
-function publish(draft: Draft, found: Omit<Artifact, 'revision' | 'publishedAt'>): ImagePlan {
+function publish(draft: Draft, found: Omit<Artifact, 'revision' | 'storageClass' | 'publishedAt'>): ImagePlan {
   const { world, now, target, status } = draft
   const alias = aliasOf(draft, found)
   if (alias !== undefined)
     return { ...atWork(draft, 'publishing the artifact', { apply: [alias] }), status: statusOnTheWay(draft) }
-  const artifact: Artifact = withoutUndefined({ ...found, revision: target.revision, publishedAt: toTime(now) })
+  const artifact: Artifact = withoutUndefined({
+    ...found,
+    revision: target.revision,
+    storageClass: target.storageClass,
+    publishedAt: toTime(now),
+  })
   const published: Draft = {
     ...draft,
     status: { ...status, artifact, ticket: status.ticket, snapshotStartedAt: undefined },

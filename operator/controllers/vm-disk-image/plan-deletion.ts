@@ -34,7 +34,6 @@ export function planDeletion(world: World, now: number): ImagePlan {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { unlessUsed: true }),
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
-    events: usersLeftBehind(world),
   })
 }
 
@@ -46,14 +45,8 @@ function firstOf(users: readonly string[]): string {
   return users.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-function usersLeftBehind({ namespaceTerminating, references, image }: World): ImagePlan['events'] {
-  if (!namespaceTerminating || references.users.length === 0) return []
-  const message = `namespace ${image.metadata.namespace} is being deleted, and this image with it, though ${firstOf(references.users)} use it`
-  return [{ type: 'Warning', reason: 'NamespaceTerminating', message }]
-}
-
 function blockedStatus(world: World, users: readonly string[], now: number): VMDiskImageStatus {
-  const { image } = world
+  const { image, references } = world
   const message = `the deletion waits for ${firstOf(users)}: they use the image, and it goes when the last of them is gone`
   const conditions = mergeConditions(
     image.status.conditions ?? [],
@@ -70,6 +63,7 @@ function blockedStatus(world: World, users: readonly string[], now: number): VMD
     ticket: undefined,
     message,
     conditions,
+    references: { count: references.count, names: [...references.names] },
   })
 }
 

@@ -1,7 +1,7 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { fromTime, mergeConditions, toTime } from '../../runtime/conditions.ts'
-import { eventsBetween, isWorthWriting, percent } from './status.ts'
+import { eventsBetween, isBehind, isWorthWriting, percent } from './status.ts'
 import { aWorld, CDI, SECOND, START, Walk } from './world.fixtures.ts'
 
 const syncing = (progress: string): VMDiskImageStatus => ({ phase: 'Syncing', message: 'm', progress })
@@ -98,6 +98,34 @@ describe('mergeConditions', () => {
     const merged = mergeConditions(before, [condition('True')], undefined, START)
     expect(merged.map(({ type }) => type)).toEqual(['Ready', 'DeletionBlocked'])
     expect(mergeConditions(merged, [condition('False')], undefined, START)).toHaveLength(2)
+  })
+})
+
+describe('who refers to an image', () => {
+  const referenced = (count: number): VMDiskImageStatus => ({
+    phase: 'Succeeded',
+    references: { count, names: [`VirtualMachine/n/vm-${count}`] },
+    conditions: [{ ...condition(count > 0 ? 'False' : 'True', 'R', `of ${count}`), type: 'Unreferenced' }],
+  })
+  const blocked = (by: string): VMDiskImageStatus => ({
+    ...referenced(2),
+    message: `waits for ${by}`,
+    conditions: [{ ...condition('True', 'InUse', by), type: 'DeletionBlocked' }],
+  })
+
+  it.each<[string, VMDiskImageStatus, VMDiskImageStatus, number | undefined, boolean]>([
+    ['the first one, at once', referenced(0), referenced(1), 0, true],
+    ['the last one, at once', referenced(1), referenced(0), 0, true],
+    ['one more, not at once', referenced(1), referenced(2), 1 * SECOND, false],
+    ['one more, in a moment', referenced(1), referenced(2), 2 * SECOND, true],
+    ['one more, when we have not written yet', referenced(1), referenced(2), undefined, true],
+    ['that it keeps it from going, at once', referenced(2), blocked('a'), 0, true],
+    ['others that keep it, not at once', blocked('a'), blocked('b'), 0, false],
+    ['others that keep it, in a moment', blocked('a'), blocked('b'), 2 * SECOND, true],
+  ])('is written: %s', (_name, before, after, sinceStatusWriteMs, expected) => {
+    const world = { ...aWorld(), sinceStatusWriteMs }
+    expect(isWorthWriting(before, after, world, false)).toBe(expected)
+    expect(isBehind(before, after)).toBe(true)
   })
 })
 

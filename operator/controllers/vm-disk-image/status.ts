@@ -2,8 +2,6 @@ import type { Condition, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@op
 import { cutMessage, mergeConditions, toTime, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
-import { redactUrls } from '../../runtime/redact.ts'
-import type { ImageView } from './views.ts'
 import type { World } from './world.ts'
 
 /** Where an image stands, in the words that people read. */
@@ -47,15 +45,6 @@ export function withStanding(
   })
 }
 
-/** The status of an image that cannot be planned because of a fault of ours: what it said so far may well be true still. */
-export function withBug({ status, metadata }: ImageView, error: unknown, now: number): VMDiskImageStatus {
-  const text = redactUrls(error instanceof Error ? error.message : String(error))
-  const message = `the operator met an error of its own: ${text}; see its log, and report it`
-  const stalled = { type: 'Stalled', status: 'True', reason: 'InternalError', message } as const
-  const conditions = mergeConditions(status.conditions ?? [], [stalled], metadata.generation, now)
-  return { ...status, message, conditions }
-}
-
 type Said = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
 
 function conditionsOf(status: VMDiskImageStatus, standing: Standing, references: World['references']): Said[] {
@@ -80,7 +69,10 @@ function conditionsOf(status: VMDiskImageStatus, standing: Standing, references:
 
 function whoRefers({ count, names }: World['references']): { reason: Reason; message: string } {
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
-  return { reason: 'Unreferenced', message: 'no VirtualMachine, Workspace or DataSync names this image' }
+  return {
+    reason: 'Unreferenced',
+    message: 'no VirtualMachine, Workspace or DataSync names this image, and nothing is cloned from it',
+  }
 }
 
 /** The moment the last reference went, kept from then on. */
@@ -100,6 +92,8 @@ function whyReady(
 
 const PROGRESS_STEP = 10
 const PROGRESS_EVERY_MS = 30_000
+/** Hundreds of machines may come or go together; their image counts them at a steady pace. */
+export const NAMES_EVERY_MS = 2_000
 
 /**
  * Whether a status is worth a write. Progress moves all the time and is written by tenths, at most twice a minute;
@@ -111,10 +105,16 @@ export function isWorthWriting(
   world: World,
   positionDue: boolean,
 ): boolean {
-  if (!isSame(significant(before), significant(after))) return true
+  if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true
+  if (isBehind(before, after) && (world.sinceStatusWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
   if (positionDue) return before.queuePosition !== after.queuePosition || before.message !== after.message
   if (after.phase !== 'Syncing' || (world.sinceStatusWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
   return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
+}
+
+/** Whether people would read something that is not true any more. */
+export function isBehind(before: VMDiskImageStatus, after: VMDiskImageStatus): boolean {
+  return !isSame(significant(before, 'who'), significant(after, 'who'))
 }
 
 /** The number in CDI's progress, `42.00%`; 0 where there is none yet (`N/A`). */
@@ -123,16 +123,22 @@ export function percent(progress: string | undefined): number {
   return Number.isNaN(value) ? 0 : value
 }
 
-/** The parts of a status whose change is news. */
-function significant(status: VMDiskImageStatus): unknown {
+/** Conditions that name who refers to the image. */
+const NAMING: ReadonlySet<string> = new Set(['Unreferenced', 'DeletionBlocked'])
+
+/** The parts of a status whose change is news: `who` refers to the image, or only `whether` somebody does. */
+function significant(status: VMDiskImageStatus, references: 'who' | 'whether'): unknown {
   const { progress: _progress, queuePosition: _position, queuePositionTime: _time, ...rest } = status
   const isWaiting = isWaitingForSlot(status)
+  const isNamed = (type: string) => references === 'whether' && NAMING.has(type)
+  const isBlocked = rest.conditions?.some(({ type }) => type === 'DeletionBlocked') === true
   return {
     ...rest,
-    message: isWaiting ? undefined : rest.message,
+    references: references === 'who' ? rest.references : (rest.references?.count ?? 0) > 0,
+    message: isWaiting || (isBlocked && references === 'whether') ? undefined : rest.message,
     conditions: rest.conditions?.map(
       ({ message, reason, lastTransitionTime: _time, observedGeneration: _generation, ...condition }) =>
-        isWaiting ? condition : { ...condition, message, reason },
+        isWaiting || isNamed(condition.type) ? condition : { ...condition, message, reason },
     ),
   }
 }

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
 import { Caches } from './caches.ts'
 import { listenForTriggers } from './triggers.ts'
 import { anImage, aSnapshot, SPEC, Walk } from './world.fixtures.ts'
@@ -10,13 +11,15 @@ import { anImage, aSnapshot, SPEC, Walk } from './world.fixtures.ts'
 let caches: Caches
 let enqueued: string[]
 beforeEach(() => {
-  caches = new Caches({
-    client: new FakeClient(),
-    clock: new FakeClock(),
-    random: () => 0.5,
-    log: fakeLog(),
-    onRelist: () => undefined,
-  })
+  caches = new Caches(
+    new Reflectors({
+      client: new FakeClient(),
+      clock: new FakeClock(),
+      random: () => 0.5,
+      log: fakeLog(),
+      onRelist: () => undefined,
+    }),
+  )
   enqueued = []
   listenForTriggers(caches, {
     image: () => undefined,

@@ -67,7 +67,7 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
     }),
     caches.storageClasses.onChange(allWaiting),
     caches.snapshotClasses.onChange(onlyExistence(allWaiting)),
-    ...caches.reflectors.map((reflector) => reflector.onInstalled(allWaiting)),
+    caches.reflectors.onInstalled(allWaiting),
   ]
   return () => {
     for (const stop of stops) stop()

@@ -1,0 +1,89 @@
+import {
+  ANNOTATIONS,
+  cloudInitFingerprint,
+  cloudInitHash,
+  renderCloneDataVolume,
+  renderCloudInitSecret,
+  renderKubeVirtVirtualMachine,
+  uuidFrom,
+  type VirtualMachineStatus,
+  withMacAddresses,
+} from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import type { Draft } from './machine-plan.ts'
+import type { ImageState } from './plan-image.ts'
+import type { World } from './world.ts'
+
+type CloneStatus = NonNullable<VirtualMachineStatus['clone']>
+type Wants = Pick<CloneStatus, 'image' | 'diskSize' | 'generation'>
+
+/** What the spec says about the disk, written down when it is made. */
+export function wantsOf({ world: { vm }, spec: { vmDiskImageRef, resources } }: Draft): Wants {
+  const { namespace, generation } = vm.metadata
+  return {
+    image: `${vmDiskImageRef.namespace ?? namespace}/${vmDiskImageRef.name}`,
+    ...(resources.diskSize !== undefined && { diskSize: resources.diskSize }),
+    ...(generation !== undefined && { generation }),
+  }
+}
+
+/** Fields of the spec that say something else about the disk than when it was made. */
+export function changedSince(made: CloneStatus | undefined, wants: Wants): string[] {
+  if (made?.image === undefined) return []
+  return [
+    ...(made.image === wants.image ? [] : ['vmDiskImageRef']),
+    ...(made.diskSize === wants.diskSize ? [] : ['resources.diskSize']),
+  ]
+}
+
+/** The disk as it should be. */
+export function wantedClone({ world, spec }: Draft, image: Extract<ImageState, { kind: 'ready' }>) {
+  const { artifact, defaults } = image.image.status
+  if (artifact === undefined) throw new Error('an image that is ready has an artifact')
+  const { storageClass } = (image.image.spec ?? {}) as { readonly storageClass?: string }
+  const className = artifact.storageClass ?? storageClass ?? defaults?.storageClass
+  return renderCloneDataVolume({
+    vm: refOf(world),
+    artifact,
+    imageNamespace: image.image.metadata.namespace ?? '',
+    ...(className !== undefined && { storageClass: className }),
+    ...(spec.resources.diskSize !== undefined && { diskSize: spec.resources.diskSize }),
+  })
+}
+
+/** The Secret as it should be, unless it is. */
+export function wantedSecret(world: World): KubeObject[] {
+  const { cloudInit, secret } = world
+  if (cloudInit.kind !== 'rendered') return []
+  const has = secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
+  if (has === cloudInitHash(cloudInit.data)) return []
+  return [renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data })]
+}
+
+/** KubeVirt's machine as it should be. */
+export function wantedMachine({ world, spec }: Draft) {
+  const { vm, cloudInit, secret, machine, claim } = world
+  const ref = refOf(world)
+  const hash =
+    cloudInit.kind === 'rendered'
+      ? cloudInitHash(cloudInit.data)
+      : secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
+  return renderKubeVirtVirtualMachine({
+    vm: ref,
+    hostname: spec.name ?? vm.metadata.name,
+    // Of the disk as long as that lasts: cloud-init takes another one for another machine, and sets it up again.
+    firmwareUuid: machine?.firmwareUuid ?? uuidFrom([ref.uid, claim?.metadata.uid]),
+    cpu: spec.resources.cpu,
+    memory: spec.resources.memory,
+    version: spec,
+    interfaces: withMacAddresses(ref.uid, ref.name, spec.interfaces ?? []),
+    cloudInit: {
+      fingerprint: cloudInitFingerprint(secret?.metadata.uid ?? '', hash ?? ''),
+      hasNetworkData: (spec.interfaces ?? []).length > 0,
+    },
+  })
+}
+
+function refOf({ vm: { metadata } }: World) {
+  return { name: metadata.name, namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' }
+}

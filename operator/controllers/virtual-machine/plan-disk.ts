@@ -1,0 +1,96 @@
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { withoutUndefined } from '../../runtime/conditions.ts'
+import { standingOfDisk } from './judge.ts'
+import { type Draft, failed, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
+import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
+import type { ImageState } from './plan-image.ts'
+import { judged } from './plan-timeouts.ts'
+import type { Standing } from './status.ts'
+import type { CloneFacts, CloneSource } from './views.ts'
+
+/** The disk and the Secret; undefined when the disk is there, or as good as there. */
+export function planDisk(draft: Draft, image: ImageState): Step | undefined {
+  const { clone, vm, claim, instance } = draft.world
+  const hasClaim = claim !== undefined
+  if (clone === undefined) return hasClaim ? undefined : newDisk(draft, image)
+  // A guest that has started may have written to its disk: from then on only people decide about it.
+  const hasBooted = vm.status.bootedAt !== undefined || instance?.phase === 'Running'
+  if (!hasBooted && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)
+  return hasClaim ? undefined : judged(draft, standingOfDisk(clone), { status: cloneStatus(vm.status, clone) })
+}
+
+/** A disk that nobody has written to but CDI. */
+function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
+  const { vm, claim, machine } = draft.world
+  const status = cloneStatus(vm.status, clone)
+  if (clone.metadata.deletionTimestamp !== undefined) {
+    const message = `DataVolume ${clone.metadata.name} is being deleted: the root disk is made anew when it is gone`
+    return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
+  }
+  const why = whyAnew(draft, clone)
+  if (why !== undefined) return judged(draft, why.standing, { status, remove: removalAsSeen(clone, why.unlessThere) })
+  if (clone.phase === 'Failed') {
+    const text = clone.running.message || clone.bound.message || 'CDI gives no reason'
+    return { standing: failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed: ${text}`), status }
+  }
+  const secret = wantedSecret(draft.world)
+  if (claim !== undefined && (secret.length === 0 || machine !== undefined)) return undefined
+  return judged(draft, standingOfDisk(clone), { apply: secret, status })
+}
+
+interface Anew {
+  readonly standing: Standing
+  readonly unlessThere?: CloneSource | undefined
+}
+
+/** Why a disk that is not finished is made once more; undefined where it is not. */
+function whyAnew(draft: Draft, clone: CloneFacts): Anew | undefined {
+  const { vm, claim, hasCloneSource } = draft.world
+  const wants = wantsOf(draft)
+  const madeFor = vm.status.clone?.generation ?? wants.generation
+  if (clone.phase === 'Failed' && wants.generation !== madeFor)
+    return { standing: waiting('Cloning', 'the spec changed: the root disk that failed is made anew') }
+  const changed = changedSince(vm.status.clone, wants)
+  if (changed.length > 0)
+    return { standing: waiting('Cloning', `${changed.join(' and ')} changed: the root disk is made anew`) }
+  // A disk that CDI has not looked at yet may have been filled in another life of the cluster.
+  const isUntouched = claim === undefined || (clone.phase !== '' && clone.phase !== 'Unknown')
+  if (hasCloneSource || clone.phase === 'Failed' || !isUntouched) return undefined
+  const message = 'what the root disk was being cloned from is gone: it is made anew from the present artifact'
+  return { standing: waiting('CloneSourceGone', message), unlessThere: clone.cloneOf }
+}
+
+/** A disk for a machine that has none: the first one, or one in place of what people have deleted. */
+function newDisk(draft: Draft, image: ImageState): Step {
+  if (image.kind !== 'ready') return image.step
+  const wanted = wantedClone(draft, image)
+  const source = image.image.status.artifact
+  const which = `${source?.kind} ${image.shown?.namespace}/${source?.name}`
+  return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
+    apply: [...wantedSecret(draft.world), wanted],
+    status: {
+      clone: { name: wanted.metadata.name, ...wantsOf(draft), ...(source && { sourceRevision: source.revision }) },
+      // It has not booted.
+      bootedAt: undefined,
+      specHash: undefined,
+    },
+  })
+}
+
+/** What is shown of the disk. */
+export function cloneStatus({ clone: before }: VirtualMachineStatus, clone: CloneFacts): Partial<VirtualMachineStatus> {
+  const { name, uid } = clone.metadata
+  const { image, diskSize, generation, sourceRevision } = before?.name === name ? before : {}
+  return {
+    clone: withoutUndefined({
+      name,
+      uid,
+      image,
+      diskSize,
+      generation,
+      sourceRevision,
+      phase: clone.phase || undefined,
+      progress: clone.progress || undefined,
+    }) as NonNullable<VirtualMachineStatus['clone']>,
+  }
+}

@@ -1,0 +1,87 @@
+import { GROUP, virtualMachine } from '@open-terrain/constructs'
+import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
+import { controllerOf, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import { listAll } from '../../kube/list-all.ts'
+import { DATA_VOLUME } from '../../kube/resource-types.ts'
+import { BY_CLONE_SOURCE, BY_UID, type Caches, IMAGE } from './caches.ts'
+import type { Clones } from './clones.ts'
+import { type ReferenceSource, unfinishedCloneOf } from './references.ts'
+import { type CloneSource, type DataVolumeView, targetOfDataSource, viewDataVolume } from './views.ts'
+import type { References } from './world.ts'
+
+const NAMES_SHOWN = 10
+
+/** How clones in flight count as references to an image, and as its users: DataVolumes of anybody but the machines, which count themselves. */
+export class CloneReferences implements ReferenceSource {
+  readonly #client: KubeClient
+  readonly #caches: Caches
+  readonly #clones: Clones
+
+  constructor(client: KubeClient, caches: Caches, clones: Clones) {
+    this.#client = client
+    this.#caches = caches
+    this.#clones = clones
+  }
+
+  cached(image: ObjectKey): References {
+    const { dataVolumes } = this.#caches
+    return count([...this.#sourcesOf(image)].flatMap((source) => dataVolumes.find(BY_CLONE_SOURCE, source)))
+  }
+
+  /** Throws ApiError. */
+  async live(image: ObjectKey, options: RequestOptions): Promise<References> {
+    const sources = this.#sourcesOf(image)
+    const clones: DataVolumeView[] = []
+    if (sources.size === 0) return count(clones)
+    for await (const object of listAll(this.#client, DATA_VOLUME, options)) {
+      const dataVolume = viewDataVolume(object)
+      if (unfinishedCloneOf(dataVolume).some((source) => sources.has(source))) clones.push(dataVolume)
+    }
+    return count(clones)
+  }
+
+  onChange(listener: (imageKey: string) => void): () => void {
+    return this.#caches.dataVolumes.onChange(({ before, after }) => {
+      const [was] = before === undefined ? [] : unfinishedCloneOf(before)
+      const [is] = after === undefined ? [] : unfinishedCloneOf(after)
+      const source = before?.cloneOf ?? after?.cloneOf
+      if (was === is || source === undefined) return
+      const image = this.#imageOf(source)
+      if (image !== undefined) listener(image)
+    })
+  }
+
+  #sourcesOf(key: ObjectKey): ReadonlySet<string> {
+    const image = this.#caches.images.get(keyOf(key))
+    return image === undefined ? new Set() : this.#clones.sourcesOfAll(image)
+  }
+
+  /** Key of the image that a clone reads from, if it is one's. */
+  #imageOf({ kind, namespace, name }: CloneSource): string | undefined {
+    const { images, snapshots, dataVolumes, dataSources } = this.#caches
+    const key = keyOf({ namespace, name })
+    if (kind === 'DataSource') {
+      if (images.get(key) !== undefined) return key
+      const alias = dataSources.get(key)
+      const target = alias && targetOfDataSource(alias)
+      return target === undefined || target.kind === 'DataSource' ? undefined : this.#imageOf(target)
+    }
+    const child = kind === 'VolumeSnapshot' ? snapshots.get(key) : dataVolumes.get(key)
+    const owner = child && controllerOf(child)
+    const [image] = owner?.kind === IMAGE.kind ? images.find(BY_UID, owner.uid) : []
+    return image && keyOf(image.metadata)
+  }
+}
+
+function count(clones: readonly DataVolumeView[]): References {
+  const names = clones
+    .filter((clone) => !isOfMachine(clone))
+    .map(({ kind, metadata }) => `${kind}/${metadata.namespace}/${metadata.name}`)
+    .sort()
+  return { count: names.length, names: names.slice(0, NAMES_SHOWN), users: names }
+}
+
+function isOfMachine(clone: DataVolumeView): boolean {
+  const owner = controllerOf(clone)
+  return owner?.kind === virtualMachine.kind && owner.apiVersion.startsWith(`${GROUP}/`)
+}

@@ -1,0 +1,18 @@
+import type { KubeObject } from '../kube/kube-object.ts'
+import { type Condition, cutMessage, mergeConditions } from './conditions.ts'
+import { redactUrls } from './redact.ts'
+
+/** As much of a status as every kind of ours has. */
+interface Conditioned {
+  readonly conditions?: readonly Condition[]
+}
+
+/** The status of an object that cannot be planned because of a fault of ours: what it said so far may well be true still. */
+export function statusWithBug(object: KubeObject, error: unknown, now: number): object {
+  const { status = {} } = object as { readonly status?: Conditioned }
+  const text = redactUrls(error instanceof Error ? error.message : String(error))
+  const message = cutMessage(`the operator met an error of its own: ${text}; see its log, and report it`)
+  const stalled = { type: 'Stalled', status: 'True', reason: 'InternalError', message } as const
+  const conditions = mergeConditions(status.conditions ?? [], [stalled], object.metadata.generation, now)
+  return { ...status, message, conditions }
+}

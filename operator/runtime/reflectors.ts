@@ -1,0 +1,106 @@
+import type { KubeClient, Selection } from '../kube/kube-client.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import { CUSTOM_RESOURCE_DEFINITION } from '../kube/resource-types.ts'
+import type { Clock } from './clock.ts'
+import type { Logger } from './log.ts'
+import { Reflector } from './reflector.ts'
+import { Store, type Stored } from './store.ts'
+
+export interface ReflectorsOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  /** A kind had to be listed again. */
+  readonly onRelist: (type: ResourceType) => void
+}
+
+/**
+ * Every kind that this process keeps a copy of, each one once, whichever controllers read it. The copies are kept up to date by every
+ * replica, leading or not.
+ */
+export class Reflectors {
+  readonly #options: ReflectorsOptions
+  readonly #all: Reflector<Stored>[] = []
+  readonly #definitions = new Store<Stored>()
+
+  constructor(options: ReflectorsOptions) {
+    this.#options = options
+    this.add(CUSTOM_RESOURCE_DEFINITION, this.#definitions, nameOnly, { metadataOnly: true })
+    // A kind that was just installed is served a moment later; looking at once, and again on its next event, finds it.
+    this.#definitions.onChange(({ key }) => {
+      for (const reflector of this.#all)
+        if (key === definitionOf(reflector.type) && reflector.installed !== true) reflector.poke()
+    })
+  }
+
+  /** Lets `store` hold what `project` keeps of each object of a kind. To be called before `run`, once for each kind. */
+  add<T extends Stored>(
+    type: ResourceType,
+    store: Store<T>,
+    project: (object: KubeObject) => T,
+    selection: Selection = {},
+  ): void {
+    const { onRelist, ...options } = this.#options
+    const reflector = new Reflector<T>({
+      ...options,
+      type,
+      store,
+      project,
+      selection,
+      onRelist: () => onRelist(type),
+    })
+    this.#all.push(reflector as unknown as Reflector<Stored>)
+  }
+
+  /** How many objects are kept, by kind. */
+  get sizes(): readonly { readonly type: ResourceType; readonly size: () => number }[] {
+    return this.#all.map(({ type, store }) => ({ type, size: () => store.size }))
+  }
+
+  /** Keeps all copies up to date until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all.map((reflector) => reflector.run(signal)))
+  }
+
+  /** Resolves when all copies are complete. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#all.map((reflector) => reflector.synced))
+  }
+
+  /** Whether the API server serves a kind; false for one that nobody added. */
+  isInstalled(type: ResourceType): boolean {
+    return this.#of(type)?.installed === true
+  }
+
+  /** Calls back whenever a kind came or went; returns how to stop that. */
+  onInstalled(listener: () => void): () => void {
+    const stops = this.#all.map((reflector) => reflector.onInstalled(listener))
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+
+  /** What is kept of an object, by kind and `namespace/name`. */
+  readonly get = (type: ResourceType, key: string): KubeObject | undefined => {
+    return this.#of(type)?.store.get(key) as KubeObject | undefined
+  }
+
+  /** Takes in the API server's answer to a write of ours. */
+  readonly observeWrite = (type: ResourceType, object: KubeObject): void => {
+    this.#of(type)?.observeWrite(object)
+  }
+
+  #of(type: ResourceType): Reflector<Stored> | undefined {
+    return this.#all.find((reflector) => reflector.type === type)
+  }
+}
+
+/** Key of the CustomResourceDefinition of a kind. */
+function definitionOf({ plural, group }: ResourceType): string {
+  return keyOf({ name: `${plural}.${group}` })
+}
+
+function nameOnly({ metadata: { name, uid, resourceVersion } }: KubeObject): Stored {
+  return { metadata: { name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) } }
+}
