@@ -113,8 +113,9 @@ export const virtualMachineStatus = z
     specHash: z
       .string()
       .max(64)
-      .describe('8 hexadecimal digits over what the machine was deployed with. Another one means that a change waits.')
+      .describe('Fingerprint of what the guest was told at its first start. Another one means that a change waits.')
       .optional(),
+    secretUID: z.string().max(64).describe('Uid of the Secret that specHash is about.').optional(),
     kicks: kicks.optional(),
   })
   .describe('What the operator observed. Written by the operator alone.')

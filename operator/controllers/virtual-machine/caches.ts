@@ -1,4 +1,4 @@
-import { virtualMachine } from '@open-terrain/constructs'
+import { virtualMachine, vmChildNames } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
@@ -23,6 +23,8 @@ export const BY_IMAGE_NAMESPACE = 'image namespace'
 export const BY_IMAGE = 'image'
 /** `<namespace>/<name>` of the Secrets that passwords come from. */
 export const BY_PASSWORD_SECRET = 'password secret'
+/** `<namespace>/<name>` that their children have, or will have. */
+export const BY_CHILD = 'child'
 
 /** Caches that others fill, and machines read. */
 export interface SharedCaches {
@@ -49,6 +51,7 @@ export class MachineCaches {
     .index(BY_IMAGE, imageOf)
     .index(BY_IMAGE_NAMESPACE, (vm) => imageOf(vm).map((key) => key.split('/')[0] ?? ''))
     .index(BY_PASSWORD_SECRET, passwordSecretsOf)
+    .index(BY_CHILD, childrenOf)
   readonly kubevirt = new Store<KubeVirtView>()
   readonly instances = new Store<InstanceView>()
   readonly shared: SharedCaches
@@ -75,6 +78,10 @@ export function imageOf({ spec, metadata }: MachineView): readonly string[] {
   if (typeof ref?.name !== 'string') return []
   const namespace = typeof ref.namespace === 'string' ? ref.namespace : (metadata.namespace ?? '')
   return [keyOf({ namespace, name: ref.name })]
+}
+
+function childrenOf({ metadata: { namespace = '', name } }: MachineView): readonly string[] {
+  return [...new Set(Object.values(vmChildNames(name)))].map((child) => keyOf({ namespace, name: child }))
 }
 
 function passwordSecretsOf({ spec, metadata: { namespace = '' } }: MachineView): readonly string[] {

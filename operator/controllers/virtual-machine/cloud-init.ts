@@ -69,7 +69,7 @@ export class CloudInitSource {
         return {
           kind: 'missing',
           message: missing(namespace, user.name, ref, password),
-          isRefused: password !== undefined,
+          ...(password !== undefined && { isRefused: true }),
         }
       users.push({ ...user, plain_text_passwd: password })
     }

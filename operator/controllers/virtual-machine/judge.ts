@@ -16,6 +16,8 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Stand
   const { phase, progress, running, bound } = clone
   const text = running.message || bound.message
   const says = text === '' ? '' : `: ${text}`
+  if (phase === 'Failed')
+    return failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed${says || ': CDI gives no reason'}`)
   if (WAITS_FOR_CONSUMER.has(phase)) {
     const trouble = machine?.trouble ?? ''
     // What KubeVirt said before there was a claim stays for a while.

@@ -65,8 +65,8 @@ export function refused(standing: Standing, { refusal }: World): Standing {
 }
 
 /** Whether it has a disk, or a machine, whatever becomes of its image. */
-export function isDeployed({ clone, machine }: Pick<World, 'clone' | 'machine'>): boolean {
-  return clone !== undefined || machine !== undefined
+export function isDeployed({ clone, claim, machine }: Pick<World, 'clone' | 'claim' | 'machine'>): boolean {
+  return clone !== undefined || claim !== undefined || machine !== undefined
 }
 
 export function waiting(reason: VirtualMachineReason, message: string): Standing {

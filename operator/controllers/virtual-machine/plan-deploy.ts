@@ -1,5 +1,5 @@
 import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
-import { fromTime, toTime } from '../../runtime/conditions.ts'
+import { toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
 import { type Draft, failed, type Step, waiting } from './machine-plan.ts'
@@ -62,7 +62,7 @@ function planRun(draft: Draft): Step {
     },
     addresses: instance === undefined || instance.addresses.length === 0 ? undefined : [...instance.addresses],
     bootedAt: hasBooted ? (vm.status.bootedAt ?? toTime(draft.now)) : undefined,
-    specHash: hasBooted ? bootedWith(world, fingerprint) : undefined,
+    ...(hasBooted ? bootedWith(world, fingerprint) : { specHash: undefined, secretUID: undefined }),
   }
   return judged(draft, standing(world), {
     apply: [...wantedSecret(world), ...apply],
@@ -75,11 +75,10 @@ function planRun(draft: Draft): Step {
  * What the guest was told at its first start. The fingerprint of a Secret that was made anew since says nothing about its content:
  * then the present one counts.
  */
-function bootedWith({ vm: { status }, secret }: World, fingerprint: string | undefined): string | undefined {
-  const bootedAt = fromTime(status.bootedAt)
-  const madeAt = fromTime(secret?.metadata.creationTimestamp)
-  const isNewSecret = bootedAt !== undefined && madeAt !== undefined && madeAt > bootedAt
-  return isNewSecret ? fingerprint : (status.specHash ?? fingerprint)
+function bootedWith({ vm: { status }, secret }: World, fingerprint: string | undefined): Partial<VirtualMachineStatus> {
+  const { uid } = secret?.metadata ?? {}
+  const isSame = status.secretUID === undefined || status.secretUID === uid
+  return { specHash: (isSame && status.specHash) || fingerprint, secretUID: uid }
 }
 
 function standing(world: World): Standing {

@@ -1,7 +1,7 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { withoutUndefined } from '../../runtime/conditions.ts'
 import { standingOfDisk } from './judge.ts'
-import { type Draft, failed, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
+import { type Draft, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import type { ImageState } from './plan-image.ts'
 import { judged } from './plan-timeouts.ts'
@@ -29,10 +29,7 @@ function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
   }
   const why = whyAnew(draft, clone)
   if (why !== undefined) return judged(draft, why.standing, { status, remove: removalAsSeen(clone, why.unlessThere) })
-  if (clone.phase === 'Failed') {
-    const text = clone.running.message || clone.bound.message || 'CDI gives no reason'
-    return { standing: failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed: ${text}`), status }
-  }
+  if (clone.phase === 'Failed') return { standing: standingOfDisk(clone), status }
   const secret = wantedSecret(draft.world)
   if (claim !== undefined && (secret.length === 0 || machine !== undefined)) return undefined
   return judged(draft, standingOfDisk(clone), { apply: secret, status })
@@ -73,6 +70,7 @@ function newDisk(draft: Draft, image: ImageState): Step {
       // It has not booted.
       bootedAt: undefined,
       specHash: undefined,
+      secretUID: undefined,
     },
   })
 }

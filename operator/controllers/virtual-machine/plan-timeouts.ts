@@ -20,7 +20,7 @@ export function judged({ world, now }: Draft, standing: Standing, step: Omit<Ste
   const kept = { ...step.status, provisioningSince: toTime(began), ...(isNewSpec && { kicks: undefined }) }
   if (leftMs <= 0) return overdue(world, standing, { ...step, status: kept }, now)
   // A kick that was written down, and not carried out before a crash.
-  const isOwed = !isNewSpec && instance !== undefined && instance.metadata.uid === status.kicks?.instanceUID
+  const isOwed = !isNewSpec && instance !== undefined && instance.metadata.uid === status.kicks?.instanceUID && !instance.isReady
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   return {
     ...step,
@@ -42,7 +42,7 @@ function overdue(
   const minutes = Math.round(policy.vmProvisionTimeoutMs / 60_000)
   const { kicks = { count: 0 } } = vm.status
   // An instance that has never run is not helped by deleting it: KubeVirt only counts one more failure.
-  const isRunning = instance?.phase === 'Running' && machine?.printableStatus === 'Running' && !machine.isReady
+  const isRunning = instance?.phase === 'Running' && machine?.printableStatus === 'Running' && !machine.isReady && !instance.isReady
   const isNew = isRunning && instance.metadata.uid !== kicks.instanceUID
   // A guest that has just been switched on gets the whole time to become ready.
   const leftMs = isNew ? (instance.unreadySince ?? now) + policy.vmProvisionTimeoutMs - now : 0

@@ -80,13 +80,13 @@ export function isWorthWriting(
   before: VirtualMachineStatus,
   after: VirtualMachineStatus,
   sinceWriteMs: number | undefined,
-  movesEveryMs: number,
+  everyMs = MOVES_EVERY_MS,
 ): boolean {
   if (!isSame(significant(before), significant(after))) return true
-  return !isSame(before, after) && (sinceWriteMs ?? movesEveryMs) >= movesEveryMs
+  return !isSame(before, after) && (sinceWriteMs ?? everyMs) >= everyMs
 }
 
-const MOVES_EVERY_MS = 30_000
+export const MOVES_EVERY_MS = 30_000
 const APART_MS = 1_000
 
 /** How often a machine tells what moves, when so many wait for the same image: one write a second is enough for all of them. */

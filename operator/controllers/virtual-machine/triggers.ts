@@ -1,9 +1,10 @@
-import { LABELS, vmChildNames } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
 import { controllerOf, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { onlyNews } from '../../runtime/news.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import type { Change } from '../../runtime/store.ts'
 import {
+  BY_CHILD,
   BY_IMAGE,
   BY_IMAGE_NAMESPACE,
   BY_NAMESPACE,
@@ -29,7 +30,7 @@ export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) 
       const uid = owner?.kind === MACHINE.kind ? owner.uid : object?.metadata.labels?.[LABELS.vmUid]
       if (uid !== undefined) all(machines.find(BY_UID, uid))
     }
-    all(namesakes(key, machines))
+    all(machines.find(BY_CHILD, key))
   })
   const stops = [
     machines.onChange(({ key }) => enqueue(key)),
@@ -39,7 +40,7 @@ export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) 
     shared.dataVolumes.onChange(child),
     shared.claims.onChange(child),
     kubevirt.onChange(child),
-    instances.onChange(onlyNews(({ key }) => all(namesakes(key, machines)))),
+    instances.onChange(onlyNews(({ key }) => all(machines.find(BY_CHILD, key)))),
     shared.secrets.onChange((change) => {
       child(change)
       all(machines.find(BY_PASSWORD_SECRET, change.key))
@@ -62,16 +63,4 @@ function aboutImage(image: ImageFacts | undefined): unknown {
   const { metadata, spec, status } = image
   const { phase, message, progress, queuePosition, artifact } = status
   return [metadata.uid, metadata.deletionTimestamp, spec, phase, message, progress, queuePosition, artifact]
-}
-
-/** Machines that have, or need, a child of this name. Names are cut only where they are long; those are found by their owner. */
-function namesakes(key: string, machines: MachineCaches['machines']): MachineView[] {
-  const slash = key.indexOf('/')
-  const [namespace, child] = [key.slice(0, slash), key.slice(slash + 1)]
-  return ['', '-root', '-cloudinit'].flatMap((suffix) => {
-    if (!child.endsWith(suffix)) return []
-    const name = child.slice(0, child.length - suffix.length)
-    const vm = machines.get(keyOf({ namespace, name }))
-    return vm !== undefined && Object.values(vmChildNames(name)).includes(child) ? [vm] : []
-  })
 }

@@ -122,7 +122,11 @@ export function viewInstance(object: KubeObject): InstanceView {
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     unreadySince: unreadySince(raw),
     nodeName: raw.status?.nodeName,
-    addresses: addresses.map(String).slice(0, 64),
+    // The guest says what it likes; a status with more than the schema takes would not be written at all.
+    addresses: addresses
+      .map(String)
+      .filter((address) => address.length <= 64)
+      .slice(0, 64),
   }
 }
 

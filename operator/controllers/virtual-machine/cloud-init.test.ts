@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { CloudInitSource } from './cloud-init.ts'
+import { aVM, cloudInitOf, PASSWORD, REFERRING, SPEC, VM_UID } from './machine-world.fixtures.ts'
+import { parsedSpec } from './observe.ts'
+import type { MachineView } from './views.ts'
+import type { CloudInit } from './world.ts'
+
+const { signal } = new AbortController()
+const LOGIN = 'team/login'
+
+function build(users: unknown = REFERRING) {
+  const client = new FakeClient()
+  const versions = new Map<string, KubeObject>()
+  const source = new CloudInitSource(client, versions)
+  const vm = aVM({}, { spec: { ...SPEC, users } })
+  const bench = {
+    client,
+    source,
+    vm,
+    /** Somebody writes the Secret, and its watch tells. */
+    put: (data: Readonly<Record<string, string>> | undefined, name = 'login') => {
+      const metadata = { namespace: 'team', name }
+      const secret = client.put({ apiVersion: 'v1', kind: 'Secret', metadata, data } as KubeObject)
+      versions.set(keyOf(secret.metadata), secret)
+    },
+    drop: () => {
+      client.drop('Secret', LOGIN)
+      versions.delete(LOGIN)
+    },
+    render: async (of: MachineView = vm): Promise<CloudInit> => {
+      const parsed = parsedSpec(of.spec)
+      if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+      return await source.render(of, parsed.spec, signal)
+    },
+    reads: () => client.said('get'),
+  }
+  return bench
+}
+
+const encoded = (text: string) => ({ password: Buffer.from(text).toString('base64') })
+const passwordIn = (cloudInit: CloudInit): unknown => {
+  if (cloudInit.kind !== 'rendered') return cloudInit
+  const { users } = JSON.parse(cloudInit.data.userdata.split('\n')[1] ?? '{}') as {
+    users: [string, { plain_text_passwd?: string }]
+  }
+  return users[1].plain_text_passwd
+}
+
+describe('a machine whose users refer to no Secret', () => {
+  it('is rendered without asking anybody', async () => {
+    const bench = build(SPEC['users'])
+    expect(await bench.render()).toEqual(cloudInitOf(bench.vm))
+    expect(passwordIn(await bench.render())).toBe(PASSWORD)
+    expect(bench.reads()).toEqual([])
+  })
+
+  it('may have no users at all', async () => {
+    expect(await build(null).render()).toMatchObject({ kind: 'rendered' })
+  })
+})
+
+describe('a password in a Secret', () => {
+  it.each<[string, string, string]>([
+    ['of one line', PASSWORD, PASSWORD],
+    ['with a line end behind it', `${PASSWORD}\n`, PASSWORD],
+    ['with that of Windows', `${PASSWORD}\r\n`, PASSWORD],
+    ['with blanks, which belong to it', ` ${PASSWORD} `, ` ${PASSWORD} `],
+    ['in any alphabet', 'пароль-密码-🔑', 'пароль-密码-🔑'],
+    ['of 256 characters', 'x'.repeat(256), 'x'.repeat(256)],
+  ])('%s is told to the guest', async (_what, text, expected) => {
+    const bench = build()
+    bench.put(encoded(text))
+    expect(passwordIn(await bench.render())).toBe(expected)
+    expect(bench.reads()).toEqual([`get Secret ${LOGIN}`])
+  })
+
+  it.each<[string, Readonly<Record<string, string>> | undefined]>([
+    ['that has no data', undefined],
+    ['that lacks the key', { other: 'eA==' }],
+    ['that is empty', encoded('')],
+    ['that is nothing but a line end', encoded('\n')],
+    ['of two lines', encoded(`${PASSWORD}\nroot`)],
+    ['with two line ends', encoded(`${PASSWORD}\n\n`)],
+    ['with a control character', encoded(`${PASSWORD}\u0007`)],
+    ['that is too long', encoded('x'.repeat(257))],
+  ])('%s is waited for, and named without its value', async (_what, data) => {
+    const bench = build()
+    bench.put(data)
+    const cloudInit = await bench.render()
+    expect(cloudInit).toEqual({
+      kind: 'missing',
+      message: `the password of user "demo" is to come from key password of Secret ${LOGIN}, which does not exist or holds no single line of text: create it`,
+    })
+  })
+
+  it('that does not exist is waited for, and found when it comes', async () => {
+    const bench = build()
+    expect(await bench.render()).toMatchObject({ kind: 'missing' })
+    bench.put(encoded(PASSWORD))
+    expect(passwordIn(await bench.render())).toBe(PASSWORD)
+    bench.drop()
+    expect(await bench.render()).toMatchObject({ kind: 'missing' })
+  })
+
+  it('is looked for in the namespace of the machine', async () => {
+    const bench = build()
+    bench.put(encoded(PASSWORD))
+    const other = aVM({ namespace: 'other', uid: 'other' }, { spec: bench.vm.spec })
+    expect(await bench.render(other)).toMatchObject({ message: expect.stringContaining('Secret other/login') })
+  })
+})
+
+describe('a Secret is read', () => {
+  it('once, as long as neither it nor the machine changes', async () => {
+    const bench = build()
+    bench.put(encoded(PASSWORD))
+    for (let turn = 0; turn < 3; turn += 1) await bench.render()
+    expect(bench.reads()).toHaveLength(1)
+    const touched = { ...bench.vm, metadata: { ...bench.vm.metadata, resourceVersion: '900' } }
+    await bench.render(touched)
+    expect(bench.reads()).toHaveLength(1)
+  })
+
+  it('again when it changes', async () => {
+    const bench = build()
+    bench.put(encoded(PASSWORD))
+    await bench.render()
+    bench.put(encoded('second'))
+    expect(passwordIn(await bench.render())).toBe('second')
+    expect(bench.reads()).toHaveLength(2)
+  })
+
+  it('again when the spec of the machine changes', async () => {
+    const bench = build()
+    bench.put(encoded(PASSWORD))
+    await bench.render()
+    const vm = aVM({ generation: 2 }, { spec: { ...SPEC, users: REFERRING, name: 'other' } })
+    expect(await bench.render(vm)).toEqual(cloudInitOf(vm))
+  })
+
+  it('again when the machine was forgotten', async () => {
+    const bench = build()
+    bench.put(encoded(PASSWORD))
+    await bench.render()
+    bench.source.forget(VM_UID)
+    await bench.render()
+    expect(bench.reads()).toHaveLength(2)
+  })
+
+  it('for each user, up to the first that is not there', async () => {
+    const users = ['a', 'b', 'c'].map((name) => ({ name, passwordSecretRef: { name, key: 'password' } }))
+    const bench = build(users)
+    bench.put(encoded(PASSWORD), 'a')
+    expect(await bench.render()).toMatchObject({ message: expect.stringContaining('Secret team/b') })
+    expect(bench.reads()).toEqual(['get Secret team/a', 'get Secret team/b'])
+  })
+})
+
+describe('an API server that does not answer', () => {
+  it('is an error, and not remembered', async () => {
+    const bench = build()
+    bench.put(encoded(PASSWORD))
+    bench.client.before = () => {
+      throw apiError('Unavailable')
+    }
+    await expect(bench.render()).rejects.toMatchObject({ reason: 'Unavailable' })
+    bench.client.before = undefined
+    expect(passwordIn(await bench.render())).toBe(PASSWORD)
+  })
+})

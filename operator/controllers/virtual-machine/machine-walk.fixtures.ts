@@ -1,0 +1,279 @@
+import {
+  type CloneDataVolumeObject,
+  type Policy,
+  parseVirtualMachineSpec,
+  type VirtualMachineStatus,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { toTime } from '../../runtime/conditions.ts'
+import { FINALIZER, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
+import {
+  aClaim,
+  aDisk,
+  anImage,
+  anInstance,
+  aWorld,
+  cloudInitOf,
+  DISK,
+  given,
+  KUBEVIRT,
+  type KubeVirtStatus,
+  PUBLISHED,
+  START,
+  type WorldOverrides,
+} from './machine-world.fixtures.ts'
+import { planMachine } from './plan.ts'
+import { isWorthWriting, reasonOf } from './status.ts'
+import { type CloneFacts, type InstanceView, type MachineView, viewKubeVirt } from './views.ts'
+import type { World } from './world.ts'
+
+/** KubeVirt's machine as the API server has it, with what KubeVirt itself has added. */
+interface Stored extends KubeObject {
+  readonly spec: { readonly template: { readonly metadata: object; readonly spec: { readonly domain: object } } }
+  readonly status: KubeVirtStatus
+}
+
+/**
+ * A world that its plans are applied to, as the controller and the API server would, with the other actors (the image, CDI, KubeVirt,
+ * people) in the hands of the test. `log` has every write in order, `told` every event.
+ */
+export class Walk {
+  world: World
+  now = START
+  log: string[] = []
+  told: string[] = []
+  /** Kinds that were removed, each with the world in which it was. */
+  removed: { readonly kind: string; readonly world: World }[] = []
+  isGone = false
+  #version = 400
+  #serial = 0
+  #stored: Stored | undefined
+
+  constructor(overrides: WorldOverrides = {}) {
+    this.world = aWorld(overrides)
+  }
+
+  get status(): VirtualMachineStatus {
+    return this.world.vm.status
+  }
+
+  /** `phase/reason`. */
+  get stand(): string {
+    return `${this.status.phase}/${reasonOf(this.status)}`
+  }
+
+  get message(): string {
+    return this.status.message ?? ''
+  }
+
+  condition(type: string) {
+    return this.status.conditions?.find((one) => one.type === type)
+  }
+
+  set(change: Partial<World>): this {
+    this.world = { ...this.world, ...change }
+    return this
+  }
+
+  setPolicy(change: Partial<Policy>): this {
+    return this.set({ policy: { ...this.world.policy, ...change } })
+  }
+
+  /** Somebody edits the spec. */
+  edit(changes: Readonly<Record<string, unknown>>): this {
+    const { vm } = this.world
+    const spec = given({ ...(vm.spec as object), ...changes })
+    const generation = (vm.metadata.generation ?? 1) + 1
+    this.#setVM({ spec, metadata: { ...vm.metadata, generation } })
+    return this.set({ spec: parseVirtualMachineSpec(spec), cloudInit: cloudInitOf(this.world.vm) })
+  }
+
+  markDeleted(): this {
+    const { metadata } = this.world.vm
+    this.#setVM({ metadata: { ...metadata, deletionTimestamp: toTime(this.now) } })
+    return this
+  }
+
+  plan(): MachinePlan {
+    return planMachine(this.world, this.now)
+  }
+
+  /** Plans once and carries it out. True when something was written. */
+  step(): boolean {
+    const plan = this.plan()
+    const before = this.log.length
+    const isDue = plan.finalizer !== 'release' && isWorthWriting(this.status, plan.status, undefined)
+    if (isDue) {
+      this.#setVM({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
+      this.log.push(`status ${this.stand}`)
+    }
+    if (isDue || plan.remove.length > 0) this.told.push(...plan.events.map(({ type, reason }) => `${type} ${reason}`))
+    this.#applyFinalizer(plan)
+    for (const child of plan.apply) this.#apply(child)
+    for (const removal of plan.remove) this.#remove(removal)
+    return this.log.length > before
+  }
+
+  /** Plans and carries out until nothing is left to be written. Throws when there is no end to it. */
+  settle(): this {
+    for (let turn = 0; turn < 10; turn += 1) if (!this.step()) return this
+    throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
+  }
+
+  after(ms: number): this {
+    this.now += ms
+    return this.settle()
+  }
+
+  /** The image, as it is from now on; undefined: there is none. */
+  image(status: VMDiskImageStatus | undefined): this {
+    return this.set({ image: status && anImage(status) }).settle()
+  }
+
+  /** CDI reports about the disk; its claim exists once it has one. */
+  disk(change: Partial<CloneFacts>, hasClaim = true): this {
+    const { clone, claim } = this.world
+    if (clone === undefined) throw new Error(`there is no DataVolume: ${this.stand}`)
+    const made = aClaim({ ownerReferences: [{ ...OWNER, uid: clone.metadata.uid ?? '' }] })
+    return this.set({ clone: { ...clone, ...change }, claim: claim ?? (hasClaim ? made : undefined) }).settle()
+  }
+
+  /** KubeVirt reports about the machine. */
+  kubevirt(status: KubeVirtStatus): this {
+    if (this.#stored === undefined) throw new Error(`there is no machine: ${this.stand}`)
+    this.#store({ ...this.#stored, status })
+    return this.settle()
+  }
+
+  /** Somebody writes into KubeVirt's machine: its metadata, its spec, or the spec of its template. */
+  tamper({ metadata, spec, template }: { metadata?: object; spec?: object; template?: object }): this {
+    const stored = this.#stored
+    if (stored === undefined) throw new Error(`there is no machine: ${this.stand}`)
+    const before = stored.spec.template
+    const changed = { ...before, spec: { ...before.spec, ...template } }
+    this.#store({
+      ...stored,
+      metadata: { ...stored.metadata, ...metadata },
+      spec: { ...stored.spec, ...spec, template: changed },
+    })
+    return this
+  }
+
+  /** KubeVirt starts another instance. */
+  instance(more: Partial<InstanceView> = {}): this {
+    this.#serial += 1
+    return this.set({ instance: anInstance(more, { uid: `instance-${this.#serial}` }) }).settle()
+  }
+
+  /** From nothing to a machine that runs. */
+  deploy(): this {
+    return this.image(PUBLISHED).disk(DISK.succeeded).start()
+  }
+
+  start(): this {
+    return this.instance().kubevirt(KUBEVIRT.running)
+  }
+
+  /** What is being deleted is gone; a claim only when no guest runs from it. */
+  reap(): this {
+    const isGoing = (object: KubeObject | undefined) => object?.metadata.deletionTimestamp !== undefined
+    if (isGoing(this.world.machine)) this.machineGone()
+    if (isGoing(this.world.clone) && this.world.instance === undefined) this.diskGone()
+    if (isGoing(this.world.image)) this.set({ image: undefined })
+    return this.settle()
+  }
+
+  /** The disk is gone, and its claim. */
+  diskGone(): this {
+    return this.set({ clone: undefined, claim: undefined })
+  }
+
+  /** KubeVirt's machine is gone, and its instance. */
+  machineGone(): this {
+    this.#stored = undefined
+    return this.set({ machine: undefined, instance: undefined })
+  }
+
+  #setVM(change: Partial<MachineView>): void {
+    this.#version += 1
+    const vm = { ...this.world.vm, ...change }
+    this.set({ vm: { ...vm, metadata: { ...vm.metadata, resourceVersion: String(this.#version) } } })
+  }
+
+  #applyFinalizer({ finalizer }: MachinePlan): void {
+    const { metadata } = this.world.vm
+    const finalizers = metadata.finalizers ?? []
+    if (finalizer === 'add') {
+      this.log.push('finalizer')
+      this.#setVM({ metadata: { ...metadata, finalizers: [...finalizers, FINALIZER] } })
+    } else if (finalizer === 'release' && finalizers.includes(FINALIZER)) {
+      this.log.push('finalizer released')
+      this.isGone = true
+      this.#setVM({ metadata: { ...metadata, finalizers: finalizers.filter((one) => one !== FINALIZER) } })
+    }
+  }
+
+  #apply(child: KubeObject): void {
+    this.#serial += 1
+    this.log.push(`apply ${child.kind} ${child.metadata.name}`)
+    const made = { uid: `child-${this.#serial}`, creationTimestamp: toTime(this.now), resourceVersion: '500' }
+    if (child.kind === 'VMDiskImage') this.set({ image: { ...anImage({}), metadata: { ...child.metadata, ...made } } })
+    else if (child.kind === 'DataVolume') this.#clone(child as CloneDataVolumeObject, made)
+    else if (child.kind === 'Secret') {
+      const { uid, creationTimestamp } = this.world.secret?.metadata ?? made
+      const metadata = { ...child.metadata, ...made, uid, creationTimestamp }
+      this.set({ secret: { apiVersion: 'v1', kind: 'Secret', metadata } })
+    } else
+      this.#store({ ...withDefaults(child as Stored), status: KUBEVIRT.new, metadata: { ...child.metadata, ...made } })
+  }
+
+  #clone({ metadata, spec }: CloneDataVolumeObject, made: object): void {
+    if (this.world.clone !== undefined) throw new Error('a disk is written over')
+    const source = 'snapshot' in spec.source ? spec.source.snapshot : spec.source.pvc
+    const kind = 'snapshot' in spec.source ? 'VolumeSnapshot' : 'PersistentVolumeClaim'
+    this.set({ clone: aDisk({ ...DISK.new, cloneOf: { kind, ...source } }, { ...metadata, ...made }) })
+  }
+
+  /** An object that is there already keeps its uid and its status. */
+  #store(object: Stored): void {
+    const { metadata: old, status } = this.#stored ?? object
+    const isNew = this.#stored === undefined || object.metadata.uid === old.uid
+    this.#version += 1
+    const metadata = { ...object.metadata, uid: old.uid, resourceVersion: String(this.#version) }
+    this.#stored = { ...object, metadata, status: isNew ? object.status : status }
+    this.set({ machine: viewKubeVirt(this.#stored) })
+  }
+
+  #remove({ kind, name, uid, unlessThere }: MachineRemoval): void {
+    const { machine, instance, clone, secret, hasCloneSource } = this.world
+    const found = [machine, instance, clone, secret].find((one) => one?.kind === kind && one.metadata.uid === uid)
+    if (found === undefined || found.metadata.name !== name) throw new Error(`no ${kind} ${name} ${uid}`)
+    if (unlessThere !== undefined && hasCloneSource) throw new Error('what is cloned from is there')
+    this.log.push(`delete ${kind} ${name}`)
+    this.removed.push({ kind, world: this.world })
+    const going = <T extends KubeObject>(object: T): T => ({
+      ...object,
+      metadata: { ...object.metadata, deletionTimestamp: toTime(this.now) },
+    })
+    if (found === machine) this.set({ machine: going(machine) })
+    else if (found === instance) this.set({ instance: undefined })
+    else if (found === clone) this.set({ clone: going(clone) })
+    else this.set({ secret: undefined })
+  }
+}
+
+const OWNER = { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', name: 'vm-root', controller: true }
+
+/** What KubeVirt's webhooks write into a machine. */
+function withDefaults(machine: Stored): Stored {
+  const { template } = machine.spec
+  const annotations = { 'kubevirt.io/pci-topology-version': 'v3' }
+  const domain = { machine: { type: 'q35' }, ...template.spec.domain }
+  const changed = {
+    ...template,
+    metadata: { ...template.metadata, annotations },
+    spec: { ...template.spec, architecture: 'amd64', domain },
+  }
+  return { ...machine, spec: { ...machine.spec, template: changed } }
+}

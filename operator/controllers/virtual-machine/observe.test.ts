@@ -1,0 +1,265 @@
+import { LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { apiError } from '../../kube/fake-client.fixtures.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
+import {
+  aClaim,
+  aDisk,
+  aMachine,
+  anImage,
+  anInstance,
+  aSecret,
+  aVM,
+  childMeta,
+  cloudInitOf,
+  SOURCE,
+  SPEC,
+} from './machine-world.fixtures.ts'
+import { namespaceState, observeMachine, parsedSpec } from './observe.ts'
+import type { MachineView } from './views.ts'
+import type { World } from './world.ts'
+
+const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+/** Of a namesake that lived before. */
+const theirs = (name: string): Partial<ObjectMeta> => ({
+  ownerReferences: (childMeta(name).ownerReferences ?? []).map((owner) => ({ ...owner, uid: 'earlier' })),
+  labels: { [LABELS.vmUid]: 'earlier' },
+})
+
+function build() {
+  const bench = new CachesBench()
+  bench.put(bench.namespaces, aNamespace('team'))
+  bench.put(bench.namespaces, aNamespace('farm'))
+  const look = (vm: MachineView = aVM()): World =>
+    observeMachine(vm, bench.caches, { policy: POLICY_DEFAULTS, cloudInit: cloudInitOf(vm), refusal: undefined })
+  return { bench, look, caches: bench.caches }
+}
+
+describe('a machine that has nothing', () => {
+  it('is seen without children, and nothing stands in its way', () => {
+    const { look } = build()
+    const vm = aVM()
+    expect(look(vm)).toEqual({
+      vm,
+      spec: parsedSpec(vm.spec),
+      policy: POLICY_DEFAULTS,
+      cloudInit: cloudInitOf(vm),
+      refusal: undefined,
+      namespaceTerminating: false,
+      hasDataVolumes: false,
+      hasKubeVirt: false,
+      image: undefined,
+      imageNamespace: 'there',
+      clone: undefined,
+      hasCloneSource: true,
+      claim: undefined,
+      secret: undefined,
+      machine: undefined,
+      instance: undefined,
+      conflict: undefined,
+    })
+  })
+})
+
+describe('children', () => {
+  it('of the machine are seen, whatever the length of its name', () => {
+    for (const name of ['vm', 'v'.repeat(63)]) {
+      const { bench, caches, look } = build()
+      const names = vmChildNames(name)
+      const clone = bench.put(bench.dataVolumes, aDisk({}, { name: names.clone }))
+      const claim = bench.put(bench.claims, aClaim({ name: names.clone }))
+      const secret = bench.put(bench.secrets, aSecret(undefined, { name: names.cloudInit }))
+      const machine = bench.put(caches.kubevirt, aMachine(undefined, { name: names.machine }))
+      const instance = bench.put(caches.instances, anInstance({}, { name: names.machine }))
+      const { conflict, ...world } = look(aVM({ name }))
+      expect(world).toMatchObject({ clone, claim, secret, machine, instance })
+      expect(conflict).toBeUndefined()
+    }
+  })
+
+  it.each<[string, (bench: CachesBench) => unknown, string]>([
+    ['DataVolume', (bench) => bench.put(bench.dataVolumes, aDisk({}, theirs('vm-root'))), 'DataVolume vm-root'],
+    ['Secret', (bench) => bench.put(bench.secrets, aSecret(undefined, theirs('vm-cloudinit'))), 'Secret vm-cloudinit'],
+    [
+      'machine',
+      (bench) => bench.put(bench.caches.kubevirt, aMachine(undefined, theirs('vm'))),
+      'VirtualMachine vm of KubeVirt',
+    ],
+    [
+      'Secret without an owner',
+      (bench) => bench.put(bench.secrets, aSecret(undefined, { ownerReferences: [] })),
+      'Secret vm-cloudinit',
+    ],
+    ['claim', (bench) => bench.put(bench.claims, aClaim(theirs('vm-root'))), 'PersistentVolumeClaim vm-root'],
+  ])('of somebody else are in the way, and are not ours: a %s', (_what, put, expected) => {
+    const { bench, look } = build()
+    put(bench)
+    const { clone, secret, machine, claim, instance, conflict } = look()
+    expect(conflict).toBe(expected)
+    expect([clone, secret, machine, claim, instance]).toEqual([undefined, undefined, undefined, undefined, undefined])
+  })
+
+  it('in another namespace are nobody’s concern', () => {
+    const { bench, look } = build()
+    bench.put(bench.secrets, aSecret(undefined, { namespace: 'other', ...theirs('vm-cloudinit') }))
+    expect(look().conflict).toBeUndefined()
+  })
+})
+
+describe('the claim of the root disk', () => {
+  const owned = (uid: string) => (aClaim().metadata.ownerReferences ?? []).map((owner) => ({ ...owner, uid }))
+
+  it.each<[string, Partial<ObjectMeta>, boolean]>([
+    ['of our DataVolume', {}, true],
+    ['of our DataVolume, whose label somebody took off', { labels: {} }, true],
+    ['of our DataVolume, whose label somebody changed', { labels: { [LABELS.vmUid]: 'nobody' } }, true],
+    ['with our label, which nothing owns', { ownerReferences: [] }, true],
+    ['with our label, of a DataVolume that was', { ownerReferences: owned('earlier') }, true],
+    ['of a stranger', { labels: {}, ownerReferences: [] }, false],
+    ['of a DataVolume that was, and not of ours', { labels: {}, ownerReferences: owned('earlier') }, false],
+  ])('is one %s', (_what, more, isOurs) => {
+    const { bench, look } = build()
+    bench.put(bench.dataVolumes, aDisk())
+    const claim = bench.put(bench.claims, aClaim(more))
+    expect(look()).toMatchObject({
+      claim: isOurs ? claim : undefined,
+      conflict: isOurs ? undefined : 'PersistentVolumeClaim vm-root',
+    })
+  })
+
+  it.each<[string, Partial<ObjectMeta>, boolean]>([
+    ['with our label', {}, true],
+    ['of nobody', { labels: {} }, false],
+  ])('may outlive its DataVolume: one %s', (_what, more, isOurs) => {
+    const { bench, look } = build()
+    const claim = bench.put(bench.claims, aClaim(more))
+    expect(look().claim).toEqual(isOurs ? claim : undefined)
+  })
+
+  it('of a machine that was is waited for while it goes, and is no conflict', () => {
+    const { bench, look } = build()
+    bench.put(bench.claims, aClaim({ ...theirs('vm-root'), ...GOING }))
+    expect(look()).toMatchObject({ claim: undefined, conflict: undefined })
+  })
+})
+
+describe('the instance', () => {
+  it.each<[string, Partial<ObjectMeta>, boolean]>([
+    ['of our machine', {}, true],
+    ['of a machine that was', { ownerReferences: [] }, false],
+  ])('is one %s', (_what, more, isOurs) => {
+    const { bench, caches, look } = build()
+    bench.put(caches.kubevirt, aMachine())
+    const instance = bench.put(caches.instances, anInstance({}, more))
+    expect(look().instance).toEqual(isOurs ? instance : undefined)
+  })
+
+  it('of a machine that is not ours is none', () => {
+    const { bench, caches, look } = build()
+    bench.put(caches.kubevirt, aMachine(undefined, theirs('vm')))
+    bench.put(caches.instances, anInstance())
+    expect(look().instance).toBeUndefined()
+  })
+})
+
+describe('what a clone reads from', () => {
+  const source = (kind: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind,
+    metadata: { name: SOURCE.name, namespace: SOURCE.namespace, uid: 'source' },
+  })
+
+  it.each([
+    ['VolumeSnapshot', 'snapshots'],
+    ['PersistentVolumeClaim', 'claims'],
+    ['DataSource', 'dataSources'],
+  ] as const)('is there, or not: a %s', (kind, store) => {
+    const { bench, look } = build()
+    bench.put(bench.dataVolumes, aDisk({ cloneOf: { ...SOURCE, kind } }))
+    expect(look().hasCloneSource).toBe(false)
+    for (const other of [bench.snapshots, bench.claims, bench.dataSources])
+      if (other !== bench[store]) bench.put(other, source('other'))
+    expect(look().hasCloneSource).toBe(false)
+    const object = bench.put(bench[store], source(kind))
+    expect(look().hasCloneSource).toBe(true)
+    bench.drop(bench[store], object)
+    expect(look().hasCloneSource).toBe(false)
+  })
+
+  it('is of no matter to a disk that is no clone, nor where there is no disk', () => {
+    const { bench, look } = build()
+    expect(look().hasCloneSource).toBe(true)
+    bench.put(bench.dataVolumes, aDisk({ cloneOf: undefined }))
+    expect(look().hasCloneSource).toBe(true)
+  })
+})
+
+describe('the image', () => {
+  it('is the one that the reference names, in the namespace of the machine where that names none', () => {
+    const { bench, look } = build()
+    const there = bench.put(bench.images, anImage())
+    const here = bench.put(bench.images, anImage({}, { namespace: 'team' }))
+    expect(look().image).toBe(there)
+    expect(look(aVM({}, { spec: { ...SPEC, vmDiskImageRef: { name: 'golden' } } })).image).toBe(here)
+    expect(
+      look(aVM({}, { spec: { ...SPEC, vmDiskImageRef: { name: 'none', namespace: 'farm' } } })).image,
+    ).toBeUndefined()
+  })
+
+  it.each([undefined, null, {}, { vmDiskImageRef: null }, { vmDiskImageRef: { name: 7 } }, 'text'])(
+    'of a spec that cannot be read is none: %j',
+    (spec) => {
+      const { look } = build()
+      expect(look(aVM({}, { spec }))).toMatchObject({
+        spec: { ok: false },
+        image: undefined,
+        imageNamespace: 'missing',
+      })
+    },
+  )
+})
+
+describe('a namespace', () => {
+  it.each([
+    [undefined, 'missing'],
+    [aNamespace('n'), 'there'],
+    [aNamespace('n', GOING), 'terminating'],
+  ] as const)('is there, missing or terminating: %#', (namespace, expected) => {
+    expect(namespaceState(namespace)).toBe(expected)
+  })
+
+  it('of the machine and that of its image are told apart', () => {
+    const { bench, look } = build()
+    bench.put(bench.namespaces, aNamespace('farm', GOING))
+    expect(look()).toMatchObject({ namespaceTerminating: false, imageNamespace: 'terminating' })
+    bench.put(bench.namespaces, aNamespace('team', GOING))
+    expect(look().namespaceTerminating).toBe(true)
+    bench.drop(bench.namespaces, aNamespace('farm'))
+    expect(look().imageNamespace).toBe('missing')
+  })
+})
+
+describe('KubeVirt and CDI', () => {
+  it('are there when their kinds are', async () => {
+    const { bench, look } = build()
+    expect(look()).toMatchObject({ hasKubeVirt: false, hasDataVolumes: false })
+    await bench.look()
+    expect(look()).toMatchObject({ hasKubeVirt: true, hasDataVolumes: true })
+  })
+
+  it('are not there when the API server does not know their kinds', async () => {
+    const { bench, look } = build()
+    bench.client.before = () => {
+      throw apiError('NotFound')
+    }
+    await bench.look()
+    expect(look()).toMatchObject({ hasKubeVirt: false, hasDataVolumes: false })
+  })
+})
+
+it('a spec is read once, as long as it is the same object', () => {
+  const { spec } = aVM()
+  expect(parsedSpec(spec)).toBe(parsedSpec(spec))
+  expect(parsedSpec({ ...SPEC })).not.toBe(parsedSpec(spec))
+})

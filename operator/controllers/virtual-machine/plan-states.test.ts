@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest'
+import { Walk } from './machine-walk.fixtures.ts'
+import { DISK, HOUR, KUBEVIRT, type KubeVirtStatus, MINUTE } from './machine-world.fixtures.ts'
+import type { CloneFacts } from './views.ts'
+
+type Said = NonNullable<KubeVirtStatus['conditions']>[number]
+
+const NOT_READY: Said = { type: 'Ready', status: 'False', reason: 'VMINotExists' }
+const said = (printableStatus: string, ...conditions: Said[]): KubeVirtStatus => ({
+  printableStatus,
+  conditions: [NOT_READY, ...conditions],
+})
+const unsynchronized = (reason: string, message: string): Said => ({
+  type: 'Synchronized',
+  status: 'False',
+  reason,
+  message,
+})
+const unscheduled = (message: string): Said => ({
+  type: 'PodScheduled',
+  status: 'False',
+  reason: 'Unschedulable',
+  message,
+})
+
+const STALE = unscheduled('PVC team/vm-root does not exist, waiting for it to appear')
+const NO_PVC = unsynchronized('FailedPvcNotFound', 'PVC team/vm-root does not exist, waiting for it to appear')
+const NO_ROOM = unscheduled('0/3 nodes are available: 3 Insufficient memory.')
+const UNBOUND = unscheduled('0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.')
+const QUOTA = unsynchronized('FailedCreate', 'failed to create virtual machine pod: exceeded quota: small')
+const REFUSED: Said = {
+  type: 'Failure',
+  status: 'True',
+  reason: 'FailedCreate',
+  message: 'Failure while starting VMI: no memory requested',
+}
+
+/** What KubeVirt shows, as its controller was seen to, and what people are to read. Each while the disk is in a state of its own. */
+type Row = readonly [
+  situation: string,
+  disk: Partial<CloneFacts>,
+  kubevirt: KubeVirtStatus,
+  reason: string,
+  message: string,
+]
+
+describe('a machine whose disk is not complete', () => {
+  it.each<Row>([
+    [
+      'no claim was there, and KubeVirt still says so',
+      DISK.scheduled,
+      said('ErrorPvcNotFound', NO_PVC, STALE),
+      'Cloning',
+      'the root disk is being cloned, CDI says CloneScheduled',
+    ],
+    [
+      'the claim appeared, and the text is stale',
+      DISK.cloning,
+      said('ErrorUnschedulable', STALE),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
+    ],
+    [
+      'the disk is in progress',
+      DISK.cloning,
+      said('Provisioning', { type: 'DataVolumesReady', status: 'False', reason: 'NotAllDVsReady' }),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
+    ],
+    ['CDI says nothing yet', DISK.new, KUBEVIRT.new, 'Cloning', 'the root disk is being cloned, CDI says nothing yet'],
+    [
+      'the disk waits for its first consumer',
+      DISK.waiting,
+      said('WaitingForVolumeBinding', { type: 'Provisioning', status: 'True' }),
+      'WaitingForVolumeBinding',
+      'the root disk waits for a node to be chosen (WaitForFirstConsumer)',
+    ],
+    [
+      'the disk waits for its population',
+      DISK.populating,
+      said('WaitingForVolumeBinding'),
+      'WaitingForVolumeBinding',
+      'the root disk waits for a node to be chosen (PendingPopulation)',
+    ],
+    [
+      'the disk waits for a consumer, and the text is stale',
+      DISK.waiting,
+      said('ErrorUnschedulable', STALE),
+      'WaitingForVolumeBinding',
+      'the root disk waits for a node to be chosen (WaitForFirstConsumer)',
+    ],
+    [
+      'the disk waits for a consumer that finds no node',
+      DISK.populating,
+      said('ErrorUnschedulable', NO_ROOM),
+      'WaitingForVolumeBinding',
+      `the root disk waits for a node to be chosen (PendingPopulation): ${NO_ROOM.message}`,
+    ],
+    [
+      'the scheduler marks the pod while the clone goes on',
+      DISK.cloning,
+      said('ErrorUnschedulable', UNBOUND),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
+    ],
+    [
+      'the clone meets an error, and goes on',
+      DISK.erring,
+      said('DataVolumeError'),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress: Unable to clone: no space left on device',
+    ],
+    [
+      'the claim is bound, and CDI has not finished',
+      { ...DISK.cloning, bound: { reason: 'Bound', message: 'PVC vm-root Bound' } },
+      said('Provisioning'),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress: PVC vm-root Bound',
+    ],
+    [
+      'the instance failed meanwhile, and is tried again',
+      DISK.cloning,
+      said('CrashLoopBackOff'),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
+    ],
+  ])('%s', (_situation, disk, status, reason, message) => {
+    const walk = new Walk().settle().disk(disk).kubevirt(status)
+    expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, message])
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
+  })
+
+  it('has failed where CDI gave up, whatever KubeVirt says, and goes on when CDI does', () => {
+    const walk = new Walk().settle().disk(DISK.cloning).kubevirt(said('Provisioning')).disk(DISK.failed)
+    walk.kubevirt(said('DataVolumeError'))
+    expect([walk.stand, walk.message]).toEqual(['Failed/CloneFailed', 'DataVolume vm-root is Failed: PVC Lost'])
+    walk.disk(DISK.succeeded).kubevirt(said('CrashLoopBackOff'))
+    expect(walk.stand).toBe('Provisioning/CrashLoop')
+    expect(walk.start().stand).toBe('Ready/Running')
+  })
+})
+
+describe('a machine whose disk is complete', () => {
+  const ROWS: (readonly [string, KubeVirtStatus, reason: string, message: string])[] = [
+    ['KubeVirt has not seen it', KUBEVIRT.new, 'Starting', 'KubeVirt has not looked at the machine yet'],
+    ['its launcher starts', said('Starting'), 'Starting', 'KubeVirt says Starting'],
+    [
+      'no node has room',
+      said('ErrorUnschedulable', NO_ROOM),
+      'Unschedulable',
+      `no node can take the machine: ${NO_ROOM.message}`,
+    ],
+    [
+      'the image of the launcher cannot be pulled',
+      said('ImagePullBackOff', unsynchronized('ImagePullBackOff', 'Back-off pulling image')),
+      'Starting',
+      'KubeVirt says ImagePullBackOff: Back-off pulling image',
+    ],
+    [
+      'the image of the launcher is not there',
+      said('ErrImagePull', unsynchronized('ErrImagePull', 'not found')),
+      'Starting',
+      'KubeVirt says ErrImagePull: not found',
+    ],
+    [
+      'its launcher fails before it runs',
+      said('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
+      'CrashLoop',
+      'the machine fails before it runs, and is tried again after a while: the node was low on memory',
+    ],
+    ['it runs and is not ready', KUBEVIRT.notReady, 'Starting', 'KubeVirt says Running'],
+    ['its instance was deleted', said('Stopping'), 'GuestStopped', 'the guest has stopped; KubeVirt starts it again'],
+    ['its guest shut down', said('Stopped'), 'GuestStopped', 'the guest has stopped; KubeVirt starts it again'],
+    [
+      'its instance was refused',
+      said('Stopped', REFUSED),
+      'StartFailed',
+      `KubeVirt cannot start the machine: ${REFUSED.message}`,
+    ],
+    ['somebody paused it', KUBEVIRT.paused, 'Paused', 'somebody paused the machine: unpause it'],
+    [
+      'its volume waits to be bound',
+      said('WaitingForVolumeBinding'),
+      'WaitingForVolumeBinding',
+      'the volume of the root disk is not bound yet',
+    ],
+    ['KubeVirt is behind', said('Provisioning'), 'Starting', 'KubeVirt says Provisioning'],
+    ['KubeVirt says what nobody knows', said('Sleepwalking'), 'Starting', 'KubeVirt says Sleepwalking'],
+    [
+      'its pod was refused',
+      said('Starting', QUOTA),
+      'StartFailed',
+      'failed to create virtual machine pod: exceeded quota: small',
+    ],
+    [
+      'its instance was refused, and other conditions are older',
+      said('Stopped', QUOTA, NO_ROOM, REFUSED),
+      'StartFailed',
+      String(REFUSED.message),
+    ],
+    [
+      'its pod was refused, and the scheduler said something before',
+      said('Starting', NO_ROOM, QUOTA),
+      'StartFailed',
+      'exceeded quota',
+    ],
+  ]
+
+  it.each(ROWS)('%s', (_situation, status, reason, message) => {
+    const walk = new Walk().settle().disk(DISK.succeeded).kubevirt(status)
+    expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, expect.stringContaining(message)])
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
+    expect(walk.plan().wake?.afterMs).toBe(reason === 'Paused' ? undefined : 30 * MINUTE)
+    // None of them is the end.
+    expect(walk.start().stand).toBe('Ready/Running')
+  })
+
+  it.each(ROWS)('%s after it ran: its disk and its machine stay', (_situation, status, reason) => {
+    const walk = new Walk().deploy().set({ instance: undefined })
+    const before = walk.log.length
+    walk.kubevirt(status)
+    expect(walk.stand).toBe(`Provisioning/${reason}`)
+    walk.after(10 * HOUR)
+    expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual([])
+    expect(walk.start().stand).toBe('Ready/Running')
+  })
+
+  it.each([['Running'], ['Migrating']])('it is ready, %s', (printableStatus) => {
+    const walk = new Walk().settle().disk(DISK.succeeded).instance()
+    walk.kubevirt({ printableStatus, conditions: [{ type: 'Ready', status: 'True' }] })
+    expect([walk.stand, walk.message]).toEqual(['Ready/Running', 'the machine runs'])
+    expect(walk.plan().wake).toBeUndefined()
+  })
+
+  it('it is ready, though CDI has not said that the disk is complete', () => {
+    const walk = new Walk().settle().disk(DISK.cloning).start()
+    expect(walk.stand).toBe('Ready/Running')
+  })
+
+  it('its node and its addresses are shown while it has them', () => {
+    const walk = new Walk().deploy()
+    expect(walk.status).toMatchObject({ addresses: ['10.10.0.161'], kubevirt: { nodeName: 'node-1' } })
+    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+    expect([walk.status.addresses, walk.status.kubevirt]).toEqual([
+      undefined,
+      { name: 'vm', uid: walk.world.machine?.metadata.uid, printableStatus: 'Stopped' },
+    ])
+    walk.instance({ addresses: [] }).kubevirt(KUBEVIRT.running)
+    expect(walk.status.addresses).toBeUndefined()
+  })
+})

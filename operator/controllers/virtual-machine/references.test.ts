@@ -1,0 +1,170 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { CachesBench } from './machine-caches.fixtures.ts'
+import { aDisk, aVM, childMeta, DISK, SPEC } from './machine-world.fixtures.ts'
+import { MachineReferences } from './references.ts'
+import type { CloneFacts, MachineView } from './views.ts'
+
+const GOLDEN = { namespace: 'farm', name: 'golden' }
+
+const vm = (name: string, more: Partial<MachineView['metadata']> = {}, spec: unknown = SPEC) =>
+  aVM({ name, uid: `uid of ${name}`, ...more }, { spec })
+/** The disk of a machine, or what only looks like it. */
+const disk = (name: string, owner = `uid of ${name}`): CloneFacts => {
+  const ownerReferences = (childMeta(name).ownerReferences ?? []).map((one) => ({ ...one, name, uid: owner }))
+  return aDisk(DISK.cloning, { name: `${name}-root`, uid: `uid of the disk of ${name}`, ownerReferences })
+}
+
+/** Objects of one cluster, and what is counted of them. */
+type Row = readonly [string, machines: MachineView[], disks: CloneFacts[], names: string[], users: string[]]
+
+const ROWS: Row[] = [
+  ['nothing', [], [], [], []],
+  ['a machine without a disk', [vm('a')], [], ['VirtualMachine/team/a'], []],
+  ['a machine that makes its disk', [vm('a')], [disk('a')], ['VirtualMachine/team/a'], ['VirtualMachine/team/a']],
+  ['a machine with a disk of somebody else', [vm('a')], [disk('a', 'earlier')], ['VirtualMachine/team/a'], []],
+  ['a disk without a machine', [], [disk('a')], [], []],
+  [
+    'a machine that goes, as long as it has a disk',
+    [vm('a', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
+    [disk('a')],
+    ['VirtualMachine/team/a'],
+    ['VirtualMachine/team/a'],
+  ],
+  [
+    'machines of all namespaces, in the order of their names',
+    [vm('b'), vm('a'), vm('a', { namespace: 'other', uid: 'other' })],
+    [disk('b')],
+    ['VirtualMachine/other/a', 'VirtualMachine/team/a', 'VirtualMachine/team/b'],
+    ['VirtualMachine/team/b'],
+  ],
+  [
+    'a machine that names another image',
+    [vm('a', {}, { ...SPEC, vmDiskImageRef: { name: 'golden' } })],
+    [disk('a')],
+    [],
+    [],
+  ],
+  [
+    'a machine beside the image, which names no namespace',
+    [vm('a', { namespace: 'farm' }, { ...SPEC, vmDiskImageRef: { name: 'golden' } })],
+    [],
+    ['VirtualMachine/farm/a'],
+    [],
+  ],
+  ['machines whose spec cannot be read', [vm('a', {}, null), vm('b', {}, { vmDiskImageRef: {} })], [disk('a')], [], []],
+  [
+    'a machine that is not to be deployed, which is no user',
+    [vm('a', {}, { ...SPEC, ignoreOnDeploy: true })],
+    [],
+    ['VirtualMachine/team/a'],
+    [],
+  ],
+]
+
+describe('references and users of an image', () => {
+  it.each(ROWS)('from the caches: %s', (_what, machines, disks, names, users) => {
+    const bench = new CachesBench()
+    for (const one of machines) bench.put(bench.caches.machines, one)
+    for (const one of disks) bench.put(bench.dataVolumes, one)
+    const references = new MachineReferences(bench.client, bench.caches)
+    expect(references.cached(GOLDEN)).toEqual({ count: names.length, names, users })
+  })
+
+  it.each(ROWS)('from the cluster as it is now: %s', async (_what, machines, disks, names, users) => {
+    const { caches } = new CachesBench()
+    const client = new FakeClient()
+    for (const one of [...machines, ...disks]) client.put(one)
+    const references = new MachineReferences(client, caches)
+    expect(await references.live(GOLDEN, {})).toEqual({ count: names.length, names, users })
+  })
+
+  it('name the first ten, and all users', async () => {
+    const names = Array.from({ length: 700 }, (_, at) => `vm-${String(at).padStart(3, '0')}`)
+    const { caches } = new CachesBench()
+    const client = new FakeClient()
+    for (const name of names) for (const one of [vm(name), disk(name)]) client.put<KubeObject>(one)
+    const found = await new MachineReferences(client, caches).live(GOLDEN, {})
+    expect([found.count, found.names.length, found.users.length]).toEqual([700, 10, 700])
+    expect(found.names.at(-1)).toBe('VirtualMachine/team/vm-009')
+  })
+
+  it('are no guess: an API server that does not answer is an error, and a kind that is not there is none', async () => {
+    const { caches } = new CachesBench()
+    const client = new FakeClient()
+    client.put(vm('a'))
+    const references = new MachineReferences(client, caches)
+    client.before = () => {
+      throw apiError('Unavailable')
+    }
+    await expect(references.live(GOLDEN, {})).rejects.toMatchObject({ reason: 'Unavailable' })
+    client.before = ({ kind }) => {
+      if (kind === 'DataVolume') throw apiError('NotFound')
+    }
+    expect(await references.live(GOLDEN, {})).toEqual({ count: 1, names: ['VirtualMachine/team/a'], users: [] })
+  })
+})
+
+describe('an image is told', () => {
+  let bench: CachesBench
+  let told: string[]
+  let stop: () => void
+  beforeEach(() => {
+    bench = new CachesBench()
+    told = []
+    stop = new MachineReferences(bench.client, bench.caches).onChange((key) => told.push(key))
+  })
+  const taken = () => told.splice(0)
+
+  it('when a machine that names it comes or goes, and not when it changes otherwise', () => {
+    bench.put(bench.caches.machines, vm('a'))
+    expect(taken()).toEqual(['farm/golden'])
+    bench.put(bench.caches.machines, aVM({ name: 'a', uid: 'uid of a' }, { status: { phase: 'Ready' } }))
+    bench.put(bench.caches.machines, vm('a', { labels: { a: 'b' } }))
+    expect(taken()).toEqual([])
+    bench.drop(bench.caches.machines, vm('a'))
+    expect(taken()).toEqual(['farm/golden'])
+  })
+
+  it('as another one is, when a machine names that instead', () => {
+    bench.put(bench.caches.machines, vm('a'))
+    taken()
+    bench.put(bench.caches.machines, vm('a', {}, { ...SPEC, vmDiskImageRef: { name: 'other', namespace: 'farm' } }))
+    expect(taken()).toEqual(['farm/golden', 'farm/other'])
+  })
+
+  it('when a machine is another one of the same name', () => {
+    bench.put(bench.caches.machines, vm('a'))
+    taken()
+    bench.put(bench.caches.machines, vm('a', { uid: 'another' }))
+    expect(new Set(taken())).toEqual(new Set(['farm/golden']))
+  })
+
+  it('when a disk of a machine that names it comes or goes, and not while it is made', () => {
+    bench.put(bench.caches.machines, vm('a'))
+    taken()
+    bench.put(bench.dataVolumes, disk('a'))
+    expect(taken()).toEqual(['farm/golden'])
+    bench.put(bench.dataVolumes, { ...disk('a'), ...DISK.succeeded })
+    expect(taken()).toEqual([])
+    bench.drop(bench.dataVolumes, disk('a'))
+    expect(taken()).toEqual(['farm/golden'])
+  })
+
+  it.each<[string, CloneFacts]>([
+    ['that no machine owns', { ...disk('a'), metadata: { ...disk('a').metadata, ownerReferences: [] } }],
+    ['of a machine that is not there', disk('b')],
+  ])('not of a disk %s', (_what, object) => {
+    bench.put(bench.caches.machines, vm('a'))
+    taken()
+    bench.put(bench.dataVolumes, object)
+    expect(taken()).toEqual([])
+  })
+
+  it('nothing any more when it does not listen', () => {
+    stop()
+    bench.put(bench.caches.machines, vm('a'))
+    expect(taken()).toEqual([])
+  })
+})

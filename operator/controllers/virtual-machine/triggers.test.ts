@@ -1,0 +1,212 @@
+import { LABELS, type VMDiskImageStatus, vmChildNames } from '@open-terrain/constructs'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import type { Store } from '../../runtime/store.ts'
+import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
+import {
+  aClaim,
+  aDisk,
+  aMachine,
+  anImage,
+  anInstance,
+  aSecret,
+  aVM,
+  DISK,
+  KUBEVIRT,
+  PUBLISHED,
+  QUEUED,
+  REFERRING,
+  SPEC,
+} from './machine-world.fixtures.ts'
+import { listenForTriggers } from './triggers.ts'
+
+const LONG = 'v'.repeat(60)
+const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+const FOREIGN = { ownerReferences: [], labels: {} }
+const READY = { status: { phase: 'Ready' } } as const
+
+let bench: CachesBench
+let enqueued: string[]
+let stop: () => void
+beforeEach(() => {
+  bench = new CachesBench()
+  const { machines } = bench.caches
+  bench.put(machines, aVM())
+  bench.put(
+    machines,
+    aVM({ name: 'bystander', uid: 'bystander' }, { ...READY, spec: { vmDiskImageRef: { name: 'x' } } }),
+  )
+  enqueued = []
+  stop = listenForTriggers(bench.caches, (key) => enqueued.push(key))
+})
+/** Keys that were enqueued since the last look, each once. */
+const taken = () => [...new Set(enqueued.splice(0))].toSorted()
+
+/** What becomes of one object of a cache, and whether that concerns its machine. */
+function lives<T extends KubeObject>(store: (of: CachesBench) => Store<T>, object: T, changed: T): void {
+  const cache = store(bench)
+  bench.put(cache, object)
+  expect(taken()).toEqual(['team/vm'])
+  bench.put(cache, object)
+  expect(taken()).toEqual([])
+  bench.put(cache, changed)
+  expect(taken()).toEqual(['team/vm'])
+  bench.drop(cache, changed)
+  expect(taken()).toEqual(['team/vm'])
+}
+
+describe('a machine is looked at', () => {
+  it('when it changes, comes or goes itself', () => {
+    const vm = bench.put(bench.caches.machines, aVM({ name: 'other', uid: 'other' }))
+    expect(taken()).toEqual(['team/other'])
+    bench.put(bench.caches.machines, { ...vm, spec: {} })
+    expect(taken()).toEqual(['team/other'])
+    bench.drop(bench.caches.machines, vm)
+    expect(taken()).toEqual(['team/other'])
+  })
+
+  it('when its disk comes, changes or goes, and not for a new version of the same', () => {
+    lives(({ dataVolumes }) => dataVolumes, aDisk(DISK.cloning), aDisk())
+  })
+
+  it('when the claim of its disk does', () => {
+    lives(({ claims }) => claims, aClaim(), aClaim(GOING))
+  })
+
+  it('when its Secret does', () => {
+    lives(({ secrets }) => secrets, aSecret(), aSecret(undefined, { annotations: {} }))
+  })
+
+  it('when KubeVirt’s machine does', () => {
+    lives(({ caches }) => caches.kubevirt, aMachine(KUBEVIRT.starting), aMachine())
+  })
+
+  it('when its instance does', () => {
+    lives(({ caches }) => caches.instances, anInstance({ phase: 'Scheduling' }), anInstance())
+  })
+
+  it.each<[string, (of: CachesBench) => Store<KubeObject>, KubeObject]>([
+    ['DataVolume', ({ dataVolumes }) => dataVolumes as never, aDisk({}, FOREIGN)],
+    ['claim', ({ claims }) => claims, aClaim(FOREIGN)],
+    ['Secret', ({ secrets }) => secrets, aSecret(undefined, FOREIGN)],
+    ['machine', ({ caches }) => caches.kubevirt as never, aMachine(undefined, FOREIGN)],
+  ])('when a foreign %s takes a name that it needs, and when it frees it', (_what, store, object) => {
+    bench.put(store(bench), object)
+    expect(taken()).toEqual(['team/vm'])
+    bench.drop(store(bench), object)
+    expect(taken()).toEqual(['team/vm'])
+  })
+
+  it('when a child is given to it, and when it is taken from it', () => {
+    const name = 'called-otherwise'
+    bench.put(bench.secrets, aSecret(undefined, { ...FOREIGN, name }))
+    expect(taken()).toEqual([])
+    bench.put(bench.secrets, aSecret(undefined, { name }))
+    expect(taken()).toEqual(['team/vm'])
+    bench.put(bench.secrets, aSecret(undefined, { ...FOREIGN, name }))
+    expect(taken()).toEqual(['team/vm'])
+  })
+
+  it('by the label of its claim, which CDI’s DataVolume owns', () => {
+    const uid = 'long'
+    bench.put(bench.caches.machines, aVM({ name: LONG, uid }))
+    taken()
+    const { clone: name } = vmChildNames(LONG)
+    bench.put(bench.claims, aClaim({ name, labels: { [LABELS.vmUid]: uid } }))
+    expect(taken()).toEqual([`team/${LONG}`])
+  })
+
+  it('when somebody frees a name that it needs, also where its own name is too long for its children', () => {
+    bench.put(bench.caches.machines, aVM({ name: LONG, uid: 'long' }))
+    const foreign = bench.put(bench.secrets, aSecret(undefined, { ...FOREIGN, name: vmChildNames(LONG).cloudInit }))
+    taken()
+    bench.drop(bench.secrets, foreign)
+    expect(taken()).toEqual([`team/${LONG}`])
+  })
+
+  it('when a Secret with a password of its users comes, changes or goes', () => {
+    bench.put(bench.caches.machines, aVM({}, { spec: { ...SPEC, users: REFERRING } }))
+    taken()
+    const login = aSecret(undefined, { ...FOREIGN, name: 'login' })
+    bench.put(bench.secrets, login)
+    expect(taken()).toEqual(['team/vm'])
+    // Its watch has no data: each version may be another password.
+    bench.put(bench.secrets, login)
+    expect(taken()).toEqual(['team/vm'])
+    bench.drop(bench.secrets, login)
+    expect(taken()).toEqual(['team/vm'])
+    bench.put(bench.secrets, aSecret(undefined, { ...FOREIGN, name: 'login', namespace: 'other' }))
+    expect(taken()).toEqual([])
+  })
+})
+
+describe('an image', () => {
+  it.each<[string, VMDiskImageStatus]>([
+    ['another phase', { phase: 'Syncing' }],
+    ['another message', { ...QUEUED, message: 'waits' }],
+    ['another place in the queue', { ...QUEUED, queuePosition: 6 }],
+    ['progress', { ...QUEUED, progress: '1.0%' }],
+    ['an artifact', PUBLISHED],
+  ])('concerns the machines that name it, when it has %s', (_what, status) => {
+    bench.put(bench.images, anImage(QUEUED))
+    expect(taken()).toEqual(['team/vm'])
+    bench.put(bench.images, anImage(status))
+    expect(taken()).toEqual(['team/vm'])
+  })
+
+  it.each<[string, KubeObject & { readonly spec: unknown; readonly status: VMDiskImageStatus }]>([
+    ['is being deleted', anImage(QUEUED, GOING)],
+    ['has another spec', anImage(QUEUED, {}, {})],
+    ['is another one of its name', anImage(QUEUED, { uid: 'another' })],
+  ])('concerns the machines that name it, when it %s', (_what, image) => {
+    bench.put(bench.images, anImage(QUEUED))
+    taken()
+    bench.put(bench.images, image)
+    expect(taken()).toEqual(['team/vm'])
+    bench.drop(bench.images, image)
+    expect(taken()).toEqual(['team/vm'])
+  })
+
+  it('does not, for what no machine rests on: with each machine its count of them changes', () => {
+    bench.put(bench.images, anImage(QUEUED))
+    taken()
+    bench.put(bench.images, anImage({ ...QUEUED, references: { count: 5_000, names: [] }, attempt: 2 }))
+    expect(taken()).toEqual([])
+  })
+
+  it('that no machine names concerns none', () => {
+    bench.put(bench.images, anImage(QUEUED, { name: 'other' }))
+    expect(taken()).toEqual([])
+  })
+})
+
+describe('a namespace', () => {
+  it.each(['team', 'farm'])(
+    'that comes, terminates or goes concerns the machines that are in it, or whose image is: %s',
+    (name) => {
+      const concerned = name === 'team' ? ['team/bystander', 'team/vm'] : ['team/vm']
+      bench.put(bench.namespaces, aNamespace(name))
+      expect(taken()).toEqual(concerned)
+      bench.put(bench.namespaces, aNamespace(name, { labels: { a: 'b' } }))
+      expect(taken()).toEqual([])
+      bench.put(bench.namespaces, aNamespace(name, GOING))
+      expect(taken()).toEqual(concerned)
+      bench.drop(bench.namespaces, aNamespace(name))
+      expect(taken()).toEqual(concerned)
+    },
+  )
+})
+
+it('a kind that comes concerns the machines that are not ready', async () => {
+  await bench.look()
+  expect(taken()).toContain('team/vm')
+})
+
+it('nothing concerns anybody once nobody listens', async () => {
+  stop()
+  bench.put(bench.dataVolumes, aDisk())
+  bench.put(bench.caches.machines, aVM({ generation: 2 }))
+  bench.put(bench.images, anImage(QUEUED))
+  await bench.look()
+  expect(taken()).toEqual([])
+})

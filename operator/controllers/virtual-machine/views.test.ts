@@ -1,0 +1,203 @@
+import { ANNOTATIONS, LABELS, renderKubeVirtVirtualMachine } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { ownsEqual } from '../../runtime/owned-fields.ts'
+import { viewInstance, viewKubeVirt, viewMachine } from './views.ts'
+
+const raw = (more: object, metadata: object = {}): KubeObject =>
+  ({ apiVersion: 'v1', kind: 'Any', metadata: { name: 'a', namespace: 'n', uid: 'u', ...metadata }, ...more }) as never
+const kubevirt = (...conditions: object[]) => viewKubeVirt(raw({ status: { conditions } }))
+const condition = (type: string, status: string, message?: string, reason?: string) => ({
+  type,
+  status,
+  reason,
+  message,
+})
+
+describe('a view', () => {
+  it.each([viewMachine, viewKubeVirt, viewInstance])('is made of an object that has nothing but a name: %o', (view) => {
+    const bare = { apiVersion: 'v1', kind: 'Any', metadata: { name: 'a' } }
+    expect(view(bare)).toMatchObject(bare)
+  })
+
+  it.each([viewMachine, viewKubeVirt, viewInstance])(
+    'keeps what is ours, and the controller among the owners: %o',
+    (view) => {
+      const controller = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }
+      const { metadata } = view(
+        raw(
+          {},
+          {
+            generation: 3,
+            finalizers: ['f'],
+            labels: { app: 'theirs' },
+            annotations: { 'kubectl.kubernetes.io/last-applied-configuration': 'huge' },
+            ownerReferences: [{ ...controller, uid: 'y', controller: false }, controller],
+            managedFields: [{}],
+          },
+        ),
+      )
+      expect(metadata).toEqual({
+        name: 'a',
+        namespace: 'n',
+        uid: 'u',
+        generation: 3,
+        finalizers: ['f'],
+        ownerReferences: [controller],
+      })
+    },
+  )
+
+  it('of KubeVirt’s machine keeps our labels and the fingerprint', () => {
+    const { metadata } = viewKubeVirt(
+      raw(
+        {},
+        {
+          labels: { [LABELS.vmUid]: 'v', [LABELS.workspace]: 'w', app: 'theirs' },
+          annotations: { [ANNOTATIONS.cloudInit]: 'f', note: 'theirs' },
+        },
+      ),
+    )
+    expect(metadata).toMatchObject({
+      labels: { [LABELS.vmUid]: 'v', [LABELS.workspace]: 'w' },
+      annotations: { [ANNOTATIONS.cloudInit]: 'f' },
+    })
+    expect(JSON.stringify(metadata)).not.toContain('theirs')
+  })
+})
+
+describe('what KubeVirt says of a machine', () => {
+  const FAILURE = condition('Failure', 'True', 'refused')
+  const UNSYNCHRONIZED = condition('Synchronized', 'False', 'no quota')
+  const UNSCHEDULED = condition('PodScheduled', 'False', 'no node')
+
+  it.each<[string, object[], string, string]>([
+    ['nothing', [], '', ''],
+    ['that all is well', [condition('Failure', 'False', 'x'), condition('Synchronized', 'True', 'x')], '', ''],
+    ['that no node is found', [UNSCHEDULED], 'no node', ''],
+    ['what stops it, before what the scheduler said', [UNSCHEDULED, UNSYNCHRONIZED], 'no quota', ''],
+    ['that it was refused, before all others', [UNSCHEDULED, UNSYNCHRONIZED, FAILURE], 'refused', 'refused'],
+    ['a reason without a text', [condition('Synchronized', 'False', '', 'FailedCreate')], 'FailedCreate', ''],
+    ['nothing but the name of a condition', [condition('Failure', 'True')], 'Failure', 'Failure'],
+  ])('is in one text: %s', (_what, conditions, trouble, failure) => {
+    expect(kubevirt(...conditions)).toMatchObject({ trouble, failure })
+  })
+
+  it.each<[string, object[], boolean]>([
+    ['nothing', [], false],
+    ['that it is not', [condition('Ready', 'False')], false],
+    ['that it does not know', [condition('Ready', 'Unknown')], false],
+    ['that it is', [condition('Ready', 'True')], true],
+  ])('about its being ready: %s', (_what, conditions, expected) => {
+    expect(kubevirt(...conditions).isReady).toBe(expected)
+    expect(viewInstance(raw({ status: { conditions } })).isReady).toBe(expected)
+  })
+
+  const HOT = condition('HotVCPUChange', 'True')
+  const RESTART = condition('RestartRequired', 'True', 'memory')
+  it.each<[string, object[], string]>([
+    ['nothing', [], ''],
+    ['that it waits for a restart', [RESTART], 'memory'],
+    ['that it does not', [condition('RestartRequired', 'False', 'memory')], ''],
+    ['CPUs, and it can migrate', [HOT, condition('LiveMigratable', 'True')], ''],
+    ['CPUs, and nobody knows whether it can migrate', [HOT], ''],
+    [
+      'CPUs, and it cannot migrate',
+      [HOT, condition('LiveMigratable', 'False')],
+      'the machine cannot migrate, so it gets its CPUs when it restarts',
+    ],
+    ['both', [HOT, condition('LiveMigratable', 'False'), RESTART], 'memory'],
+  ])('about a change that waits: %s', (_what, conditions, expected) => {
+    expect(kubevirt(...conditions).restartRequired).toBe(expected)
+  })
+})
+
+describe('the spec of KubeVirt’s machine', () => {
+  const wanted = renderKubeVirtVirtualMachine({
+    vm: { name: 'vm', namespace: 'team', uid: 'vm-uid' },
+    hostname: 'vm',
+    firmwareUuid: '5d307ca9-b3ef-828c-8861-06e72d69f223',
+    cpu: '1500m',
+    memory: '2Gi',
+    interfaces: [{ network: 'a', macAddress: '02:00:00:00:00:01' }],
+    cloudInit: { fingerprint: 'f', hasNetworkData: true },
+    workspace: { name: 'w', isOnOneNode: true },
+  })
+  const { template } = wanted.spec
+  const { domain } = template.spec
+  const stored = (spec: object): KubeObject => ({ ...wanted, spec }) as KubeObject
+
+  it('is what we render, in full: nothing of it is lost', () => {
+    expect(viewKubeVirt(stored(wanted.spec)).spec).toEqual(wanted.spec)
+    expect(viewKubeVirt(stored(wanted.spec)).firmwareUuid).toBe('5d307ca9-b3ef-828c-8861-06e72d69f223')
+  })
+
+  it('has nothing of what KubeVirt and its webhooks add', () => {
+    const devices = { ...domain.devices, logSerialConsole: false }
+    const added = {
+      ...wanted.spec,
+      updateVolumesStrategy: 'Replacement',
+      template: {
+        metadata: {
+          labels: { ...template.metadata.labels, app: 'theirs' },
+          annotations: { 'kubevirt.io/pci-topology-version': 'v3' },
+          creationTimestamp: null,
+        },
+        spec: {
+          ...template.spec,
+          architecture: 'amd64',
+          evictionStrategy: 'None',
+          domain: {
+            ...domain,
+            machine: { type: 'q35' },
+            cpu: { ...domain.cpu, model: 'host-model', maxSockets: 8 },
+            memory: { ...domain.memory, maxGuest: '8Gi' },
+            firmware: { ...domain.firmware, serial: 'e4686d2c' },
+            devices,
+          },
+        },
+      },
+    }
+    expect(viewKubeVirt(stored(added)).spec).toEqual(wanted.spec)
+    expect(ownsEqual(wanted, viewKubeVirt(stored(added)))).toBe(true)
+  })
+
+  it.each<[string, object]>([
+    ['nothing', {}],
+    ['a template without a spec', { template: {} }],
+    ['a domain without devices', { template: { spec: { domain: {} } } }],
+  ])('may lack all: %s', (_what, spec) => {
+    expect(ownsEqual(wanted, viewKubeVirt(stored(spec)))).toBe(false)
+  })
+})
+
+describe('an instance', () => {
+  it('has its phase, its node and its addresses', () => {
+    const status = {
+      phase: 'Running',
+      nodeName: 'node-1',
+      interfaces: [
+        { ipAddress: '10.0.0.1', ipAddresses: ['10.0.0.1', 'fd00::1'] },
+        { ipAddress: '10.0.0.2' },
+        { name: 'without one' },
+        { ipAddresses: [''] },
+      ],
+    }
+    expect(viewInstance(raw({ status }))).toMatchObject({
+      phase: 'Running',
+      nodeName: 'node-1',
+      addresses: ['10.0.0.1', 'fd00::1', '10.0.0.2'],
+    })
+  })
+
+  it('has no more addresses than a status takes', () => {
+    const interfaces = [{ ipAddresses: Array.from({ length: 100 }, (_, at) => `10.0.0.${at}`) }]
+    expect(viewInstance(raw({ status: { interfaces } })).addresses).toHaveLength(64)
+  })
+
+  it('has no address longer than a status takes: the guest says what it likes', () => {
+    const interfaces = [{ ipAddresses: ['x'.repeat(100), '10.0.0.1'] }]
+    const { addresses } = viewInstance(raw({ status: { interfaces } }))
+    expect(Math.max(...addresses.map((address) => address.length))).toBeLessThanOrEqual(64)
+  })
+})
