@@ -16,7 +16,8 @@ const { values } = parseArgs({
 if (values.help) {
   process.stdout.write(
     'usage: npm run sandbox -- [--directory FOLDER]\n' +
-      '  A Kubernetes cluster on this machine with simulators of CDI, KubeVirt and the snapshot controller, until Ctrl-C.\n' +
+      '  A Kubernetes cluster on this machine with simulators of CDI, KubeVirt and the snapshot controller, and the roles and\n' +
+      '  admission policies of an installation, until Ctrl-C.\n' +
       '  --directory FOLDER  keeps its kubeconfig, logs and data there instead of in a temporary folder\n',
   )
 } else {
@@ -25,7 +26,10 @@ if (values.help) {
 
 async function run(): Promise<void> {
   const { directory } = values
-  await using cluster = await startCluster(directory === undefined ? {} : { directory, keepDirectory: true })
+  await using cluster = await startCluster({
+    access: true,
+    ...(directory !== undefined && { directory, keepDirectory: true }),
+  })
   const { controlPlane, foreign } = cluster
   const connection = Connection.fromEnvironment(null, controlPlane.kubeconfigPath)
   const imageServer = await ImageServer.start()
@@ -42,7 +46,7 @@ async function run(): Promise<void> {
       `CRDs of CDI, KubeVirt and snapshots: ${foreign.source === 'real' ? `the real ones from ${foreign.folder}` : 'our small ones'}`,
       '',
       `  export KUBECONFIG=${controlPlane.kubeconfigPath}`,
-      '  kubectl get crds',
+      '  kubectl get crds,validatingadmissionpolicies',
       `  npm run operator        # from source, in namespace ${OPERATOR_NAMESPACE}`,
       '',
       'Ctrl-C ends it.',

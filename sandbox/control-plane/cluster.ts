@@ -1,4 +1,6 @@
-import { ControlPlane, type ControlPlaneOptions } from './control-plane.ts'
+import { AdmissionPolicies, render, UserRoles } from '@open-terrain/constructs'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { CONTROLLERS, ControlPlane, type ControlPlaneOptions } from './control-plane.ts'
 import { type ForeignCrdSource, type ForeignCrds, foreignCrds } from './foreign-crds.ts'
 import { ourCrds } from './install.ts'
 
@@ -8,6 +10,8 @@ export interface ClusterOptions extends Omit<ControlPlaneOptions, 'crds'> {
   /** Which CRDs of the systems underneath; default: the real ones where they are present. */
   readonly foreign?: ForeignCrdSource
   readonly namespaces?: readonly string[]
+  /** Also the roles and admission policies of an installation. Default: false; nothing but the CRDs refuses anything then. */
+  readonly access?: boolean
 }
 
 /** A control plane that is ready for the operator: our CRDs, those of the systems underneath, and the namespaces. */
@@ -17,12 +21,15 @@ export interface Cluster extends AsyncDisposable {
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { foreign: source, namespaces = [OPERATOR_NAMESPACE], ...rest } = options
+  const { foreign: source, namespaces = [OPERATOR_NAMESPACE], access = false, ...rest } = options
   const [ours, foreign] = await Promise.all([ourCrds(), foreignCrds(source === undefined ? {} : { source })])
-  const controlPlane = new ControlPlane({ ...rest, crds: [...ours, ...foreign.crds] })
+  // Our rights become part of the `view`, `edit` and `admin` of Kubernetes by a controller.
+  const controllers = access ? { controllers: [...CONTROLLERS, 'clusterrole-aggregation-controller'] } : {}
+  const controlPlane = new ControlPlane({ ...controllers, ...rest, crds: [...ours, ...foreign.crds] })
   await controlPlane.start()
   try {
     for (const name of namespaces) await createNamespace(controlPlane, name)
+    if (access) for (const object of accessObjects()) await createAccess(controlPlane, object)
   } catch (error) {
     await controlPlane.stop()
     throw error
@@ -34,4 +41,25 @@ async function createNamespace(controlPlane: ControlPlane, name: string): Promis
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }
   const { status, text } = await controlPlane.request('POST', '/api/v1/namespaces', namespace)
   if (status !== 201 && status !== 409) throw new Error(`cannot create the namespace ${name}: ${text}`)
+}
+
+/** Where objects of the kinds in {@link accessObjects} are created. */
+const COLLECTIONS: Readonly<Record<string, string>> = {
+  ClusterRole: 'clusterroles',
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
+  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
+}
+
+function accessObjects(): KubeObject[] {
+  return render((chart) => {
+    new UserRoles(chart, 'UserRoles')
+    new AdmissionPolicies(chart, 'AdmissionPolicies', { namespace: OPERATOR_NAMESPACE })
+  }) as KubeObject[]
+}
+
+async function createAccess(controlPlane: ControlPlane, object: KubeObject): Promise<void> {
+  const { apiVersion, kind, metadata } = object
+  const { status, text } = await controlPlane.request('POST', `/apis/${apiVersion}/${COLLECTIONS[kind]}`, object)
+  // A folder that is kept has them from the time before.
+  if (status !== 201 && status !== 409) throw new Error(`cannot create ${kind} ${metadata.name}: ${text}`)
 }

@@ -1,4 +1,11 @@
-import { GROUP, parseQuantity, VERSION, type VMDiskImageSpec } from '@open-terrain/constructs'
+import {
+  GROUP,
+  parseQuantity,
+  VERSION,
+  type VirtualMachineSpec,
+  type VMDiskImageSpec,
+  virtualMachine,
+} from '@open-terrain/constructs'
 import { addressOf, type ImageServer } from '../image-server/image-server.ts'
 import { type Manifest, readManifests } from './manifests.ts'
 
@@ -9,11 +16,12 @@ const BYTES_PER_SECOND = 4 * MIB
 const SCALE = 1_024n
 
 /** What an image goes through in the demo. */
-export type Role = 'good' | 'refreshed' | 'failing' | 'late' | 'deleted'
+export type Role = 'good' | 'refreshed' | 'failing' | 'late' | 'deleted' | 'templated'
 
 export interface Performer {
   readonly name: string
   readonly role: Role
+  /** The image, or the virtual machine whose template it is made from. */
   readonly manifest: Manifest
   /** Undefined for an empty disk. */
   readonly url: string | undefined
@@ -25,6 +33,8 @@ export const REFRESHED = 'ubuntu-24-04'
 export const FAILING = 'broken-mirror'
 export const LATE = 'late-secret'
 export const DELETED = 'wrong-order'
+export const TEMPLATED = 'lab-154-analyst'
+export const MACHINE_NAME = 'analyst'
 export const LATE_SECRET = 'arrives-later'
 
 const CUT_AFTER_BYTES = 6 * MIB
@@ -51,17 +61,29 @@ const ORDERED_BY_MISTAKE = sceneImage(DELETED, {
   diskSize: '40Gi',
 })
 
-/** All images, in the order in which they are created. The one that is deleted comes when others wait behind it. */
+/**
+ * All images, in the order in which they are created. The one that is deleted comes when others wait behind it; the one of the
+ * machine when enough wait before it.
+ */
 export async function gatherCast(): Promise<Performer[]> {
-  const [proposed, fleet] = await Promise.all([readManifests('vmdiskimage.yaml'), readManifests('fleet.yaml')])
-  const manifests = [...proposed, BROKEN, WITHOUT_SECRET, ...fleet.toSpliced(10, 0, ORDERED_BY_MISTAKE)]
+  const files = ['vmdiskimage.yaml', 'fleet.yaml', 'lab-machine.yaml']
+  const [proposed = [], fleet = [], machine = []] = await Promise.all(files.map(readManifests))
+  const others = fleet.toSpliced(10, 0, ORDERED_BY_MISTAKE).toSpliced(4, 0, ...machine)
+  const manifests = [...proposed, BROKEN, WITHOUT_SECRET, ...others]
   return manifests.map((manifest) => {
-    const { name } = manifest.metadata
-    const { url, diskSize } = manifest.spec as VMDiskImageSpec
+    const { name, spec } = imageIn(manifest)
+    const { url, diskSize } = spec
     const whole = Number((parseQuantity(String(diskSize)) ?? 0n) / SCALE)
     const bytes = url === undefined ? 0 : name === FAILING ? CUT_AFTER_BYTES : whole
     return { name, role: roleOf(name), manifest, url, bytes }
   })
+}
+
+function imageIn({ kind, metadata, spec }: Manifest): { readonly name: string; readonly spec: VMDiskImageSpec } {
+  if (kind !== virtualMachine.kind) return { name: metadata.name, spec: spec as VMDiskImageSpec }
+  const { vmDiskImageRef, vmDiskImageTemplate } = spec as VirtualMachineSpec
+  if (vmDiskImageTemplate === undefined) throw new Error(`VirtualMachine ${metadata.name} has no template`)
+  return { name: vmDiskImageRef.name, spec: vmDiskImageTemplate }
 }
 
 function roleOf(name: string): Role {
@@ -74,6 +96,8 @@ function roleOf(name: string): Role {
       return 'late'
     case DELETED:
       return 'deleted'
+    case TEMPLATED:
+      return 'templated'
     default:
       return 'good'
   }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Performer } from './cast.ts'
-import { type Check, check, type Evidence } from './checks.ts'
-import type { DataVolumeFact, Entry, Fact, ImageFact } from './facts.ts'
+import { check } from './checks.ts'
+import type { Check, Evidence } from './evidence.ts'
+import type { DataVolumeFact, DiskFact, Entry, Fact, ImageFact } from './facts.ts'
 import { plainLine, summaryLines } from './plain-lines.ts'
 import { inversions, stoppedByLowering, watchDataVolumes, watchLedger, watchTransfers } from './timeline.ts'
 
@@ -16,6 +17,7 @@ const image = (name: string, ticket: number | undefined, reason = 'Queued', phas
   status: { phase: phase as 'Queued', ...(ticket !== undefined && { ticket: String(ticket) }) },
   reason,
   isReady: phase === 'Succeeded',
+  blocked: undefined,
 })
 
 const dataVolume = (imageUid: string, phase = ''): DataVolumeFact => ({
@@ -67,6 +69,12 @@ describe('the limit, as seen from outside', () => {
     expect(judge(start('c', 1, 2))).toEqual(['c is downloaded without a slot'])
   })
 
+  it('counts no clones, which download nothing', () => {
+    const disk: DiskFact = { kind: 'disk', metadata: { name: 'root', uid: 'root' }, machineUid: 'vm', phase: '' }
+    const journal = [entry(1, ledger(1, 'a')), entry(2, dataVolume('a')), entry(3, disk)]
+    expect(watchDataVolumes(journal)).toEqual({ revisions: 1, most: 1, breaches: [] })
+  })
+
   it('notices what was stopped', () => {
     const journal = [entry(1, dataVolume('a')), entry(3, dataVolume('a'), true)]
     expect(stoppedByLowering(journal, '2', new Set())).toEqual({ running: 1, stopped: ['a-rev'] })
@@ -114,6 +122,7 @@ describe('the summary', () => {
       refresh: { revision: '1', waiting: 1 },
       secretRevision: '1',
       deletion: { uid: 'x', importersLeft: 0 },
+      machine: { left: [] },
     },
     sent: new Map(),
     mostOpen: 0,

@@ -1,7 +1,7 @@
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import type { Performer } from './cast.ts'
-import type { DataSourceFact, Entry, ImageFact, SnapshotFact } from './facts.ts'
-import type { Acts } from './scenes.ts'
+import { type Check, type Evidence, historyOf, judge, lastImage, uidOf } from './evidence.ts'
+import { diesAfterItsUsers, standsUpByItself } from './machine-checks.ts'
 import {
   creations,
   inversions,
@@ -9,38 +9,11 @@ import {
   isImage,
   ledgers,
   stoppedByLowering,
-  type TransferStart,
   type Watermark,
   watchDataVolumes,
   watchLedger,
   watchTransfers,
 } from './timeline.ts'
-
-/** What the image server sent of one image. */
-export interface Sent {
-  readonly requests: number
-  readonly bytes: number
-}
-
-/** Everything that was seen from outside, by watches, by the image server and by the simulated importers. */
-export interface Evidence {
-  readonly journal: readonly Entry[]
-  readonly cast: readonly Performer[]
-  readonly acts: Acts
-  /** By URL. */
-  readonly sent: ReadonlyMap<string, Sent>
-  /** The most downloads that the image server had open at once. */
-  readonly mostOpen: number
-  readonly transfers: readonly TransferStart[]
-  readonly operator: { readonly code: number | null; readonly signal: string | null; readonly ms: number }
-}
-
-export interface Check {
-  readonly name: string
-  readonly held: boolean
-  /** What was measured, or what is wrong. */
-  readonly detail: string
-}
 
 /** The promises, in the order of the summary. */
 export function check(evidence: Evidence): Check[] {
@@ -58,14 +31,10 @@ export function check(evidence: Evidence): Check[] {
     lateSecret(evidence),
     deleted(evidence),
     allOthers(evidence),
+    standsUpByItself(evidence),
+    diesAfterItsUsers(evidence),
     operatorEnded(evidence),
   ]
-}
-
-function judge(name: string, problems: readonly string[], detail: string): Check {
-  const [first, ...others] = problems
-  if (first === undefined) return { name, held: true, detail }
-  return { name, held: false, detail: others.length === 0 ? first : `${first} (and ${others.length} more)` }
 }
 
 function within(name: string, { revisions, most, breaches }: Watermark, what: string): Check {
@@ -127,7 +96,8 @@ function order({ journal }: Evidence): Check {
 }
 
 function bytesOfGood({ cast, sent }: Evidence): Check {
-  const good = cast.filter(({ role, url }) => (role === 'good' || role === 'late') && url !== undefined)
+  const once: readonly Performer['role'][] = ['good', 'late', 'templated']
+  const good = cast.filter(({ role, url }) => once.includes(role) && url !== undefined)
   const problems = good.flatMap((one) => wrongBytes(one, sent, 1))
   const total = good.reduce((sum, { bytes }) => sum + bytes, 0)
   return judge('bytes of good images', problems, `${good.length} images, ${mib(total)} in all, each exactly once`)
@@ -150,7 +120,7 @@ function bytesOfFailing({ cast, sent, acts }: Evidence): Check {
 function attemptsOfFailing(evidence: Evidence): Check {
   const wanted = 1 + evidence.acts.retryLimit
   const name = nameOf(evidence, 'failing')
-  const { status, reason } = lastOf(evidence, name) ?? {}
+  const { status, reason } = lastImage(evidence, name) ?? {}
   const failed = (status?.attempts ?? []).filter(({ outcome }) => outcome === 'Failed')
   const uid = uidOf(evidence, name)
   const dataVolumes = creations(evidence.journal).filter(({ fact }) => fact.imageUid === uid).length
@@ -168,7 +138,7 @@ function refreshed(evidence: Evidence): Check {
   const performer = cast.find(({ role }) => role === 'refreshed')
   if (performer === undefined) return judge('refresh', ['no image was refreshed'], '')
   const problems = wrongBytes(performer, sent, 2)
-  const history = historyOf(evidence, performer.name)
+  const history = historyOf(evidence, 'image', performer.name)
   const firstReady = history.findIndex(({ fact }) => fact.isReady)
   if (history.slice(firstReady).some(({ fact }) => !fact.isReady)) problems.push('it was not Ready all along')
   if (acts.refresh.waiting === 0) problems.push('nobody was waiting when it was asked for')
@@ -191,7 +161,7 @@ function lateSecret(evidence: Evidence): Check {
   const problems = early.map(({ revision }) => `it held a slot at revision ${revision}, without its Secret`)
   if (created.some(({ fact, revision }) => fact.imageUid === uid && isBefore(revision)))
     problems.push('its DataVolume came before its Secret')
-  const { status } = lastOf(evidence, name) ?? {}
+  const { status } = lastImage(evidence, name) ?? {}
   if (status?.phase !== 'Succeeded') problems.push(`its phase is ${status?.phase}`)
   const passed = created.filter(({ fact, revision }) => fact.imageUid !== uid && isBefore(revision)).length
   const detail = `no slot while it waited, ${passed} others started meanwhile; Succeeded after the Secret came`
@@ -231,21 +201,22 @@ function earlyRelease(journal: Evidence['journal'], uid: string): string[] {
 }
 
 function allOthers(evidence: Evidence): Check {
-  const others = evidence.cast.filter(({ role }) => role !== 'failing' && role !== 'deleted')
+  const others = evidence.cast.filter(({ role }) => role !== 'failing' && role !== 'deleted' && role !== 'templated')
   const problems = others.flatMap(({ name }) => notPublished(evidence, name))
   const detail = `${others.length} Succeeded, each with a ready snapshot that its DataSource points to`
   return judge('all other images', problems, detail)
 }
 
 function notPublished(evidence: Evidence, name: string): string[] {
-  const { status } = lastOf(evidence, name) ?? {}
+  const { status } = lastImage(evidence, name) ?? {}
   if (status?.phase !== 'Succeeded') return [`${name} is ${status?.phase}: ${status?.message}`]
   const { artifact } = status
-  const snapshot = lastNamed<SnapshotFact>(evidence, 'snapshot', artifact?.name)
-  if (snapshot === undefined || !snapshot.isReady) return [`${name}: snapshot ${artifact?.name} is not ready`]
-  const dataSource = lastNamed<DataSourceFact>(evidence, 'dataSource', name)
-  if (dataSource?.snapshot === artifact?.name) return []
-  return [`${name}: its DataSource points to ${dataSource?.snapshot} instead of ${artifact?.name}`]
+  const snapshot = historyOf(evidence, 'snapshot', artifact?.name).at(-1)
+  const isReady = snapshot !== undefined && !snapshot.isDeleted && snapshot.fact.isReady
+  if (!isReady) return [`${name}: snapshot ${artifact?.name} is not ready`]
+  const dataSource = historyOf(evidence, 'dataSource', name).at(-1)
+  const target = dataSource?.isDeleted ? undefined : dataSource?.fact.snapshot
+  return target === artifact?.name ? [] : [`${name}: its DataSource points to ${target} instead of ${artifact?.name}`]
 }
 
 function operatorEnded({ operator: { code, signal, ms } }: Evidence): Check {
@@ -257,27 +228,6 @@ function nameOf({ cast }: Evidence, role: Performer['role']): string {
   return cast.find((one) => one.role === role)?.name ?? ''
 }
 
-function historyOf({ journal }: Evidence, name: string): Entry<ImageFact>[] {
-  return journal.filter(isImage).filter(({ fact }) => fact.metadata.name === name)
-}
-
-function lastOf(evidence: Evidence, name: string): ImageFact | undefined {
-  return historyOf(evidence, name).at(-1)?.fact
-}
-
-function uidOf(evidence: Evidence, name: string): string {
-  return lastOf(evidence, name)?.metadata.uid ?? ''
-}
-
-function lastNamed<F extends SnapshotFact | DataSourceFact>(
-  { journal }: Evidence,
-  kind: F['kind'],
-  name: string | undefined,
-): F | undefined {
-  const last = journal.findLast(({ fact }) => fact.kind === kind && fact.metadata.name === name)
-  return last === undefined || last.isDeleted ? undefined : (last.fact as F)
-}
-
-export function mib(bytes: number): string {
+function mib(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`
 }

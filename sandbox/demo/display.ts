@@ -1,5 +1,5 @@
 import type { Performer } from './cast.ts'
-import type { LiveImage, LiveState } from './live-view.ts'
+import type { LiveImage, LiveMachine, LiveState } from './live-view.ts'
 import { renderFrame } from './live-view.ts'
 import type { Observer } from './observer.ts'
 import { describe, plainLine } from './plain-lines.ts'
@@ -50,6 +50,7 @@ function openLive(observer: Observer, cast: readonly Performer[]): Display {
     seconds: (performance.now() - startedAt) / 1_000,
     title,
     slots: { used: observer.ledger.holders.length, limit: observer.ledger.limit },
+    machines: liveMachines(observer),
     images: liveImages(observer, cast),
     events,
   })
@@ -70,6 +71,12 @@ function openLive(observer: Observer, cast: readonly Performer[]): Display {
   }
 }
 
+function liveMachines(observer: Observer): LiveMachine[] {
+  return [...observer.machines.values()].map(({ metadata: { name }, status: { phase, message = '' } }) => {
+    return { name: `VM ${name}`, phase, message }
+  })
+}
+
 function liveImages(observer: Observer, cast: readonly Performer[]): LiveImage[] {
   const waiting = waitingImages(observer)
   return cast.flatMap(({ name }) => {
@@ -80,7 +87,7 @@ function liveImages(observer: Observer, cast: readonly Performer[]): LiveImage[]
     const download = observer.downloadOf(image)
     return {
       name,
-      phase,
+      phase: image.blocked === undefined ? phase : 'Terminating',
       reason: image.reason,
       message,
       position: place < 0 ? undefined : place + 1,

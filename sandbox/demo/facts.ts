@@ -1,5 +1,5 @@
-import { ANNOTATIONS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
-import type { KubeObject, ObjectMeta } from '../../operator/kube/kube-object.ts'
+import { ANNOTATIONS, LABELS, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { controllerOf, type KubeObject, type ObjectMeta } from '../../operator/kube/kube-object.ts'
 
 /** What the observer keeps of each object that it sees: what is shown, and what is checked. */
 
@@ -11,8 +11,38 @@ export interface ImageFact {
   readonly reason: string
   /** Whether it has an artifact that can be cloned. */
   readonly isReady: boolean
+  /** Who its deletion waits for; undefined where it waits for nobody. */
+  readonly blocked: string | undefined
 }
 
+/** A VirtualMachine of ours. */
+export interface MachineFact {
+  readonly kind: 'machine'
+  readonly metadata: ObjectMeta
+  readonly status: VirtualMachineStatus
+  /** Why it stands where it stands. */
+  readonly reason: string
+}
+
+/** A DataVolume that is cloned from an image: the root disk of a machine. It downloads nothing. */
+export interface DiskFact {
+  readonly kind: 'disk'
+  readonly metadata: ObjectMeta
+  /** Of our VirtualMachine. */
+  readonly machineUid: string
+  readonly phase: string
+}
+
+/** A VirtualMachine of KubeVirt. */
+export interface KubeVirtFact {
+  readonly kind: 'kubevirt'
+  readonly metadata: ObjectMeta
+  /** Of our VirtualMachine. */
+  readonly machineUid: string
+  readonly printableStatus: string
+}
+
+/** A DataVolume that fills an image. */
 export interface DataVolumeFact {
   readonly kind: 'dataVolume'
   readonly metadata: ObjectMeta
@@ -49,7 +79,16 @@ export interface DataSourceFact {
   readonly snapshot: string | undefined
 }
 
-export type Fact = ImageFact | DataVolumeFact | PodFact | ConfigMapFact | SnapshotFact | DataSourceFact
+export type Fact =
+  | ImageFact
+  | MachineFact
+  | DiskFact
+  | KubeVirtFact
+  | DataVolumeFact
+  | PodFact
+  | ConfigMapFact
+  | SnapshotFact
+  | DataSourceFact
 
 /** Something that was seen of one object; revisions of etcd put all of them in one order. */
 export interface Entry<F extends Fact = Fact> {
@@ -74,17 +113,35 @@ export function imageFact(object: KubeObject): ImageFact {
     status,
     reason: conditions.find(({ type }) => type === 'Reconciling')?.reason ?? '',
     isReady: conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+    blocked: conditions.find(({ type, status: value }) => type === 'DeletionBlocked' && value === 'True')?.message,
   }
 }
 
-export function dataVolumeFact(object: KubeObject): DataVolumeFact {
+export function machineFact(object: KubeObject): MachineFact {
+  const status: VirtualMachineStatus = (object as Raw).status ?? {}
+  const reason = status.conditions?.find(({ type }) => type === 'Reconciling')?.reason ?? ''
+  return { kind: 'machine', metadata: object.metadata, status, reason }
+}
+
+export function kubevirtFact(object: KubeObject): KubeVirtFact {
+  const printableStatus: string = (object as Raw).status?.printableStatus ?? ''
+  const machineUid = controllerOf(object)?.uid ?? ''
+  return { kind: 'kubevirt', metadata: object.metadata, machineUid, printableStatus }
+}
+
+/** Tells by the source, not by who made it, what a DataVolume is. */
+export function dataVolumeFact(object: KubeObject): DataVolumeFact | DiskFact {
   const { metadata } = object
   const { phase = '', progress = '' } = (object as Raw).status ?? {}
+  const { source = {} } = (object as Raw).spec ?? {}
+  const ownerUid = controllerOf(object)?.uid ?? ''
+  if (source.snapshot !== undefined || source.pvc !== undefined)
+    return { kind: 'disk', metadata, machineUid: ownerUid, phase }
   const percent = Number.parseFloat(progress)
   return {
     kind: 'dataVolume',
     metadata,
-    imageUid: metadata.ownerReferences?.find(({ controller }) => controller)?.uid ?? '',
+    imageUid: ownerUid,
     revision: metadata.labels?.[LABELS.revision] ?? '',
     attempt: Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1),
     phase,

@@ -15,6 +15,7 @@ const state: LiveState = {
   seconds: 75.9,
   title: 'raised concurrency',
   slots: { used: 1, limit: 3 },
+  machines: [{ name: 'VM desk', phase: 'Provisioning', message: 'its image is Queued' }],
   images: [
     image('ready', { phase: 'Succeeded', reason: 'Synced', message: 'VolumeSnapshot ready-1 can be cloned' }),
     image('second', { position: 2 }),
@@ -30,16 +31,17 @@ function render(columns: number, rows: number, shown: LiveState = state): string
 }
 
 describe('the live view', () => {
-  it('shows slots, phases, progress and places in the queue, what runs first', () => {
-    expect(render(80, 14)).toEqual([
+  it('shows slots, machines, phases, progress and places in the queue, what runs first', () => {
+    expect(render(80, 15)).toEqual([
       'Open Terrain 1:15  slots ■□□ 1/3  raised concurrency',
       'Queued 3   Syncing 1   Snapshotting 0   Succeeded 1   Failed 0   ',
       '',
-      'runs    Syncing      ██████████░░░░░░░░░░  50 % attempt 1 of 3',
-      'first   Queued       1.   in the queue',
-      'second  Queued       2.   in the queue',
-      'waits   Queued       SecretMissing: waiting for Secret a',
-      'ready   Succeeded    VolumeSnapshot ready-1 can be cloned',
+      'VM desk  Provisioning its image is Queued',
+      'runs     Syncing      ██████████░░░░░░░░░░  50 % attempt 1 of 3',
+      'first    Queued       1.   in the queue',
+      'second   Queued       2.   in the queue',
+      'waits    Queued       SecretMissing: waiting for Secret a',
+      'ready    Succeeded    VolumeSnapshot ready-1 can be cloned',
       '',
       'event 25',
       'event 26',
@@ -57,15 +59,27 @@ describe('the live view', () => {
         expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(columns)
       }
     }
-    expect(render(80, 9)).toContain('… and 2 more')
+    expect(render(80, 9)).toContain('… and 3 more')
+  })
+
+  it('shows first an image whose deletion waits for a machine, and whom it waits for', () => {
+    const blocked = image('golden', {
+      phase: 'Terminating',
+      reason: 'Synced',
+      message: 'the deletion waits for VM desk',
+    })
+    const lines = render(80, 24, { ...state, images: [...state.images, blocked] })
+    expect(lines[4]).toBe('golden   Terminating  the deletion waits for VM desk')
   })
 
   it('can be drawn before there is anything', () => {
-    expect(render(80, 24, { ...state, images: [], events: [] }).length).toBeLessThanOrEqual(4)
+    expect(render(80, 24, { ...state, machines: [], images: [], events: [] }).length).toBeLessThanOrEqual(4)
   })
 
   it('lets no text of others steer the terminal', () => {
     const evil = image('evil', { reason: 'RetryBackoff', message: '\u001b[2Jgone\r\n' })
-    expect(render(80, 24, { ...state, images: [evil], events: ['\u001b[31mred'] }).join('')).not.toMatch(/\p{Cc}/u)
+    const machines = [{ name: 'VM evil', phase: 'Failed', message: '\u001b[2Jgone' }]
+    const shown = { ...state, machines, images: [evil], events: ['\u001b[31mred'] }
+    expect(render(80, 24, shown).join('')).not.toMatch(/\p{Cc}/u)
   })
 })

@@ -6,21 +6,27 @@ export interface LiveState {
   /** The scene on stage, in a few words. */
   readonly title: string
   readonly slots: { readonly used: number; readonly limit: number }
+  readonly machines: readonly LiveMachine[]
   readonly images: readonly LiveImage[]
   /** The latest last. */
   readonly events: readonly string[]
 }
 
-export interface LiveImage {
+export interface LiveMachine {
   readonly name: string
   /** Undefined before the operator has seen it. */
+  readonly phase: string | undefined
+  readonly message: string
+}
+
+export interface LiveImage extends LiveMachine {
+  /** That of its status, or `Terminating` where its deletion waits for somebody. */
   readonly phase: string | undefined
   readonly reason: string
   /** Place in the queue, from 1. */
   readonly position: number | undefined
   /** 0 to 1, while it downloads. */
   readonly progress: number | undefined
-  readonly message: string
 }
 
 export type Style = 'plain' | 'strong' | 'dim' | 'good' | 'bad' | 'busy' | 'waiting'
@@ -45,23 +51,25 @@ const PHASE_STYLES: Readonly<Record<string, Style>> = {
   Failed: 'bad',
 }
 const PHASES = Object.keys(PHASE_STYLES)
+/** What is not counted in the head. */
+const OTHER_STYLES: Readonly<Record<string, Style>> = { Provisioning: 'busy', Ready: 'good', Terminating: 'waiting' }
 const PHASE_WIDTH = 'Snapshotting'.length + 1
 const BAR_WIDTH = 20
 /** So many at least, where the terminal is high enough. */
 const EVENTS = 6
 /** What people look at first comes first, and is the last to be left out when the terminal is low. */
-const SHOWN_FIRST = ['Syncing', 'Snapshotting', 'Queued', 'Failed', 'Succeeded']
+const SHOWN_FIRST = ['Terminating', 'Syncing', 'Snapshotting', 'Queued', 'Failed', 'Succeeded']
 
 /** The frame, never more lines and columns than there are. */
 export function renderFrame(state: LiveState, { columns, rows }: Size): Line[] {
   const head = [header(state), counts(state)]
   // Two empty lines set the parts apart, where there is room for parts.
   const room = rows - head.length - 2
-  if (room < 4) return [...head, ...imageLines(state, columns, rows - head.length)].slice(0, rows).map(cutTo(columns))
+  if (room < 4) return [...head, ...objectLines(state, columns, rows - head.length)].slice(0, rows).map(cutTo(columns))
   const fewest = Math.min(EVENTS, Math.floor(room / 3))
-  const images = imageLines(state, columns, room - fewest)
-  const events = state.events.slice(images.length - room).map((text): Line => [span(withoutControls(text), 'dim')])
-  return [...head, [], ...images, [], ...events].map(cutTo(columns))
+  const objects = objectLines(state, columns, room - fewest)
+  const events = state.events.slice(objects.length - room).map((text): Line => [span(withoutControls(text), 'dim')])
+  return [...head, [], ...objects, [], ...events].map(cutTo(columns))
 }
 
 function header({ title, seconds, slots }: LiveState): Line {
@@ -84,14 +92,17 @@ function counts({ images }: LiveState): Line {
   })
 }
 
-function imageLines(state: LiveState, columns: number, room: number): Line[] {
-  const images = inOrder(state)
-  if (images.length <= room) return images.map((image) => row(image, state, columns))
-  const shown = images.slice(0, room - 1)
-  return [
-    ...shown.map((image) => row(image, state, columns)),
-    [span(`… and ${images.length - shown.length} more`, 'dim')],
+/** Machines, and then images. */
+function objectLines(state: LiveState, columns: number, room: number): Line[] {
+  const longest = Math.max(...[...state.machines, ...state.images].map(({ name }) => name.length))
+  const nameWidth = Math.min(longest + 2, Math.floor(columns / 3))
+  const lines = [
+    ...state.machines.map((machine) => machineRow(machine, nameWidth)),
+    ...inOrder(state).map((image) => imageRow(image, nameWidth)),
   ]
+  if (lines.length <= room) return lines
+  const shown = lines.slice(0, room - 1)
+  return [...shown, [span(`… and ${lines.length - shown.length} more`, 'dim')]]
 }
 
 function inOrder({ images }: LiveState): LiveImage[] {
@@ -100,10 +111,19 @@ function inOrder({ images }: LiveState): LiveImage[] {
   return images.toSorted((a, b) => rank(a) - rank(b) || place(a) - place(b))
 }
 
-function row(image: LiveImage, { images }: LiveState, columns: number): Line {
-  const { name, phase = '', position, progress } = image
-  const nameWidth = Math.min(Math.max(...images.map((one) => one.name.length)) + 2, Math.floor(columns / 3))
-  const start: Line = [span(fit(name, nameWidth), 'plain'), span(fit(phase, PHASE_WIDTH), PHASE_STYLES[phase] ?? 'dim')]
+function machineRow(machine: LiveMachine, nameWidth: number): Line {
+  const text = machine.phase === undefined ? 'just created' : machine.message
+  return [...rowStart(machine, nameWidth), span(withoutControls(text), 'dim')]
+}
+
+function rowStart({ name, phase = '' }: LiveMachine, nameWidth: number): Line {
+  const style = PHASE_STYLES[phase] ?? OTHER_STYLES[phase] ?? 'dim'
+  return [span(fit(name, nameWidth), 'plain'), span(fit(phase, PHASE_WIDTH), style)]
+}
+
+function imageRow(image: LiveImage, nameWidth: number): Line {
+  const { phase, position, progress } = image
+  const start = rowStart(image, nameWidth)
   const text = withoutControls(detailOf(image))
   if (phase === 'Syncing' && progress !== undefined) return [...start, ...bar(progress), span(` ${text}`, 'dim')]
   if (position !== undefined) return [...start, span(fit(`${position}.`, 5), 'waiting'), span(text, 'dim')]

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { FAILING, REFRESHED } from './cast.ts'
-import { type Check, check } from './checks.ts'
+import { check } from './checks.ts'
 import { type Display, openDisplay } from './display.ts'
+import type { Check } from './evidence.ts'
 import { OperatorProcess } from './operator-process.ts'
 import { summaryLines } from './plain-lines.ts'
 import { type Acts, createImages, play, setStage } from './scenes.ts'
@@ -33,7 +34,8 @@ class Ended extends Error {
 if (values.help) {
   process.stdout.write(
     'usage: npm run demo -- [--keep] [--timeout SECONDS]\n' +
-      '  Syncs twenty disk images through the real operator, with trouble on the way, and checks what came of it.\n' +
+      '  Syncs twenty disk images and stands up a virtual machine through the real operator, with trouble on the way, and\n' +
+      '  checks what came of it.\n' +
       '  --keep             leaves the cluster up afterwards, for kubectl, until Ctrl-C\n' +
       `  --timeout SECONDS  gives up after so long (default: ${DEFAULT_TIMEOUT_SECONDS})\n`,
   )
@@ -117,7 +119,7 @@ function startOperator({ cluster }: Theatre, ending: AbortController, stack: Asy
 function summarize(checks: readonly Check[], foreignCrds: string): boolean {
   const failed = checks.filter(({ held }) => !held).map(({ name }) => name)
   const lines = summaryLines(checks, process.stdout.columns ?? 160)
-  const crds = `CRDs of CDI and snapshots: ${foreignCrds === 'real' ? 'the real ones' : 'our small ones'}`
+  const crds = `CRDs of CDI, KubeVirt and snapshots: ${foreignCrds === 'real' ? 'the real ones' : 'our small ones'}`
   const verdict =
     failed.length === 0 ? `All ${checks.length} checks held.` : `${failed.length} failed: ${failed.join(', ')}`
   process.stdout.write(`\n${[...lines, '', crds, verdict].join('\n')}\n`)
@@ -140,6 +142,7 @@ async function keep(theatre: Theatre, ending: AbortController, stack: AsyncDispo
       '',
       `  export KUBECONFIG=${kubeconfigPath}`,
       '  kubectl get vmdi -o wide',
+      '  kubectl apply -f examples/lab-machine.yaml && kubectl get otvm -w',
       `  kubectl describe vmdi ${FAILING}`,
       `  kubectl annotate vmdi ${REFRESHED} pelotech.ot/sync-requested-at="$(date)" --overwrite`,
       '  kubectl -n sync-operator patch configmap sync-operator-policy --type merge -p \'{"data":{"concurrency":"1"}}\'',

@@ -1,7 +1,15 @@
+import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
 import { compareResourceVersions, type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
-import { CONFIG_MAP, DATA_SOURCE, DATA_VOLUME, POD, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import {
+  CONFIG_MAP,
+  DATA_SOURCE,
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  POD,
+  VOLUME_SNAPSHOT,
+} from '../../operator/kube/resource-types.ts'
 import { type Clock, systemClock } from '../../operator/runtime/clock.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
@@ -12,15 +20,20 @@ import {
   configMapFact,
   type DataSourceFact,
   type DataVolumeFact,
+  type DiskFact,
   dataSourceFact,
   dataVolumeFact,
   type Entry,
   type Fact,
   type ImageFact,
   imageFact,
+  type KubeVirtFact,
+  kubevirtFact,
   LEDGER_NAME,
   type Ledger,
   ledgerOf,
+  type MachineFact,
+  machineFact,
   type PodFact,
   podFact,
   type SnapshotFact,
@@ -70,7 +83,9 @@ const silent = {
 /** Sees the cluster through watches of its own, and knows nothing of the operator but the objects that it leaves there. */
 export class Observer {
   readonly images: Store<ImageFact>
-  readonly dataVolumes: Store<DataVolumeFact>
+  readonly machines: Store<MachineFact>
+  readonly kubevirt: Store<KubeVirtFact>
+  readonly dataVolumes: Store<DataVolumeFact | DiskFact>
   readonly pods: Store<PodFact>
   readonly configMaps: Store<ConfigMapFact>
   readonly snapshots: Store<SnapshotFact>
@@ -89,6 +104,8 @@ export class Observer {
     this.#client = client
     this.#clock = clock
     this.images = this.#watch(IMAGE, imageFact)
+    this.machines = this.#watch(MACHINE, machineFact)
+    this.kubevirt = this.#watch(KUBEVIRT_VIRTUAL_MACHINE, kubevirtFact)
     this.dataVolumes = this.#watch(DATA_VOLUME, dataVolumeFact)
     this.pods = this.#watch(POD, podFact)
     this.configMaps = this.#watch(CONFIG_MAP, configMapFact, { namespace: OPERATOR_NAMESPACE })
@@ -127,9 +144,14 @@ export class Observer {
     return this.images.get(`default/${name}`)
   }
 
+  machine(name: string): MachineFact | undefined {
+    return this.machines.get(`default/${name}`)
+  }
+
   /** DataVolumes that may download. */
   unfinished(): DataVolumeFact[] {
-    return [...this.dataVolumes.values()].filter(({ phase }) => phase !== 'Succeeded')
+    const downloads = [...this.dataVolumes.values()].filter((fact) => fact.kind === 'dataVolume')
+    return downloads.filter(({ phase }) => phase !== 'Succeeded')
   }
 
   /** The DataVolume that downloads an image now. */

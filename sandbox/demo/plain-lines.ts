@@ -1,25 +1,52 @@
-import type { Entry } from './facts.ts'
-import { ledgerOf } from './facts.ts'
+import { type ConfigMapFact, type Entry, type Fact, type ImageFact, ledgerOf, type MachineFact } from './facts.ts'
 
 /** One sentence for each thing that happens, the same for a pipe and for the last lines of the live view. */
 
 const REASONS_OF_PHASE: ReadonlySet<string> = new Set(['Queued', 'Syncing', 'Snapshotting', 'Synced'])
 
 /** What is new about an object; undefined when nothing is that people would want to hear of. */
-export function describe({ fact, isDeleted }: Entry, before: Entry['fact'] | undefined): string | undefined {
-  if (fact.kind === 'configMap') {
-    const limit = ledgerOf(fact)?.limit
-    const last = before?.kind === 'configMap' ? ledgerOf(before)?.limit : undefined
-    return limit === undefined || limit === last ? undefined : `limit in force: ${limit}`
+export function describe({ fact, isDeleted }: Entry, before: Fact | undefined): string | undefined {
+  switch (fact.kind) {
+    case 'configMap':
+      return describeLimit(fact, before?.kind === 'configMap' ? before : undefined)
+    case 'image':
+      if (isDeleted) return `${fact.metadata.name}: gone`
+      return describeImage(fact, before?.kind === 'image' ? before : undefined)
+    case 'machine':
+      if (isDeleted) return `${nameOf(fact)}: gone`
+      return describeMachine(fact, before?.kind === 'machine' ? before : undefined)
+    default:
+      return undefined
   }
-  if (fact.kind !== 'image') return undefined
-  const { name } = fact.metadata
-  if (isDeleted) return `${name}: gone`
+}
+
+function describeLimit(fact: ConfigMapFact, last: ConfigMapFact | undefined): string | undefined {
+  const limit = ledgerOf(fact)?.limit
+  return limit === undefined || limit === (last && ledgerOf(last)?.limit) ? undefined : `limit in force: ${limit}`
+}
+
+function describeImage({ metadata: { name }, status, reason, blocked }: ImageFact, last: ImageFact | undefined) {
+  const { phase, message = '' } = status
+  if (blocked !== undefined && last?.blocked === undefined) return `${name}: Terminating (DeletionBlocked): ${blocked}`
+  if (phase === undefined || (phase === last?.status.phase && reason === last.reason)) return undefined
+  const why = REASONS_OF_PHASE.has(reason) ? '' : ` (${reason})`
+  return `${name}: ${phase}${why}: ${message}`
+}
+
+function describeMachine(fact: MachineFact, last: MachineFact | undefined): string | undefined {
   const { phase, message = '' } = fact.status
-  const last = before?.kind === 'image' ? before : undefined
-  if (phase === undefined || (phase === last?.status.phase && fact.reason === last.reason)) return undefined
-  const reason = REASONS_OF_PHASE.has(fact.reason) ? '' : ` (${fact.reason})`
-  return `${name}: ${phase}${reason}: ${message}`
+  const isSame = phase === last?.status.phase && fact.reason === last?.reason && hasPlace(fact) === hasPlace(last)
+  return phase === undefined || isSame ? undefined : `${nameOf(fact)}: ${phase} (${fact.reason}): ${message}`
+}
+
+/** A machine may be called like its image. */
+function nameOf({ metadata }: MachineFact): string {
+  return `VirtualMachine ${metadata.name}`
+}
+
+/** That its image has got a place in the queue is news. */
+function hasPlace(fact: MachineFact | undefined): boolean {
+  return fact?.status.image?.queuePosition !== undefined
 }
 
 /** `12:04:31.204  sentence`, in one line and without control characters, wherever the text came from. */

@@ -1,10 +1,12 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { compareResourceVersions, type KubeObject } from '../../operator/kube/kube-object.ts'
-import { CONFIG_MAP, POD } from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, POD, SECRET } from '../../operator/kube/resource-types.ts'
 import { OPERATOR_NAMESPACE } from '../control-plane/cluster.ts'
-import { DELETED, LATE, LATE_SECRET, type Performer, REFRESHED } from './cast.ts'
+import { DELETED, LATE, LATE_SECRET, MACHINE_NAME, type Performer, REFRESHED, TEMPLATED } from './cast.ts'
+import type { DataVolumeFact } from './facts.ts'
 import { type Manifest, readManifests, resourceTypeOf } from './manifests.ts'
 import type { Observer } from './observer.ts'
 
@@ -36,6 +38,8 @@ export interface Acts {
   readonly refresh: { readonly revision: string; readonly waiting: number }
   readonly secretRevision: string
   readonly deletion: { readonly uid: string; readonly importersLeft: number }
+  /** What was left of the virtual machine when it was gone, as `kind name`. */
+  readonly machine: { readonly left: readonly string[] }
 }
 
 /** Everything that must be there before the operator starts: classes, credentials, and a policy for a short demo. */
@@ -50,31 +54,39 @@ export async function setStage({ client, say }: Pick<Stage, 'client' | 'say'>): 
   return Number(manifests.find(({ kind }) => kind === 'ConfigMap')?.data?.['retryLimit'])
 }
 
-/** All images at once, as a pipeline would. */
-export async function createImages({ client, cast, say }: Stage): Promise<void> {
-  for (const { manifest } of cast) await create(client, manifest)
-  say(`created ${cast.length} images: vmdiskimage.yaml and fleet.yaml of the examples, and three that get into trouble`)
+/** All images at once, as a pipeline would, and among them a virtual machine whose image does not exist yet. */
+export async function createImages({ client, observer, cast, signal, say }: Stage): Promise<void> {
+  for (const { name, role, manifest } of cast) {
+    await create(client, manifest)
+    if (role !== 'templated') continue
+    say(`created VirtualMachine ${MACHINE_NAME} (lab-machine.yaml of the examples), whose image ${name} does not exist`)
+    // Otherwise it would be the last in the queue, and everybody would wait for its scene.
+    await observer.until(`${name} to be made from the template`, signal, () => observer.image(name) !== undefined)
+  }
+  const count = cast.filter(({ role }) => role !== 'templated').length
+  say(`created ${count} images: vmdiskimage.yaml and fleet.yaml of the examples, and three that get into trouble`)
 }
 
 /** Plays all scenes; resolves when every image has come to its end. */
 export async function play(stage: Stage, retryLimit: number): Promise<Acts> {
   const { observer, cast, signal } = stage
-  const [refresh, policyChanges, secretRevision, deletion] = await Promise.all([
+  const [refresh, policyChanges, secretRevision, deletion, machine] = await Promise.all([
     refreshOne(stage),
     changeConcurrency(stage),
     bringSecret(stage),
     deleteOne(stage),
+    deleteInUse(stage),
   ])
   const hasPhase = (name: string, phase: string) => observer.image(name)?.status.phase === phase
   const ends = cast.flatMap(({ name, role }) => {
-    if (role === 'deleted') return []
+    if (role === 'deleted' || role === 'templated') return []
     const phase = role === 'failing' ? 'Failed' : 'Succeeded'
     return [observer.until(`${name} to be ${phase}`, signal, () => hasPhase(name, phase))]
   })
   // Slots are freed just before the last statuses; what is checked is the end, not the moment before it.
   ends.push(observer.until('all slots to be free', signal, () => observer.ledger.holders.length === 0))
   await Promise.all(ends)
-  return { retryLimit, policyChanges, refresh, secretRevision, deletion }
+  return { retryLimit, policyChanges, refresh, secretRevision, deletion, machine }
 }
 
 async function refreshOne({ client, observer, signal, say }: Stage): Promise<Acts['refresh']> {
@@ -95,10 +107,12 @@ async function refreshOne({ client, observer, signal, say }: Stage): Promise<Act
 }
 
 /** Down while more are running than will be allowed, and up again when that has drained and two more got a slot. */
-async function changeConcurrency({ client, observer, signal, say }: Stage): Promise<PolicyChange[]> {
+async function changeConcurrency(stage: Stage): Promise<PolicyChange[]> {
+  const { client, observer, signal, say } = stage
   const ended = () => [...observer.images.values()].filter(({ isReady }) => isReady).length
-  await observer.until('4 images to download while 2 are ready', signal, () => {
-    return observer.unfinished().length === 4 && observer.ledger.holders.length === 4 && ended() >= 2
+  await observer.until('4 images to download, 3 of them for a while, and 2 to be ready', signal, () => {
+    const isFull = observer.unfinished().length === 4 && observer.ledger.holders.length === 4
+    return isFull && ended() >= 2 && lastingDownloads(stage) >= 3
   })
   const lowered = await setConcurrency(client, 4, 2)
   const running = new Set(observer.unfinished().map(({ metadata }) => metadata.uid))
@@ -112,6 +126,14 @@ async function changeConcurrency({ client, observer, signal, say }: Stage): Prom
   say('raised concurrency from 2 to 6')
   await observer.until('the limit of 6 to be in force', signal, () => observer.ledger.limit === 6)
   return [lowered, raised]
+}
+
+/** How many downloads are far from their end, and are not ended by another scene: a busy machine takes a moment to act. */
+function lastingDownloads({ observer, cast }: Stage): number {
+  const others = cast.filter(({ role }) => role === 'failing' || role === 'deleted')
+  const uids = new Set(others.map(({ name }) => observer.image(name)?.metadata.uid))
+  const isLasting = ({ imageUid, progress = 0 }: DataVolumeFact) => !uids.has(imageUid) && progress < 0.6
+  return observer.unfinished().filter(isLasting).length
 }
 
 async function setConcurrency(client: KubeClient, from: number, to: number): Promise<PolicyChange> {
@@ -156,6 +178,36 @@ async function deleteOne({ client, observer, signal, say }: Stage): Promise<Acts
     return observer.image(DELETED) === undefined && !isHolding()
   })
   return { uid, importersLeft: await importersOf(client, uid) }
+}
+
+/** Once the virtual machine runs, its image is deleted under it, and then the machine. */
+async function deleteInUse({ client, observer, signal, say }: Stage): Promise<Acts['machine']> {
+  await observer.until(`VirtualMachine ${MACHINE_NAME} to be Ready`, signal, () => {
+    return observer.machine(MACHINE_NAME)?.status.phase === 'Ready'
+  })
+  const uid = observer.machine(MACHINE_NAME)?.metadata.uid ?? ''
+  await client.delete(IMAGE, { namespace: NAMESPACE, name: TEMPLATED }, { propagationPolicy: 'Background' })
+  say(`deleted ${TEMPLATED} while VirtualMachine ${MACHINE_NAME} has a disk of it`)
+  const image = () => observer.image(TEMPLATED)
+  await observer.until(`the deletion of ${TEMPLATED} to wait for VirtualMachine ${MACHINE_NAME}`, signal, () => {
+    return image() === undefined || image()?.blocked !== undefined
+  })
+  await client.delete(MACHINE, { namespace: NAMESPACE, name: MACHINE_NAME }, { uid, propagationPolicy: 'Background' })
+  say(`deleted VirtualMachine ${MACHINE_NAME}, the last user of ${TEMPLATED}`)
+  await observer.until(`VirtualMachine ${MACHINE_NAME} and ${TEMPLATED} to be gone`, signal, () => {
+    return observer.machine(MACHINE_NAME) === undefined && image() === undefined
+  })
+  return { left: await childrenOf(client, uid) }
+}
+
+/** Asks the API server itself, as below. */
+async function childrenOf(client: KubeClient, machineUid: string): Promise<string[]> {
+  const selection = { namespace: NAMESPACE, labelSelector: `${LABELS.vmUid}=${machineUid}` }
+  const lists = [KUBEVIRT_VIRTUAL_MACHINE, DATA_VOLUME, SECRET].map(async (type) => {
+    const { items } = await client.list(type, selection)
+    return items.map(({ metadata }) => `${type.kind} ${metadata.name}`)
+  })
+  return (await Promise.all(lists)).flat()
 }
 
 /** Asks the API server itself: an observer could have missed what is still there. */

@@ -6,13 +6,23 @@ import { type Cluster, startCluster } from '../control-plane/cluster.ts'
 import { ImageServer } from '../image-server/image-server.ts'
 import { httpTransfer, startSimulators } from '../simulators/index.ts'
 import { gatherCast, type Performer, stock } from './cast.ts'
-import type { Sent } from './checks.ts'
+import type { Sent } from './evidence.ts'
 import { Observer } from './observer.ts'
 import type { TransferStart } from './timeline.ts'
 import { metered } from './transfer-meter.ts'
 
 /** As slow as the real ones are at best, so that each step can be seen. */
-const SIMULATOR_DELAYS = { provisionMs: 150, scheduleMs: 150, progressMs: 250, snapshotMs: 1_500 }
+const SIMULATOR_DELAYS = {
+  provisionMs: 150,
+  scheduleMs: 150,
+  progressMs: 250,
+  snapshotMs: 1_500,
+  cloneMs: 1_000,
+  prepareMs: 500,
+  launchMs: 500,
+  bootMs: 1_500,
+  shutdownMs: 750,
+}
 
 /** Everything around the operator: the cluster, what it downloads from, and who watches it. */
 export interface Theatre {
@@ -27,7 +37,7 @@ export interface Theatre {
 
 /** Starts it all; `stack` ends it, in the opposite order. */
 export async function openTheatre(stack: AsyncDisposableStack, onCluster: () => void): Promise<Theatre> {
-  const cluster = stack.use(await startCluster())
+  const cluster = stack.use(await startCluster({ access: true }))
   onCluster()
   const connection = Connection.fromEnvironment(null, cluster.controlPlane.kubeconfigPath)
   stack.defer(() => connection.close())

@@ -1,22 +1,27 @@
 import type { Play } from './play.ts'
 
-/** A part of an image's life, played by whoever uses the cluster, in steps that wait for what they follow. */
+/** A part of the life of an image or a machine, played by whoever uses the cluster, in steps that wait for what they follow. */
 export interface Flow {
   readonly name: string
   readonly policy: Readonly<Record<string, string>>
   /** What comes before the part in question. */
   readonly prepare?: (play: Play) => Promise<void>
   readonly act: (play: Play) => Promise<void>
-  /** The operator's writes during that part, the Lease aside. */
+  /**
+   * The operator's writes during that part, the Lease aside. Of those that tell how far things are, the ones that come in
+   * any case, where they can be told apart with the reason that they tell.
+   */
   readonly writes: readonly string[]
   /**
-   * A kind of write that only tells how far things are: how often depends on what is seen at once. Its number is not
+   * Kinds of writes that only tell how far things are: how often depends on what is seen at once. Their number is not
    * compared.
    */
-  readonly telling?: string
+  readonly telling?: readonly string[]
+  /** Every so many crashes are tried unless more are asked for. Default: all. */
+  readonly sample?: number
 }
 
-const QUICK = { concurrency: '1', retryLimit: '1', retryBackoffDuration: '10ms' }
+export const QUICK = { concurrency: '1', retryLimit: '1', retryBackoffDuration: '10ms' }
 const ELEVEN_MINUTES = 11 * 60_000
 
 const DOWNLOAD = ['update configmaps', 'create datavolumes', 'update vmdiskimages/status', 'create events']
@@ -35,7 +40,7 @@ async function sync(play: Play): Promise<void> {
   await play.untilQuiet()
 }
 
-const success: Flow = {
+export const success: Flow = {
   name: 'success',
   policy: QUICK,
   act: async (play) => {
@@ -149,7 +154,7 @@ const deletion: Flow = {
     'delete datavolumes',
     'patch vmdiskimages',
   ],
-  telling: 'update vmdiskimages/status',
+  telling: ['update vmdiskimages/status'],
 }
 
 const cancellation: Flow = {
@@ -162,7 +167,7 @@ const cancellation: Flow = {
     await play.untilStopped()
   },
   writes: ['update vmdiskimages/status', 'delete datavolumes', 'update configmaps', 'patch vmdiskimages'],
-  telling: 'update vmdiskimages/status',
+  telling: ['update vmdiskimages/status'],
 }
 
 const suspension: Flow = {
@@ -192,4 +197,13 @@ const suspension: Flow = {
   ],
 }
 
-export const FLOWS: readonly Flow[] = [success, handOver, failure, backoff, refresh, deletion, cancellation, suspension]
+export const IMAGE_FLOWS: readonly Flow[] = [
+  success,
+  handOver,
+  failure,
+  backoff,
+  refresh,
+  deletion,
+  cancellation,
+  suspension,
+]

@@ -2,10 +2,18 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import type { SeenRequest } from '../harness/fault-proxy.ts'
 import { isFinished } from '../harness/kinds.ts'
 import type { Play } from './play.ts'
+import { nameOf, tally } from './writes.ts'
 
 /** What is left of a play when it is over, without what differs from run to run: times, uids, names of its own. */
 export interface Outcome {
   readonly images: unknown
+  readonly machines: unknown
+  /** What KubeVirt is told to run. */
+  readonly guests: unknown
+  /** Their content, by name. */
+  readonly secrets: unknown
+  /** How often each volume, and each run of a machine, was made. */
+  readonly made: Readonly<Record<string, number>>
   readonly children: readonly string[]
   readonly holders: readonly unknown[]
   /** By image: downloads begun, downloads that got everything, bytes moved. */
@@ -14,16 +22,32 @@ export interface Outcome {
 
 export function outcomeOf(play: Play): Outcome {
   const { mirror, simulators } = play.world
-  const { images, dataVolumes, claims, snapshots, dataSources, pods } = mirror
-  const stores = [dataVolumes, claims, snapshots, dataSources, pods] as { values(): IterableIterator<KubeObject> }[]
+  const { images, machines, kubevirtMachines, secrets } = mirror
+  const { dataVolumes, claims, snapshots, dataSources, instances, pods } = mirror
+  const stores = [dataVolumes, claims, snapshots, dataSources, kubevirtMachines, instances, secrets, pods] as {
+    values(): IterableIterator<KubeObject>
+  }[]
+  const made = play.history.filter(
+    ({ type, kind }) => type === 'ADDED' && kind !== 'ConfigMap' && kind !== 'VMDiskImage',
+  )
   const isOurs = ([url]: [string, unknown]) => url.includes(`/${play.namespace}/`)
   const egress = Object.entries(simulators.cdi.observed.images()).filter(isOurs)
   return normalised(play, {
-    images: play.of(images).map(({ metadata, status }) => ({
-      name: metadata.name,
-      finalizers: metadata.finalizers,
-      status,
+    images: play.of(images).map(told),
+    machines: play.of(machines).map(told),
+    guests: play.of(kubevirtMachines).map(({ metadata: { name, labels, ownerReferences }, spec }) => ({
+      name,
+      labels,
+      ownerReferences,
+      spec,
     })),
+    secrets: play.of(secrets).map(({ metadata: { name, labels, ownerReferences }, data = {} }) => ({
+      name,
+      labels,
+      ownerReferences,
+      data: Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]),
+    })),
+    made: tally(made.map(({ object }) => `${object.kind} ${object.metadata.name}`)),
     children: [
       ...stores.flatMap((store) => play.of(store).map(({ kind, metadata }) => `${kind} ${metadata.name}`)),
       ...play.dataVolumes.map((one) => `${one.metadata.name} is ${isFinished(one) ? 'finished' : 'unfinished'}`),
@@ -33,34 +57,67 @@ export function outcomeOf(play: Play): Outcome {
   })
 }
 
+function told({ metadata, spec, status }: KubeObject & { readonly spec?: unknown; readonly status?: unknown }) {
+  return { name: metadata.name, finalizers: metadata.finalizers, labels: metadata.labels, spec, status }
+}
+
 export interface WriteCounts {
   /** How often each kind was carried out. */
   readonly done: Readonly<Record<string, number>>
   /** With the API server's status. */
   readonly refused: readonly string[]
+  /** Statuses that said what the one before them had said. */
+  readonly repeated: readonly string[]
   /** All, in their order, for people. */
   readonly log: string
 }
 
 export function countWrites(writes: readonly SeenRequest[]): WriteCounts {
-  const done: Record<string, number> = {}
-  const refused: string[] = []
-  for (const { verb, resource, status } of writes) {
-    const write = `${verb} ${resource}`
-    if (status >= 200 && status < 300) done[write] = (done[write] ?? 0) + 1
-    else if (status > 0) refused.push(`${write}: ${status}`)
+  const isDone = ({ status }: SeenRequest) => status >= 200 && status < 300
+  const done = writes.filter(isDone)
+  return {
+    done: tally(done.map(nameOf)),
+    refused: writes
+      .filter((write) => write.status > 0 && !isDone(write))
+      .map((write) => `${nameOf(write)}: ${write.status}`),
+    repeated: repeatedIn(done),
+    log: writes.map(describe).join('\n'),
   }
-  return { done, refused, log: writes.map(describe).join('\n') }
 }
 
-function describe({ verb, resource, name = '', status, body, at }: SeenRequest): string {
-  const { phase, message } = (body as { status?: { phase?: string; message?: string } } | undefined)?.status ?? {}
+function repeatedIn(done: readonly SeenRequest[]): string[] {
+  const last = new Map<string, string>()
+  return done
+    .filter(({ resource }) => resource.endsWith('/status'))
+    .flatMap((write) => {
+      const object = `${nameOf(write)} ${write.name}`
+      const said = JSON.stringify(statusIn(write), (key, member) => (/Time$/.test(key) ? undefined : member))
+      const isRepeated = last.get(object) === said
+      last.set(object, said)
+      return isRepeated ? [object] : []
+    })
+}
+
+function statusIn({ body }: SeenRequest) {
+  return (body as { status?: { phase?: string; message?: string } } | undefined)?.status
+}
+
+function describe(write: SeenRequest): string {
+  const { name = '', status, at } = write
+  const { phase, message } = statusIn(write) ?? {}
   const time = new Date(at).toISOString().slice(14, 23)
-  return [time, verb, resource, name, status, phase, message].filter((part) => part !== undefined).join(' ')
+  return [time, nameOf(write), name, status, phase, message].filter((part) => part !== undefined).join(' ')
 }
 
 /** Whether the importer's pod was seen already, how long an attempt took, versions, and a hash over the namespace's names. */
 const MOMENTARY = ['importerPodUID', 'durationSeconds', 'ticket', 'key']
+
+/** Names and addresses that a machine's uid, or chance, decides. */
+const MADE_OF_UIDS: readonly (readonly [RegExp, string])[] = [
+  [/\b02(:[0-9a-f]{2}){5}\b/g, '<mac>'],
+  [/(?<=virt-launcher-vm-)[a-z0-9]+/g, '<suffix>'],
+  [/(?<="specHash":")[0-9a-f]+/g, '<hash>'],
+]
 
 function normalised<T>(play: Play, value: T): T {
   const created = play.history.filter(({ kind, type }) => kind === 'DataVolume' && type === 'ADDED')
@@ -70,5 +127,6 @@ function normalised<T>(play: Play, value: T): T {
   const isTime = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
   const isUid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
   text = text.replaceAll(play.namespace, '<namespace>').replaceAll(isTime, '<time>').replaceAll(isUid, '<uid>')
+  for (const [madeOfUids, name] of MADE_OF_UIDS) text = text.replaceAll(madeOfUids, name)
   return JSON.parse(text)
 }

@@ -1,11 +1,10 @@
-import { POLICY_NAME } from '@open-terrain/constructs'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
 import { FaultProxy, type SeenRequest } from '../harness/fault-proxy.ts'
 import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from '../harness/kinds.ts'
 import type { SeenEvent } from '../harness/mirror.ts'
 import { OperatorProcess } from '../harness/operator-process.ts'
 import type { World } from '../harness/world.ts'
+import { isWrite } from './writes.ts'
 
 const NAME = 'image'
 const DEADLINE_MS = 90_000
@@ -14,7 +13,7 @@ const LEASE = { LEASE_DURATION: '2s', LEASE_RENEW_DEADLINE: '1700ms', LEASE_RETR
 const QUIET_RENEWALS = 4
 
 export interface Crash {
-  /** As `verb resource`. */
+  /** As `verb resource`, or as `verb resource Reason` for a status that tells this reason. */
   readonly write: string
   /** Which one of these writes, from 1. */
   readonly nth: number
@@ -23,8 +22,9 @@ export interface Crash {
 }
 
 /**
- * The life of one image under an operator process that knows of one namespace alone, which lets many plays run at the same
- * time in one cluster. All that the operator says to the API server goes through a proxy.
+ * The life of one image, or of a machine with its image, under an operator process that knows of one namespace alone,
+ * which lets many plays run at the same time in one cluster. All that the operator says to the API server goes through a
+ * proxy.
  */
 export class Play implements AsyncDisposable {
   readonly world: World
@@ -33,7 +33,7 @@ export class Play implements AsyncDisposable {
   readonly #bundle: string
   /** How to let the downloads of an image through, by its name. */
   readonly #held = new Map<string, () => void>()
-  #operator: OperatorProcess | undefined
+  readonly #operators: OperatorProcess[] = []
   #restarted: Promise<void> | undefined
 
   private constructor(parts: { world: World; namespace: string; proxy: FaultProxy; bundle: string }) {
@@ -46,8 +46,7 @@ export class Play implements AsyncDisposable {
   static async start(world: World, id: string, bundle: string, policy: Record<string, string>): Promise<Play> {
     const namespace = `${world.namespace}-${id}`
     await world.createNamespace(namespace)
-    const metadata = { namespace, name: POLICY_NAME }
-    await world.client.create(CONFIG_MAP, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: policy } as never)
+    await world.setPolicy(policy, namespace)
     const play = new Play({ world, namespace, proxy: await FaultProxy.start(world.cluster, { namespace }), bundle })
     play.#startOperator('first')
     return play
@@ -66,7 +65,7 @@ export class Play implements AsyncDisposable {
   crashAt(crash: Crash): void {
     let seen = 0
     this.proxy.rule = (request) => {
-      if (`${request.verb} ${request.resource}` !== crash.write) return undefined
+      if (!isWrite(request, crash.write)) return undefined
       seen += 1
       if (seen !== crash.nth) return undefined
       this.proxy.rule = undefined
@@ -84,13 +83,20 @@ export class Play implements AsyncDisposable {
 
   /** Its downloads are held back, each until it is let through. */
   async createImage(name = NAME): Promise<void> {
-    const url = this.urlOf(name)
-    this.#held.set(name, this.world.gate.hold(url))
-    await this.world.createImage(name, { url }, { namespace: this.namespace })
+    this.holdDownloads(name)
+    await this.world.createImage(name, { url: this.urlOf(name) }, { namespace: this.namespace })
+  }
+
+  holdDownloads(name = NAME): void {
+    this.#held.set(name, this.world.gate.hold(this.urlOf(name)))
   }
 
   async patch(patch: object): Promise<void> {
     await this.world.patchImage(NAME, patch, this.namespace)
+  }
+
+  async setPolicy(data: Readonly<Record<string, string>>): Promise<void> {
+    await this.world.setPolicy(data, this.namespace)
   }
 
   async deleteImage(): Promise<void> {
@@ -108,7 +114,7 @@ export class Play implements AsyncDisposable {
   /** Lets the download under way go on; the next one is held again. */
   letThrough(name = NAME): void {
     const release = this.#held.get(name)
-    this.#held.set(name, this.world.gate.hold(this.urlOf(name)))
+    this.holdDownloads(name)
     release?.()
   }
 
@@ -172,6 +178,14 @@ export class Play implements AsyncDisposable {
     await this.until(`${name} has the reason ${reason}`, () => reasonOf(this.getImage(name)) === reason)
   }
 
+  /** The image is deleted, and somebody uses it. */
+  async untilBlocked(): Promise<void> {
+    await this.until('the deletion of the image is blocked', () => {
+      const blocked = conditionOf(this.getImage(), 'DeletionBlocked')
+      return blocked?.status === 'True'
+    })
+  }
+
   async untilGone(): Promise<void> {
     await this.until('the image is gone', () => this.getImage() === undefined)
   }
@@ -202,21 +216,31 @@ export class Play implements AsyncDisposable {
     return this.proxy.seen.filter(isWrite)
   }
 
+  /** Of all operators. */
+  get logs(): string[] {
+    return this.#operators.flatMap(({ lines }) => lines)
+  }
+
   get #renewals(): number {
     return this.proxy.countOf('update', 'leases')
   }
 
   describe(): string {
-    const images = this.of(this.world.mirror.images).map(({ metadata, status }) =>
+    const { images, machines, kubevirtMachines, instances } = this.world.mirror
+    const ours = [...this.of(images), ...this.of(machines)].map(({ metadata, status }) =>
       JSON.stringify({ finalizers: metadata.finalizers, deleted: metadata.deletionTimestamp, status }),
+    )
+    const theirs = [...this.of(kubevirtMachines), ...this.of(instances)].map(
+      ({ kind, status }) => `${kind}: ${JSON.stringify(status)}`,
     )
     const requests = this.proxy.seen.filter(({ verb }) => !['list', 'watch'].includes(verb)).slice(-12)
     return [
-      ...images,
+      ...ours,
+      ...theirs,
       ...this.dataVolumes.map((one) => `DataVolume ${one.metadata.name}: ${JSON.stringify(one.status)}`),
       `holders: ${JSON.stringify(this.holders)}`,
       ...requests.map((one) => `${one.verb} ${one.resource} ${one.name ?? ''}: ${one.status}`),
-      ...(this.#operator?.lines.slice(-8) ?? []),
+      ...this.logs.slice(-8),
     ].join('\n  ')
   }
 
@@ -224,7 +248,7 @@ export class Play implements AsyncDisposable {
     const { kubeconfigPath } = this.proxy
     const surroundings = { cluster: this.world.cluster, operatorNamespace: this.namespace }
     const options = { kubeconfig: kubeconfigPath, entry: this.#bundle, lease: LEASE }
-    this.#operator = new OperatorProcess(surroundings, name, options)
+    this.#operators.push(new OperatorProcess(surroundings, name, options))
   }
 
   #restart(): Promise<void> {
@@ -233,13 +257,13 @@ export class Play implements AsyncDisposable {
   }
 
   async #replaceOperator(): Promise<void> {
-    await this.#operator?.kill()
+    await this.#operators.at(-1)?.kill()
     this.#startOperator('second')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#restarted
-    await this.#operator?.[Symbol.asyncDispose]()
+    await this.#operators.at(-1)?.[Symbol.asyncDispose]()
     for (const release of this.#held.values()) release()
     await this.proxy[Symbol.asyncDispose]()
   }

@@ -5,6 +5,8 @@ export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'd
 /** A request as the API server understands it. */
 export interface ProxiedRequest {
   readonly verb: Verb
+  /** Empty for core resources. */
+  readonly group: string
   /** Plural name, with the subresource: `vmdiskimages/status`. */
   readonly resource: string
   readonly namespace: string | undefined
@@ -33,10 +35,11 @@ const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', P
 
 /** Reads method and URL. Throws for what is no path of a resource: the operator asks for nothing else. */
 export function readRequest(method: string, url: URL): Omit<ProxiedRequest, 'nth' | 'body'> {
-  const { namespace, resource, name, subresource } = locate(url.pathname)
+  const { root, namespace, resource, name, subresource } = locate(url.pathname)
   const reading = url.searchParams.has('watch') ? 'watch' : name === undefined ? 'list' : 'get'
   return {
     verb: VERBS[method] ?? reading,
+    group: /^\/apis\/([^/]+)/.exec(root)?.[1] ?? '',
     resource: subresource === undefined ? resource : `${resource}/${subresource}`,
     namespace,
     name,

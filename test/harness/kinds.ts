@@ -1,4 +1,11 @@
-import { type VMDiskImageSpecInput, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
+import {
+  type VirtualMachineSpecInput,
+  type VirtualMachineStatus,
+  type VMDiskImageSpecInput,
+  type VMDiskImageStatus,
+  virtualMachine,
+  vmDiskImage,
+} from '@open-terrain/constructs'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 
 export const IMAGE: ResourceType = {
@@ -12,6 +19,35 @@ export const IMAGE: ResourceType = {
 export interface Image extends KubeObject {
   readonly spec: Partial<VMDiskImageSpecInput>
   readonly status?: VMDiskImageStatus
+}
+
+export const MACHINE: ResourceType = {
+  group: virtualMachine.group,
+  version: virtualMachine.version,
+  kind: virtualMachine.kind,
+  plural: virtualMachine.plural,
+  namespaced: true,
+}
+
+export interface Machine extends KubeObject {
+  readonly spec: VirtualMachineSpecInput
+  readonly status?: VirtualMachineStatus
+}
+
+/** KubeVirt's VirtualMachine. */
+export interface KubeVirtMachine extends KubeObject {
+  readonly spec: object
+  readonly status?: { readonly printableStatus?: string }
+}
+
+/** KubeVirt's VirtualMachineInstance. */
+export interface Instance extends KubeObject {
+  readonly status?: { readonly phase?: string }
+}
+
+export interface Secret extends KubeObject {
+  /** In base64. */
+  readonly data?: Readonly<Record<string, string>>
 }
 
 export interface ConditionOf {
@@ -60,13 +96,14 @@ export interface Lease extends KubeObject {
   readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string }
 }
 
-export function conditionOf(image: Image | undefined, type: string): ConditionOf | undefined {
-  return image?.status?.conditions?.find((condition) => condition.type === type)
+export function conditionOf(object: Image | Machine | undefined, type: string): ConditionOf | undefined {
+  const conditions: readonly ConditionOf[] | undefined = object?.status?.conditions
+  return conditions?.find((condition) => condition.type === type)
 }
 
-/** Why an image stands where it stands. */
-export function reasonOf(image: Image | undefined): string | undefined {
-  return conditionOf(image, 'Reconciling')?.reason
+/** Why an image or a machine stands where it stands. */
+export function reasonOf(object: Image | Machine | undefined): string | undefined {
+  return conditionOf(object, 'Reconciling')?.reason
 }
 
 /** As the operator sees it: the importer of such a DataVolume cannot download any more. */

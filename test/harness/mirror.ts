@@ -6,10 +6,13 @@ import {
   DATA_SOURCE,
   DATA_VOLUME,
   EVENT,
+  KUBEVIRT_VIRTUAL_MACHINE,
   LEASE,
   NAMESPACE,
   PERSISTENT_VOLUME_CLAIM,
   POD,
+  SECRET,
+  VIRTUAL_MACHINE_INSTANCE,
   VOLUME_SNAPSHOT,
 } from '../../operator/kube/resource-types.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
@@ -22,8 +25,13 @@ import {
   type DataVolume,
   IMAGE,
   type Image,
+  type Instance,
   type KubeEvent,
+  type KubeVirtMachine,
   type Lease,
+  MACHINE,
+  type Machine,
+  type Secret,
   type Snapshot,
 } from './kinds.ts'
 import { silentLog } from './log.ts'
@@ -45,12 +53,16 @@ export class Mirror {
   readonly pods = new Store<KubeObject>()
   readonly snapshots = new Store<Snapshot>()
   readonly dataSources = new Store<DataSource>()
+  readonly machines = new Store<Machine>()
+  readonly kubevirtMachines = new Store<KubeVirtMachine>()
+  readonly instances = new Store<Instance>()
+  readonly secrets = new Store<Secret>()
   readonly configMaps = new Store<ConfigMap>()
   readonly namespaces = new Store<KubeObject>()
   readonly definitions = new Store<KubeObject>()
   readonly leases = new Store<Lease>()
   readonly events = new Store<KubeEvent>()
-  /** Every change of an image, DataVolume or ConfigMap that a watch told, as it came. */
+  /** Every change of an image, DataVolume, instance or ConfigMap that a watch told, as it came. */
   readonly history: SeenEvent[] = []
   readonly #client: KubeClient
   readonly #stopping = new AbortController()
@@ -67,6 +79,10 @@ export class Mirror {
       [POD, this.pods],
       [VOLUME_SNAPSHOT, this.snapshots],
       [DATA_SOURCE, this.dataSources],
+      [MACHINE, this.machines],
+      [KUBEVIRT_VIRTUAL_MACHINE, this.kubevirtMachines],
+      [VIRTUAL_MACHINE_INSTANCE, this.instances],
+      [SECRET, this.secrets],
       [CONFIG_MAP, this.configMaps],
       [NAMESPACE, this.namespaces],
       [CUSTOM_RESOURCE_DEFINITION, this.definitions],
@@ -78,11 +94,11 @@ export class Mirror {
 
   static async start(client: KubeClient): Promise<Mirror> {
     const mirror = new Mirror(client)
-    const recorded: readonly string[] = [IMAGE.kind, DATA_VOLUME.kind, CONFIG_MAP.kind]
+    const recorded: readonly ResourceType[] = [IMAGE, DATA_VOLUME, VIRTUAL_MACHINE_INSTANCE, CONFIG_MAP]
     const reflectors = mirror.#inventory.map(([type, store]) => {
       store.onChange(() => mirror.#wake())
       return new Reflector<KubeObject>({
-        client: recorded.includes(type.kind) ? mirror.#recording(type.kind) : client,
+        client: recorded.includes(type) ? mirror.#recording(type.kind) : client,
         type,
         store,
         project: (object) => object,

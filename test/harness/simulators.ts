@@ -1,7 +1,12 @@
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import type { ImageServer } from '../../sandbox/image-server/image-server.ts'
-import { httpTransfer, type Simulators, startSimulators } from '../../sandbox/simulators/index.ts'
+import {
+  httpTransfer,
+  type SimulatorOptions,
+  type Simulators,
+  startSimulators,
+} from '../../sandbox/simulators/index.ts'
 import type { Gate } from './gate.ts'
 
 /** Those of a sandbox, only quicker. */
@@ -9,13 +14,13 @@ export function simulatorsFor(
   client: KubeClient,
   imageServer: ImageServer,
   gate: Gate,
-  restartBaseMs = 2_000,
+  pace: Partial<SimulatorOptions> = {},
 ): Promise<Simulators> {
   return startSimulators({
     client,
     clock: systemClock,
     random: Math.random,
     transfer: gate.through(httpTransfer(imageServer)),
-    options: { progressMs: 200, scratchMs: 200, primeLingerMs: 50, restartBaseMs, snapshotMs: 50 },
+    options: { progressMs: 200, scratchMs: 200, primeLingerMs: 50, restartBaseMs: 2_000, snapshotMs: 50, ...pace },
   })
 }

@@ -13,7 +13,7 @@ import {
 } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ImageServer } from '../../sandbox/image-server/image-server.ts'
-import type { Simulators } from '../../sandbox/simulators/index.ts'
+import type { SimulatorOptions, Simulators } from '../../sandbox/simulators/index.ts'
 import { describeWorld } from './describe-world.ts'
 import { Gate } from './gate.ts'
 import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from './kinds.ts'
@@ -36,8 +36,8 @@ export interface WorldOptions {
   readonly idle?: boolean
   /** The most downloads at once that the test ever allows, for the check at the end. Default: from the first policy. */
   readonly mostDownloads?: number
-  /** How long a kubelet waits before it restarts a failed importer for the first time. Default: 2 s. */
-  readonly importerRestartMs?: number
+  /** How long things take in the simulators, where they are not to be as quick as can be. */
+  readonly pace?: Partial<SimulatorOptions>
 }
 
 /**
@@ -96,7 +96,7 @@ export class World implements AsyncDisposable {
       mirror: await Mirror.start(client),
       imageServer,
       gate,
-      simulators: await simulatorsFor(client, imageServer, gate, options.importerRestartMs),
+      simulators: await simulatorsFor(client, imageServer, gate, options.pace),
       id: randomBytes(3).toString('hex'),
       mostDownloads: options.mostDownloads ?? Number(options.policy?.['concurrency'] ?? 4),
     })
@@ -167,8 +167,8 @@ export class World implements AsyncDisposable {
     await this.client.delete(IMAGE, { namespace, name })
   }
 
-  async setPolicy(data: Readonly<Record<string, string>>): Promise<void> {
-    const metadata = { namespace: this.operatorNamespace, name: POLICY_NAME }
+  async setPolicy(data: Readonly<Record<string, string>>, namespace = this.operatorNamespace): Promise<void> {
+    const metadata = { namespace, name: POLICY_NAME }
     const wanted = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
     try {
       await this.client.create(CONFIG_MAP, wanted)

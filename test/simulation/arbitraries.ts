@@ -17,14 +17,14 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
 /** Mostly up to `usual`, now and then up to `most`: long waits must be met, but cost no schedule its density. */
-function duration(usual: number, most: number): fc.Arbitrary<number> {
+export function duration(usual: number, most: number): fc.Arbitrary<number> {
   return fc.oneof(
     { weight: 4, arbitrary: fc.integer({ min: 0, max: usual }) },
     { weight: 1, arbitrary: fc.integer({ min: usual, max: most }) },
   )
 }
 
-function maybe<T>(arbitrary: fc.Arbitrary<T>, freq = 1): fc.Arbitrary<T | undefined> {
+export function maybe<T>(arbitrary: fc.Arbitrary<T>, freq = 1): fc.Arbitrary<T | undefined> {
   return fc.option(arbitrary, { nil: undefined, freq })
 }
 
@@ -177,7 +177,7 @@ const surroundingsAction: fc.Arbitrary<Action> = fc.oneof(
 
 const replica = fc.nat(1)
 
-const processAction: fc.Arbitrary<Action> = fc.oneof(
+export const processAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ do: fc.constant('crash' as const), replica, downMs: duration(2 * SECOND, MINUTE) }),
   fc.record({ do: fc.constant('stop' as const), replica, downMs: duration(2 * SECOND, MINUTE) }),
   fc.record({ do: fc.constant('freeze' as const), replica, forMs: duration(30 * SECOND, 2 * MINUTE) }),
@@ -186,7 +186,7 @@ const processAction: fc.Arbitrary<Action> = fc.oneof(
 const FAULTY_KINDS = ['ConfigMap', 'DataVolume', 'VMDiskImage', 'VolumeSnapshot', 'DataSource', 'Pod', 'Lease']
 const percent = fc.constantFrom(3, 10, 30, 60, 100)
 
-const networkAction: fc.Arbitrary<Action> = fc.oneof(
+export const networkAction: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({

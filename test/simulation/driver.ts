@@ -7,6 +7,7 @@ import { OPERATOR_NAMESPACE } from './chronicle.ts'
 import * as objects from './objects.ts'
 import { ASK_AGAIN_MS, find, leaveRefused, People, type Subject } from './people.ts'
 import type { Action, CatalogAction, CdiAction, ImageAction, PolicyAction } from './schedule.ts'
+import { Trouble } from './trouble.ts'
 import type { World } from './world.ts'
 
 const LEDGER = { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-slots' }
@@ -18,9 +19,9 @@ export class Driver {
   readonly done = new Map<string, number>()
   readonly #world: World
   readonly #subjects: readonly Subject[]
-  readonly #endings = new Set<() => void>()
   readonly #scripts = new Set<{ readonly start: () => void; stop: (() => void) | undefined }>()
   readonly #people: People
+  readonly #trouble: Trouble
 
   constructor(world: World) {
     this.#world = world
@@ -30,6 +31,7 @@ export class Driver {
       isCreating: false,
     }))
     this.#people = new People(world, this.#subjects)
+    this.#trouble = new Trouble(world)
   }
 
   /** When the last clone will be finished, in virtual milliseconds. */
@@ -55,15 +57,9 @@ export class Driver {
 
   /** Every trouble that was to last for a while is over now: faults, outages, freezes. What people wrote stays. */
   calm(): void {
-    const world = this.#world
-    for (const end of [...this.#endings]) end()
+    this.#trouble.calm()
     for (const script of this.#scripts) script.stop?.()
     this.#scripts.clear()
-    world.network.closeAll()
-    for (const replica of world.replicas) {
-      replica.thaw()
-      replica.start()
-    }
   }
 
   /** Everybody asks for a retry: what comes of it depends on the specs alone. */
@@ -131,7 +127,7 @@ export class Driver {
       ImageAction | CatalogAction | PolicyAction | Extract<CdiAction, { do: 'cdiFault' | 'snapshotFault' }>
     >,
   ): void {
-    const { cluster, disturbances, cost, network } = this.#world
+    const { cluster, disturbances, cost } = this.#world
     switch (action.do) {
       case 'deleteLedger':
         cost.renewAll()
@@ -146,7 +142,7 @@ export class Driver {
       case 'restartSimulators':
         disturbances.mark('cdi', action.downMs)
         this.#world.killSimulators()
-        this.#later(action.downMs, () => {
+        this.#trouble.later(action.downMs, () => {
           this.#world.startSimulators()
           this.#world.time.schedule(ASK_AGAIN_MS, () => this.rescript())
         })
@@ -157,22 +153,8 @@ export class Driver {
       case 'uninstallCdi':
         this.#uninstallCdi(action.forMs)
         return
-      case 'crash':
-      case 'stop':
-      case 'freeze':
-        this.#harmProcess(action)
-        return
-      case 'requestFaults':
-      case 'watchFaults':
-        network.open(action)
-        this.#later(action.forMs, () => network.close(action))
-        return
-      case 'compact':
-        cluster.compact()
-        return
-      case 'breakWatches':
-        disturbances.mark('watch')
-        cluster.breakWatches()
+      default:
+        this.#trouble.carryOut(action)
         return
     }
   }
@@ -199,7 +181,7 @@ export class Driver {
         leaveRefused(() => this.#world.cluster.admin.delete(CONFIG_MAP, objects.POLICY_KEY))
         // After a restart without a policy its defaults hold.
         this.#world.highestRetryLimit = Math.max(this.#world.highestRetryLimit, 2)
-        this.#later(action.forMs, () => this.setPolicy(this.#world.policy))
+        this.#trouble.later(action.forMs, () => this.setPolicy(this.#world.policy))
         return
     }
   }
@@ -216,7 +198,7 @@ export class Driver {
     this.#scripts.add(script)
     script.start()
     if (action.forMs === 0) return
-    this.#later(action.forMs, () => {
+    this.#trouble.later(action.forMs, () => {
       this.#scripts.delete(script)
       script.stop?.()
     })
@@ -244,7 +226,7 @@ export class Driver {
   #deleteNamespace(name: string, forMs: number): void {
     const { cluster } = this.#world
     leaveRefused(() => cluster.admin.delete(NAMESPACE, { name }))
-    this.#later(forMs, () => this.#bringBack(name))
+    this.#trouble.later(forMs, () => this.#bringBack(name))
   }
 
   #bringBack(name: string): void {
@@ -262,37 +244,10 @@ export class Driver {
       cluster.uninstall(DATA_SOURCE)
       cost.renewAll()
     })
-    this.#later(forMs, () => {
+    this.#trouble.later(forMs, () => {
       cluster.install(DATA_VOLUME)
       cluster.install(DATA_SOURCE)
     })
-  }
-
-  // The operator
-
-  #harmProcess(action: Extract<Action, { do: 'crash' | 'stop' | 'freeze' }>): void {
-    const { replicas, disturbances } = this.#world
-    const replica = replicas[action.replica % replicas.length]
-    if (replica === undefined) return
-    if (action.do === 'freeze') {
-      disturbances.mark('freeze', action.forMs + 5_000)
-      replica.freeze()
-      this.#later(action.forMs, () => replica.thaw())
-      return
-    }
-    disturbances.mark('crash', action.downMs + 30_000)
-    if (action.do === 'crash') replica.crash()
-    else replica.stop()
-    this.#later(action.downMs, () => replica.start())
-  }
-
-  /** Does it after so long, or when all is to be calm, whatever comes first. */
-  #later(delayMs: number, end: () => void): void {
-    const once = () => {
-      if (this.#endings.delete(once)) end()
-    }
-    this.#endings.add(once)
-    this.#world.time.schedule(delayMs, once)
   }
 }
 

@@ -57,3 +57,17 @@ export const cloners: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) 
     { afterMs: 20_000, action: { do: 'refresh', image } },
   ]),
 }))
+
+/** Somebody deletes the slot ledger while all slots are held by long downloads. */
+export const amnesiac: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+  ...schedule,
+  policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
+  images: schedule.images.map((image) => ({
+    ...image,
+    isInvalid: false,
+    ttlSeconds: undefined,
+    nature: 'good',
+    downloadSeconds: 30 + image.downloadSeconds,
+  })),
+  steps: [1, 2, 3].map(() => ({ afterMs: 35_000, action: { do: 'deleteLedger' } })),
+}))

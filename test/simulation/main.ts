@@ -4,11 +4,13 @@ import { commitFact, hardwareFacts, loadFact } from '../bench/machine.ts'
 import { Campaign, type CampaignResult } from './campaign.ts'
 import { runGate } from './gate/gate-run.ts'
 import { gateStory } from './gate/gate-story.ts'
+import { runMachines } from './machines/machine-run.ts'
+import type { Violation } from './oracle/oracle.ts'
 import { replayOf, violationText, writeReport } from './report.ts'
 import { runSchedule } from './run.ts'
 import type { Schedule } from './schedule.ts'
 import { shrink } from './shrink.ts'
-import { type GateStoryName, isOfGate, scheduleOf, storyOf } from './story.ts'
+import { type GateStoryName, isOfGate, isOfMachines, machineScheduleOf, scheduleOf, storyOf } from './story.ts'
 import { type StoryResult, type Tally, totalOf } from './tally.ts'
 
 const PROGRESS_MS = 10_000
@@ -103,6 +105,10 @@ function tell({ story, violations }: StoryResult): void {
 async function replay(name: string): Promise<void> {
   const story = name.endsWith('.json') ? undefined : storyOf(name)
   if (story !== undefined && isOfGate(story)) return await replayGate(story)
+  if (story !== undefined && isOfMachines(story)) {
+    const schedule = machineScheduleOf(story)
+    return tellOf(schedule, (await runMachines(schedule)).violations)
+  }
   const schedule: Schedule = name.endsWith('.json') ? JSON.parse(readFileSync(name, 'utf8')) : scheduleOf(storyOf(name))
   const { violations } = await runSchedule(schedule)
   if (violations.length === 0) {
@@ -117,7 +123,10 @@ async function replay(name: string): Promise<void> {
 
 async function replayGate({ kind, seed }: GateStoryName): Promise<void> {
   const schedule = gateStory(kind, seed)
-  const { violations } = await runGate(schedule)
+  tellOf(schedule, (await runGate(schedule)).violations)
+}
+
+function tellOf(schedule: object, violations: readonly Violation[]): void {
   if (violations.length > 0) process.exitCode = 1
   say(violations.length === 0 ? 'no invariant was broken' : JSON.stringify(schedule, undefined, 2))
   for (const violation of violations) say(violationText(violation))

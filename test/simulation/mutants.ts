@@ -1,24 +1,9 @@
-import type { Invariant } from './oracle/oracle.ts'
-import type { Kind } from './story.ts'
-
-/** A deliberate break of the product: one text in one file, replaced when the file is loaded. */
-export interface Mutant {
-  readonly name: string
-  /** The promise that it breaks; the first oracle to notice may be that of another one. */
-  readonly invariant: Invariant
-  readonly alsoCaughtAs?: readonly Invariant[]
-  /** Relative to the repository. */
-  readonly file: string
-  /** Occurs exactly once in the file. */
-  readonly find: string
-  readonly replace: string
-  /** Schedules in which it has to show. */
-  readonly kind: Kind
-}
+import { MACHINE_MUTANTS } from './machines/machine-mutants.ts'
+import type { Mutant } from './mutant.ts'
 
 const IMAGES = 'operator/controllers/vm-disk-image'
 
-export const MUTANTS: readonly Mutant[] = [
+const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'one slot more than the limit',
     invariant: 1,
@@ -223,4 +208,47 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'return scheme + (query < 100_000 ?',
     kind: 'undisturbed',
   },
+  {
+    name: 'a lost ledger is made anew without those who download',
+    invariant: 2,
+    file: `${IMAGES}/admission.ts`,
+    find: 'const holders = await findHolders(client, me, { signal })',
+    replace: 'const holders = (await findHolders(client, me, { signal })).slice(0, 0)',
+    kind: 'amnesiac',
+  },
+  {
+    name: 'nobody looks again when a Secret comes',
+    invariant: 7,
+    file: `${IMAGES}/triggers.ts`,
+    find: 'caches.secrets.onChange(named(BY_SECRET)),',
+    replace: '',
+    kind: 'undisturbed',
+  },
+  {
+    name: 'a status is written though it says nothing new',
+    invariant: 7,
+    file: `${IMAGES}/controller.ts`,
+    find: 'await this.#writer.write(image, plan, isStatusDue, signal)',
+    replace: 'await this.#writer.write(image, plan, true, signal)',
+    kind: 'undisturbed',
+  },
+  {
+    name: 'an alias is written though it is as it should be',
+    invariant: 7,
+    file: `${IMAGES}/plan-artifact.ts`,
+    find: 'return world.dataSource !== undefined && ownsEqual(wanted, world.dataSource) ? undefined : wanted',
+    replace: 'return wanted',
+    kind: 'undisturbed',
+  },
+  {
+    name: 'a status is written without the version that it is based on',
+    invariant: 7,
+    alsoCaughtAs: [0],
+    file: 'operator/runtime/apply.ts',
+    find: '{ ...primary, status: changes.status }',
+    replace: '{ ...primary, metadata: { ...primary.metadata, resourceVersion: undefined }, status: changes.status }',
+    kind: 'undisturbed',
+  },
 ]
+
+export const MUTANTS: readonly Mutant[] = [...IMAGE_MUTANTS, ...MACHINE_MUTANTS]

@@ -11,7 +11,7 @@ const LEASE = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_00
 export interface ReplicaOptions {
   readonly time: VirtualTime
   readonly cluster: MemoryCluster
-  readonly network: Network
+  readonly network: Pick<Network, 'fateOf' | 'passageOf'>
   readonly seed: number
   readonly number: number
   readonly log: Logger

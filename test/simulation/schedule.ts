@@ -170,11 +170,11 @@ export type NetworkAction =
   | { readonly do: 'compact' | 'breakWatches' }
 
 /** Whether the action harms the operator or its link to the API server: the rest is what it has to do in any case. */
-export function isDisturbance({ do: what }: Action): boolean {
+function isDisturbance({ do: what }: { readonly do: string }): boolean {
   return DISTURBANCES.has(what)
 }
 
-const DISTURBANCES: ReadonlySet<Action['do']> = new Set([
+const DISTURBANCES: ReadonlySet<string> = new Set<Action['do']>([
   'crash',
   'stop',
   'freeze',
@@ -184,15 +184,19 @@ const DISTURBANCES: ReadonlySet<Action['do']> = new Set([
   'breakWatches',
 ])
 
+interface WithSteps {
+  readonly steps: readonly { readonly afterMs: number; readonly action: { readonly do: string } }[]
+}
+
 /** The same without what harms the operator: what its end state is compared with. Times stay. */
-export function withoutDisturbances(schedule: Schedule): Schedule {
+export function withoutDisturbances<S extends WithSteps>(schedule: S): S {
   let debtMs = 0
-  const steps = schedule.steps.flatMap(({ afterMs, action }): Step[] => {
-    debtMs += afterMs
-    if (isDisturbance(action)) return []
-    const step = { afterMs: debtMs, action }
+  const steps = schedule.steps.flatMap((step) => {
+    debtMs += step.afterMs
+    if (isDisturbance(step.action)) return []
+    const moved = { ...step, afterMs: debtMs }
     debtMs = 0
-    return [step]
+    return [moved]
   })
   return { ...schedule, steps }
 }

@@ -24,6 +24,8 @@ import { InUseOracle } from './oracle/in-use.ts'
 import { LimitOracle } from './oracle/limit.ts'
 import type { Invariant, Oracle, Violation, Witness } from './oracle/oracle.ts'
 import { OrderOracle } from './oracle/order.ts'
+import { PromptOracle } from './oracle/prompt.ts'
+import { RequestOracle } from './oracle/requests.ts'
 import { SecretsOracle } from './oracle/secrets.ts'
 import { SlotOracle } from './oracle/slot.ts'
 import { randomFrom, seedFor } from './random.ts'
@@ -82,6 +84,8 @@ export class World {
     const { STALL_TIMEOUT_MS: stallTimeoutMs } = objects
     this.cost = new CostOracle({ ...witness, stallTimeoutMs, retryLimit: () => this.highestRetryLimit })
     this.secrets = new SecretsOracle(witness)
+    const requests = new RequestOracle(witness.report)
+    this.cluster.onRequest((request, code) => requests.onRequest(request, code))
     this.#oracles = [
       new LimitOracle(witness),
       new SlotOracle(witness),
@@ -90,6 +94,8 @@ export class World {
       new InUseOracle(witness),
       new ForeignOracle(witness),
       this.secrets,
+      new PromptOracle({ ...witness, later: (delayMs, work) => void time.schedule(delayMs, work) }),
+      requests,
     ]
     this.cluster.onCommit((commit) => this.#onCommit(commit))
   }

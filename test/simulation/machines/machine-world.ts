@@ -16,24 +16,18 @@ import {
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
-import { Operator } from '../../../operator/operator.ts'
 import type { Logger } from '../../../operator/runtime/log.ts'
-import {
-  type Commit,
-  type Fate,
-  IMAGE,
-  type RequestInfo,
-  SERVED_TYPES,
-  SimulatedProcess,
-} from '../../../sandbox/memory-cluster/index.ts'
+import { type Commit, type Fate, IMAGE, type RequestInfo, SERVED_TYPES } from '../../../sandbox/memory-cluster/index.ts'
 import type { SimulatorOptions } from '../../../sandbox/simulators/index.ts'
 import { FARM, SimulatedCluster, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
-import { randomFrom } from '../random.ts'
+import { isOperator, OPERATOR_NAMESPACE } from '../chronicle.ts'
+import { Disturbances } from '../disturbances.ts'
+import { Network } from '../network.ts'
+import { randomFrom, seedFor } from '../random.ts'
+import { Replica } from '../replica.ts'
 
 export { FARM, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
 
-const OPERATOR_NAMESPACE = 'sync-operator'
-const LEASE = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
 /** A canary: it may be in Secrets, and nowhere else. */
 export const PASSWORD = 'canary-Kx7-password'
 
@@ -50,6 +44,12 @@ interface Image extends KubeObject {
   readonly status?: VMDiskImageStatus
 }
 
+export interface MachineWorldOptions {
+  /** Of latencies, of what the operator leaves to chance, and of which request or event a fault strikes. */
+  readonly seed?: number
+  readonly replicas?: number
+}
+
 /** Operator and simulators in one in-memory cluster, in virtual time. */
 export class MachineWorld {
   readonly simulated: SimulatedCluster
@@ -58,16 +58,30 @@ export class MachineWorld {
   readonly logged: string[] = []
   /** Told of each commit of the operator. */
   onOperatorCommit: (commit: Commit) => void = () => undefined
-  /** What becomes of a request of the operator; undefined: it is carried out. */
+  /** What becomes of a request of the operator; undefined: what the network does to it. */
   fateOf: (request: RequestInfo) => Fate | undefined = () => undefined
-  #process: SimulatedProcess | undefined
-  #stopping = new AbortController()
-  #starts = 0
+  readonly disturbances: Disturbances
+  readonly network: Network
+  readonly replicas: readonly Replica[]
 
-  private constructor(simulated: SimulatedCluster) {
+  private constructor(simulated: SimulatedCluster, { seed = 1, replicas = 1 }: MachineWorldOptions) {
     this.simulated = simulated
-    simulated.cluster.onCommit((commit) => {
-      if (!commit.actor.startsWith('operator')) return
+    const { time, cluster } = simulated
+    this.disturbances = new Disturbances(() => time.elapsedMs)
+    this.network = new Network(randomFrom(seedFor(seed, 'network')), this.disturbances, (delayMs) => {
+      time.schedule(delayMs, () => cluster.compact())
+    })
+    const network: Pick<Network, 'fateOf' | 'passageOf'> = {
+      fateOf: (request) => this.fateOf(request) ?? this.network.fateOf(request),
+      passageOf: (event, request) => this.network.passageOf(event, request),
+    }
+    const log = this.#log()
+    this.replicas = Array.from(
+      { length: replicas },
+      (_, number) => new Replica({ time, cluster, network, seed, number, log }),
+    )
+    cluster.onCommit((commit) => {
+      if (!isOperator(commit.actor)) return
       const { type, resource, object } = commit
       if (resource.kind === 'Lease' || resource.kind === 'Event') return
       this.written.push(`${type} ${resource.kind} ${object.metadata.namespace}/${object.metadata.name}`)
@@ -78,9 +92,10 @@ export class MachineWorld {
   static async start(
     policy: Record<string, string> = {},
     options: Partial<SimulatorOptions> = {},
+    more: MachineWorldOptions = {},
   ): Promise<MachineWorld> {
     const simulated = await SimulatedCluster.start(options)
-    const world = new MachineWorld(simulated)
+    const world = new MachineWorld(simulated, more)
     simulated.create(NAMESPACE, { name: OPERATOR_NAMESPACE })
     const data = { defaultStorageClass: 'fast', defaultSnapshotClass: 'snap', ...policy }
     simulated.create(CONFIG_MAP, { namespace: OPERATOR_NAMESPACE, name: POLICY_NAME }, { data })
@@ -89,29 +104,12 @@ export class MachineWorld {
   }
 
   startOperator(): void {
-    this.#starts += 1
-    const process = new SimulatedProcess(this.simulated.time, `operator.${this.#starts}`)
-    const fateOf = (request: RequestInfo): Fate =>
-      this.fateOf(request) ?? { kind: 'deliver', requestMs: 1, answerMs: 1 }
-    const client = this.simulated.cluster.connect({ process, fateOf })
-    this.#process = process
-    this.#stopping = new AbortController()
-    const operator = new Operator({
-      client,
-      leaseClient: client,
-      clock: process.clock,
-      random: randomFrom(this.#starts),
-      log: this.#log(),
-      namespace: OPERATOR_NAMESPACE,
-      identity: process.name,
-      lease: LEASE,
-    })
-    void operator.run(this.#stopping.signal)
+    for (const replica of this.replicas) replica.start()
   }
 
   /** SIGKILL: what it sent is carried out all the same. */
   killOperator(): void {
-    this.#process?.kill()
+    for (const replica of this.replicas) replica.crash()
   }
 
   stop(): void {

@@ -1,10 +1,22 @@
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'
-import { type Download, imageOwner, isLedger, isOperator, isSameClaim, ledgerIn, type Slot } from '../chronicle.ts'
+import {
+  type Download,
+  imageOwner,
+  isLedger,
+  isOperator,
+  isSameClaim,
+  type Ledger,
+  ledgerIn,
+  type Slot,
+} from '../chronicle.ts'
 import type { Oracle, Witness } from './oracle.ts'
 
 /** Requests that rest on a ledger that somebody deleted may still arrive: sent within 5 s, carried out within 10 s. */
 const LOST_LEDGER_MS = 20_000
+
+/** A ledger may be written so long after the list that it is made from. */
+const LISTED_BEFORE_MS = 15_000
 
 /** Invariant 2: a slot is held from before the DataVolume until nothing can download any more, and no longer. */
 export class SlotOracle implements Oracle {
@@ -43,11 +55,22 @@ export class SlotOracle implements Oracle {
     const { chronicle, report } = this.#witness
     const before = chronicle.ledgerBefore
     const after = type === 'DELETED' ? undefined : ledgerIn(object)
+    if (before === undefined && after !== undefined) this.#checkRebuilt(after, revision)
     if (before === undefined || after === undefined || this.#isLedgerLost()) return
     for (const holder of before.holders) {
       if (after.holders.some((one) => isSameClaim(one, holder))) continue
       const still = this.#stillDownloads(holder)
       if (still !== undefined) report(2, `revision ${revision}: the slot of ${holder.name} was freed, but ${still}`)
+    }
+  }
+
+  /** One that was lost is made anew from a live list: what has downloaded for a while was on it. */
+  #checkRebuilt({ holders }: Ledger, revision: number): void {
+    const { chronicle, report } = this.#witness
+    for (const { key, imageUid, createdAtMs, isAfterthought } of chronicle.running.values()) {
+      const isListed = chronicle.nowMs - createdAtMs > LISTED_BEFORE_MS && !isAfterthought
+      if (isListed && !holders.some(({ uid }) => uid === imageUid))
+        report(2, `revision ${revision}: the ledger was made anew without ${key}, which downloads`)
     }
   }
 

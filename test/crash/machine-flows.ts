@@ -1,0 +1,128 @@
+import { type Flow, QUICK, success } from './flows.ts'
+import type { Play } from './play.ts'
+import { PlayedMachine } from './played-machine.ts'
+
+/** Every third crash: an odd number, so that those before and those after a write take turns. */
+const SAMPLE = 3
+const STATUS = 'update virtualmachines/status'
+const TELLING = [STATUS, 'update vmdiskimages/status']
+/** So soon a machine is kicked that the next operator always comes later. */
+const IMPATIENT = { ...QUICK, vmProvisionTimeout: '1s' }
+
+const telling = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
+
+/** From a machine without an image to one that runs; every stage lasts until it is told of. */
+async function standUp(play: Play): Promise<void> {
+  const vm = new PlayedMachine(play)
+  const letClone = vm.holdClone()
+  const letStart = vm.holdStart()
+  await vm.createNeighbours()
+  await vm.create()
+  await play.untilDownloading()
+  await vm.untilReason('ImageSyncing')
+  play.letThrough()
+  await play.untilSynced()
+  await vm.untilDiskIsAwaited()
+  letClone()
+  await vm.untilReason('Starting')
+  letStart()
+  await vm.untilReady()
+}
+
+async function prepare(play: Play): Promise<void> {
+  await standUp(play)
+  await play.untilQuiet()
+}
+
+const creation: Flow = {
+  name: 'a machine that comes before its image',
+  policy: QUICK,
+  sample: SAMPLE,
+  act: standUp,
+  writes: [
+    ...success.writes,
+    ...telling('ImageMissing', 'WaitingForImage', 'ImageSyncing', 'Cloning', 'Cloning', 'Starting', 'Running'),
+    'patch virtualmachines',
+    'create vmdiskimages',
+    'create secrets',
+    'create datavolumes',
+    'create virtualmachines.kubevirt.io',
+  ],
+  telling: TELLING,
+}
+
+const kick: Flow = {
+  name: 'a machine that hangs, and is kicked',
+  policy: QUICK,
+  sample: SAMPLE,
+  prepare: async (play) => {
+    await prepare(play)
+    await play.setPolicy(IMPATIENT)
+  },
+  act: async (play) => {
+    const vm = new PlayedMachine(play)
+    const { instance } = vm
+    if (instance === undefined) throw new Error('a machine that is ready has an instance')
+    const heal = vm.breaks({ type: 'neverReady' })
+    await vm.untilKicked(instance)
+    const letStart = vm.holdStart()
+    heal()
+    // From here on it has all the time that it needs.
+    await play.setPolicy(QUICK)
+    await vm.untilShown('Starting')
+    await vm.untilReason('Starting')
+    letStart()
+    await vm.untilReady()
+  },
+  writes: [...telling('Starting', 'Kicked', 'Starting', 'Running'), 'delete virtualmachineinstances.kubevirt.io'],
+  telling: TELLING,
+}
+
+const crashLoop: Flow = {
+  name: 'a machine whose launcher fails',
+  policy: QUICK,
+  sample: SAMPLE,
+  prepare,
+  act: async (play) => {
+    const vm = new PlayedMachine(play)
+    vm.breaks({ type: 'launcherFails' }, { times: 1 })
+    await vm.restart()
+    await vm.untilShown('CrashLoopBackOff')
+    await vm.untilShown('Running')
+    await vm.untilReady()
+  },
+  writes: telling('GuestStopped', 'CrashLoop', 'Running'),
+  telling: TELLING,
+}
+
+const deletion: Flow = {
+  name: 'deletion of a machine whose image is being deleted',
+  policy: QUICK,
+  sample: SAMPLE,
+  prepare,
+  act: async (play) => {
+    const vm = new PlayedMachine(play)
+    await play.deleteImage()
+    await play.untilBlocked()
+    await play.untilQuiet()
+    await vm.delete()
+    await vm.untilGone()
+    await play.untilGone()
+  },
+  writes: [
+    'update vmdiskimages/status',
+    `${STATUS} Deleting`,
+    'delete virtualmachines.kubevirt.io',
+    'delete datavolumes',
+    'delete secrets',
+    'patch virtualmachines',
+    'update vmdiskimages/status Deleting',
+    'delete datasources',
+    'delete volumesnapshots',
+    'delete datavolumes',
+    'patch vmdiskimages',
+  ],
+  telling: TELLING,
+}
+
+export const MACHINE_FLOWS: readonly Flow[] = [creation, kick, crashLoop, deletion]

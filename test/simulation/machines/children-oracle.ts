@@ -1,0 +1,84 @@
+import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
+import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator/kube/resource-types.ts'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
+import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
+import { mustKnow } from './machine-chronicle.ts'
+import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
+import { MACHINE } from './machine-world.ts'
+import { nameOf } from './use-oracle.ts'
+
+const CHILDREN: readonly ResourceType[] = [SECRET, DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE]
+/** So long after the last trouble everything that was sent has been carried out, and every watch has told of it. */
+const SETTLED_MS = 60_000
+
+/**
+ * Invariant 7, for the children of a machine: none is made for one that is not to be deployed; they go in their order, and the
+ * machine last; and a network keeps its MAC address.
+ */
+export class ChildrenOracle implements MachineOracle {
+  readonly #witness: MachineWitness
+  readonly #addresses = new Map<string, string>()
+
+  constructor(witness: MachineWitness) {
+    this.#witness = witness
+  }
+
+  onCommit(commit: Commit): void {
+    const { resource, type, object, actor } = commit
+    if (!isOperator(actor)) return
+    if (resource === MACHINE && type === 'DELETED') this.#checkEnd(object)
+    if (!CHILDREN.includes(resource)) return
+    if (type === 'ADDED') this.#checkWanted(object)
+    else if (isEnd(commit)) this.#checkOrder(commit)
+    if (resource === KUBEVIRT_VIRTUAL_MACHINE && type !== 'DELETED') this.#checkAddresses(object as KubeVirtMachine)
+  }
+
+  #checkWanted(object: KubeObject): void {
+    const { chronicle, disturbances, report } = this.#witness
+    const machine = chronicle.machineOf(object)
+    if (machine?.object.spec.ignoreOnDeploy !== true) return
+    if (mustKnow(disturbances, chronicle.nowMs - machine.specAtMs))
+      report(7, `${nameOf(object)} is made for ${nameOf(machine.object)}, which is not to be deployed`)
+  }
+
+  #checkOrder({ resource, object }: Commit): void {
+    const { chronicle, report } = this.#witness
+    const machine = chronicle.machineOf(object)
+    const isChecked = machine !== undefined && isDeletion(machine.object) && this.#isSettled()
+    if (!isChecked || resource === KUBEVIRT_VIRTUAL_MACHINE) return
+    const { uid = '' } = machine.object.metadata
+    const before = [
+      ...chronicle.childrenOf(uid, chronicle.kubevirt),
+      ...chronicle.instancesOf(uid),
+      ...(resource === SECRET ? chronicle.childrenOf(uid, chronicle.dataVolumes) : []),
+    ]
+    for (const { object: other } of before) report(7, `${nameOf(object)} is deleted before ${nameOf(other)} is gone`)
+  }
+
+  #checkEnd(machine: KubeObject): void {
+    const { chronicle, report } = this.#witness
+    if (!this.#isSettled()) return
+    const { uid = '' } = machine.metadata
+    const left = [chronicle.kubevirt, chronicle.dataVolumes, chronicle.secrets].flatMap((traces) =>
+      chronicle.childrenOf<KubeObject>(uid, traces),
+    )
+    for (const { object } of left) report(7, `${nameOf(machine)} is released, and ${nameOf(object)} is still there`)
+  }
+
+  #checkAddresses(object: KubeVirtMachine): void {
+    const { chronicle, report } = this.#witness
+    const machine = chronicle.machineOf(object)
+    if (machine === undefined) return
+    for (const { name, macAddress = '' } of object.spec.template.spec.domain.devices?.interfaces ?? []) {
+      const key = `${machine.object.metadata.uid}/${name}`
+      const known = this.#addresses.get(key) ?? macAddress
+      this.#addresses.set(key, known)
+      if (known !== macAddress) report(7, `${nameOf(object)}: network ${name} had ${known}, and has ${macAddress} now`)
+    }
+  }
+
+  #isSettled(): boolean {
+    return this.#witness.disturbances.calmForMs('api', 'watch', 'freeze', 'crash') > SETTLED_MS
+  }
+}

@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { MACHINE_FAMILIES } from './machine-arbitraries.ts'
+import type { MachinePlan, MachineSchedule, MachineStep } from './machine-schedule.ts'
+
+// Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+const plain: MachinePlan = { image: 0, createdAtMs: 0, interfaces: 1, hasSecret: false, ignoreOnDeploy: false }
+
+function likeThis(more: Partial<MachineSchedule>): fc.Arbitrary<MachineSchedule> {
+  return MACHINE_FAMILIES.machinesCalm.map((schedule) => ({ ...schedule, replicas: 1, ...more }))
+}
+
+/** Nobody tells the operator of the disk that it asked for, and the image is deleted meanwhile: only a live look finds its user. */
+export const machinesUnseen: fc.Arbitrary<MachineSchedule> = fc
+  .tuple(likeThis({}), fc.integer({ min: 20, max: 60 }))
+  .map(([schedule, afterSeconds]): MachineSchedule => {
+    const kind = 'DataVolume'
+    const steps: MachineStep[] = [
+      {
+        afterMs: 10 * SECOND,
+        action: { do: 'watchFaults', fault: 'frozen', percent: 100, forMs: 4 * MINUTE, kind },
+      },
+      {
+        afterMs: 0,
+        action: { do: 'requestFaults', fault: 'loseAnswer', percent: 100, forMs: 8 * SECOND, kind },
+      },
+      { afterMs: afterSeconds * SECOND, action: { do: 'deleteImage', image: 0 } },
+      { afterMs: 2 * MINUTE, action: { do: 'compact' } },
+    ]
+    return {
+      ...schedule,
+      cloneMs: 2 * MINUTE,
+      policy: { ...schedule.policy, provisionTimeoutSeconds: 120, ttlSeconds: undefined },
+      images: [{ hasSnapshot: true, bindsLate: false, isMadeByPerson: true }],
+      machines: [{ ...plain, createdAtMs: 12 * SECOND }],
+      steps,
+    }
+  })
+
+/** Images are refreshed when machines run from their disks, and what those were cloned from goes. */
+export const machinesRefreshed: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
+  (schedule): MachineSchedule => ({
+    ...schedule,
+    images: schedule.images.map((image) => ({ ...image, hasSnapshot: true })),
+    machines: schedule.machines.map((machine) => ({ ...machine, ignoreOnDeploy: false })),
+    steps: [0, 1].map((image) => ({ afterMs: MINUTE, action: { do: 'refreshImage', image } })),
+  }),
+)
+
+/** One machine after the other comes to an image that is to go, and has a user. */
+export const machinesLate: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
+  (schedule): MachineSchedule => ({
+    ...schedule,
+    cloneMs: 100,
+    images: schedule.images.slice(0, 1),
+    machines: [0, 20, 40, 50].map((seconds) => ({ ...plain, createdAtMs: seconds * SECOND })),
+    steps: [{ afterMs: 15 * SECOND, action: { do: 'deleteImage', image: 0 } }],
+  }),
+)
+
+/** Machines come while the Secret with their passwords is away, and nothing but its return tells of it. */
+export const machinesLocked: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
+  (schedule): MachineSchedule => ({
+    ...schedule,
+    machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: true, ignoreOnDeploy: false })),
+    steps: [0, 3 * MINUTE].map((afterMs) => ({ afterMs, action: { do: 'toggleSecret' } })),
+  }),
+)
+
+/** The event that tells of a deletion is lost: what is gone is only lacking in the next list. */
+export const machinesForgotten: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
+  (schedule): MachineSchedule => ({
+    ...schedule,
+    machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false })),
+    steps: [
+      {
+        afterMs: 3 * MINUTE,
+        action: { do: 'watchFaults', fault: 'lost', percent: 100, forMs: 10 * SECOND, kind: 'Secret' },
+      },
+      {
+        afterMs: SECOND,
+        action: { do: 'deleteChild', machine: 0, kind: 'Secret', propagationPolicy: 'Background' },
+      },
+    ],
+  }),
+)
