@@ -6,7 +6,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{constructs,crds-gen,operator,sandbox,tooling,test/bench,test/soak}/**/*.test.ts'],
+          include: ['{constructs,crds-gen,operator,sandbox,tooling,test/bench,test/harness,test/soak}/**/*.test.ts'],
           setupFiles: ['test/setup/fail-on-console.ts'],
         },
       },

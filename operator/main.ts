@@ -47,7 +47,7 @@ async function main(): Promise<void> {
     onSynced: tidyHeap,
   })
   const servers = await Promise.all([
-    ...listen(config.metricsAddress, [metricsEndpoint(metrics)]),
+    ...listen(config.metricsAddress, [metricsEndpoint(metrics), cachesEndpoint(operator)]),
     ...listen(config.healthAddress, healthEndpoints(operator)),
   ])
   log.info({ server: connection.server.href, namespace: config.namespace }, 'starting')
@@ -77,6 +77,11 @@ function listen(address: string | undefined, endpoints: readonly Endpoint[]) {
 function metricsEndpoint(metrics: RuntimeMetrics): Endpoint {
   const contentType = metrics.registry.contentType
   return { path: '/metrics', answer: async () => ({ ok: true, contentType, body: await metrics.render() }) }
+}
+
+function cachesEndpoint(operator: Operator): Endpoint {
+  const contentType = 'application/json'
+  return { path: '/caches', answer: async () => ({ ok: true, contentType, body: JSON.stringify(operator.cached()) }) }
 }
 
 function healthEndpoints(operator: Operator): Endpoint[] {

@@ -6,9 +6,10 @@ import { Caches, IMAGE } from './controllers/vm-disk-image/caches.ts'
 import { ImageController } from './controllers/vm-disk-image/controller.ts'
 import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
 import type { KubeClient } from './kube/kube-client.ts'
-import type { ResourceType } from './kube/kube-object.ts'
+import { apiVersionOf, type ResourceType } from './kube/kube-object.ts'
 import { PolicyWatch } from './policy-watch.ts'
 import type { Clock } from './runtime/clock.ts'
+import { type Contents, contentsOf } from './runtime/contents.ts'
 import { EventRecorder } from './runtime/event-recorder.ts'
 import { LeaderElector, type LeaseTimings } from './runtime/leader.ts'
 import type { Logger } from './runtime/log.ts'
@@ -62,7 +63,7 @@ export class Operator {
     this.#reflectors = new Reflectors({ client, clock, random, log, onRelist })
     this.#caches = new Caches(this.#reflectors)
     this.#machineCaches = new MachineCaches(this.#reflectors, this.#caches)
-    for (const { type, size } of this.#reflectors.sizes) this.metrics.observeCache(cacheName(type), size)
+    for (const { type, store } of this.#reflectors.kept) this.metrics.observeCache(cacheName(type), () => store.size)
     this.#policy = new PolicyWatch({
       client,
       clock,
@@ -84,6 +85,14 @@ export class Operator {
   /** Whether the caches are complete: only then is it of use, as a leader or as the next one. */
   get isReady(): boolean {
     return this.#isSynced
+  }
+
+  /** What the caches hold, by `<apiVersion>/<plural>`: to be compared with fresh lists. Sorts all of it, so it is not for every scrape. */
+  cached(): Readonly<Record<string, Contents>> {
+    const contents = this.#reflectors.kept.map(({ type, store }) => {
+      return [`${apiVersionOf(type)}/${type.plural}`, contentsOf(store.values())] as const
+    })
+    return Object.fromEntries(contents)
   }
 
   /** Works until `signal` aborts; resolves when all work has ended and the lead is handed over. */

@@ -15,6 +15,7 @@ const TASKS = {
   build: ['operator/build.ts'],
   check: ['tooling/check.ts'],
   demo: ['sandbox/demo/main.ts'],
+  faults: ['test/faults/main.ts'],
   format: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write'],
   fuzz: ['test/fuzz/main.ts'],
   gen: ['crds-gen/main.ts'],

@@ -48,7 +48,7 @@ it('finds an object by its kind, and takes in what was written', async () => {
   reflectors.observeWrite(SECRET, { ...named('v1', 'Secret', 'a'), metadata: { name: 'a', resourceVersion: '900' } })
   expect(reflectors.get(SECRET, 'a')).toMatchObject({ kind: 'Secret' })
   expect([reflectors.get(DATA_VOLUME, 'a'), secrets.size]).toEqual([undefined, 1])
-  expect(reflectors.sizes.map(({ type, size }) => [type.kind, size()])).toEqual([
+  expect(reflectors.kept.map(({ type, store }) => [type.kind, store.size])).toEqual([
     ['CustomResourceDefinition', 0],
     ['Secret', 1],
     ['DataVolume', 0],

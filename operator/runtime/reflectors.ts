@@ -53,9 +53,9 @@ export class Reflectors {
     this.#all.push(reflector as unknown as Reflector<Stored>)
   }
 
-  /** How many objects are kept, by kind. */
-  get sizes(): readonly { readonly type: ResourceType; readonly size: () => number }[] {
-    return this.#all.map(({ type, store }) => ({ type, size: () => store.size }))
+  /** All copies, by kind. */
+  get kept(): readonly { readonly type: ResourceType; readonly store: Store<Stored> }[] {
+    return this.#all
   }
 
   /** Keeps all copies up to date until `signal` aborts. */

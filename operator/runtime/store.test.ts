@@ -53,6 +53,44 @@ describe('the store', () => {
     expect(changes).toEqual(['n/a ->5', 'n/a 5>9'])
   })
 
+  it('does not revive what is gone with an event that comes again', () => {
+    store.put(item('a', '5'))
+    store.put(item('a', '6'))
+    store.remove(item('a', '7'))
+    store.put(item('b', '8'))
+    for (const again of ['5', '6']) store.put(item('a', again))
+    store.remove(item('a', '7'))
+    expect([...store.keys()]).toEqual(['n/b'])
+    expect(changes).toHaveLength(4)
+  })
+
+  it('does not revive with an event that comes again what a list or a bookmark knows to be gone', () => {
+    store.replaceAll([item('a', '5')], '10')
+    store.replaceAll([], '20')
+    store.put(item('a', '5'))
+    expect(store.size).toBe(0)
+    store.advance('30')
+    store.put(item('b', '25'))
+    expect(store.size).toBe(0)
+  })
+
+  it('takes in what was made again, though the one before comes again', () => {
+    store.put(item('a', '5'))
+    store.remove(item('a', '7'))
+    store.put(item('a', '9', {}, 'second'))
+    store.put(item('a', '5'))
+    store.remove(item('a', '7'))
+    expect(store.get('n/a')?.metadata.uid).toBe('second')
+  })
+
+  it('does not revive with an event that comes again what was made by us and is gone', () => {
+    store.put(item('b', '8'))
+    store.observeWrite(item('a', '9'))
+    store.remove(item('a', '11'))
+    store.put(item('a', '9'))
+    expect([...store.keys()]).toEqual(['n/b'])
+  })
+
   it('does not revive with a late answer what the watch knows to be gone', () => {
     store.put(item('a', '5'))
     store.remove(item('a', '12'))
@@ -107,6 +145,10 @@ describe('the store', () => {
     expect(changes.at(-1)).toBe('n/a 50>-')
     store.observeWrite(item('a', '3'))
     expect(version()).toBe('3')
+    store.clear()
+    store.replaceAll([], '60')
+    store.put(item('a', '61'))
+    expect(version()).toBe('61')
   })
 
   it('keeps its indexes through every change', () => {

@@ -16,7 +16,8 @@ export interface Change<T> {
  * A local copy of all objects of one kind, kept by a {@link Reflector}, with indexes.
  *
  * It never lacks our own last write: {@link observeWrite} takes the answer of each write in at once, and an older event
- * that arrives later does not undo it. This rests on resourceVersions of one kind being comparable (Kubernetes 1.35).
+ * that arrives later does not undo it. This rests on resourceVersions of one kind being comparable (Kubernetes 1.35), and
+ * on events of one watch coming in their order the first time that they come.
  */
 export class Store<T extends Stored> {
   readonly #items = new Map<string, T>()
@@ -92,9 +93,10 @@ export class Store<T extends Stored> {
     this.#reached(version)
   }
 
-  /** An ADDED or MODIFIED event. */
+  /** An ADDED or MODIFIED event. One that was told before and comes again does not revive what is gone since. */
   put(item: T): void {
-    this.#put(item)
+    const isOld = compareResourceVersions(versionOf(item), this.#version) < 0
+    if (!isOld || this.#items.has(keyOf(item.metadata))) this.#put(item)
     this.#reached(versionOf(item))
   }
 

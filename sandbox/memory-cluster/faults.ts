@@ -37,13 +37,18 @@ export type Fate = {
 )
 
 /**
- * What happens to one watch event on its way to one watcher. Events of one watch stay in order: a delay holds up those
- * behind it, too.
+ * What happens to one watch event on its way to one watcher. Events of one watch come in order the first time: a delay
+ * holds up those behind it, too. Those of different watches overtake each other.
  */
 export interface Passage {
   readonly delayMs: number
   /** 2: duplicated. 0: lost; no API server does that and goes on, unless a later event of the same object follows. */
   readonly times?: number
+  /**
+   * It comes again after so many later events of the same watch (at least 1), as from an API server that lags behind and
+   * tells its past once more.
+   */
+  readonly againAfter?: number
   /** The connection breaks right after it. */
   readonly breakAfter?: boolean
 }

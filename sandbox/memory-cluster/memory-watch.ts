@@ -39,6 +39,8 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
   #transit: { readonly at: number; readonly parcel: Parcel }[] = []
   #cancelArrival: (() => void) | undefined
   #undelivered = 0
+  /** Events that come again, and after how many others. */
+  #again: { readonly event: WatchEvent<KubeObject>; readonly after: number }[] = []
   // The server's end
   #table: Table | undefined
   #revision: () => number = () => 0
@@ -158,11 +160,20 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
   }
 
   #post(event: WatchEvent<KubeObject>): void {
-    const { delayMs, times = 1, breakAfter = false } = this.#parts.passageOf(event)
+    const { delayMs, times = 1, againAfter, breakAfter = false } = this.#parts.passageOf(event)
     for (let copy = 0; copy < times; copy += 1) this.#send(event, delayMs)
+    this.#tellAgain(delayMs)
+    if (againAfter !== undefined) this.#again.push({ event, after: againAfter })
     if (!breakAfter) return
     this.#hangUp()
     this.#send(this.#reset(), delayMs)
+  }
+
+  /** One more event was sent: for some of those before it that was the last to wait for. */
+  #tellAgain(delayMs: number): void {
+    const waiting = this.#again.map(({ event, after }) => ({ event, after: after - 1 }))
+    this.#again = waiting.filter(({ after }) => after > 0)
+    for (const { event, after } of waiting) if (after <= 0) this.#send(event, delayMs)
   }
 
   #fail(error: Error): void {

@@ -205,6 +205,20 @@ describe('a watch', () => {
     expect(lines.filter((line) => line.startsWith('21'))).toEqual(['21: saw a', '21: saw a', '21: NoAnswer'])
   })
 
+  test('may tell an event again after later ones, which do not count as such themselves', async () => {
+    const scene = new Scene()
+    scene.passage = (event) => {
+      const name = event.type === 'BOOKMARK' ? '' : event.object.metadata.name
+      if (name === 'c') return { delayMs: 10 }
+      return name === 'd' ? { delayMs: 1 } : { delayMs: 1, againAfter: name === 'a' ? 2 : 1 }
+    }
+    scene.watch()
+    scene.time.schedule(20, () => scene.add('a', 'b', 'c', 'd', 'e'))
+    const told = (await scene.run()).filter((line) => line.includes('saw'))
+    const late = ['c', 'a', 'b', 'd', 'e'].map((name) => `30: saw ${name}`)
+    expect(told).toEqual(['21: saw a', '21: saw b', ...late])
+  })
+
   test('that has heard everything outlives a compaction; one that lags behind is told Expired', async () => {
     const scene = new Scene()
     scene.watch()

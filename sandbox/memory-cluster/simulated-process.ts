@@ -13,11 +13,12 @@ export class SimulatedProcess {
   readonly #held: (() => void)[] = []
   #state: 'running' | 'frozen' | 'killed' = 'running'
 
-  constructor(time: VirtualTime, name: string) {
+  /** @param clockOffsetMs how far its wall clock is ahead of the API server's; negative when it is behind */
+  constructor(time: VirtualTime, name: string, clockOffsetMs = 0) {
     this.name = name
     this.#time = time
     this.clock = {
-      now: () => time.epochMs + time.elapsedMs,
+      now: () => time.epochMs + time.elapsedMs + clockOffsetMs,
       monotonic: () => time.elapsedMs,
       setTimer: (callback, delayMs) => this.#setTimer(callback, delayMs),
     }

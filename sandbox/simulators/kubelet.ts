@@ -48,6 +48,8 @@ export class Kubelet {
   readonly #egress: Egress
   readonly #delays: Delays
   readonly #held = new Map<string, Held>()
+  /** Starts that were told, and are still to begin because nobody answered whether that was taken, by key of the pod. */
+  readonly #told = new Map<string, string>()
 
   constructor(world: World, options: KubeletOptions, faults: FaultScript, transfer: Transfer, egress: Egress) {
     this.#world = world
@@ -106,7 +108,10 @@ export class Kubelet {
       await held.run.stop()
       this.#held.delete(key)
     }
-    if (pod === undefined) return this.#delays.forget(key)
+    if (pod === undefined) {
+      this.#told.delete(key)
+      return this.#delays.forget(key)
+    }
     if (isTerminating(pod)) return await this.#end(key, pod)
     if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return
     const container = pod.status?.containerStatuses?.[0]
@@ -129,7 +134,10 @@ export class Kubelet {
     const held = this.#held.get(key)
     const container = pod.status?.containerStatuses?.[0]
     if (held === undefined) {
-      await this.#run(key, pod, (container?.restartCount ?? 0) + 1, container?.lastState)
+      const restarts = container?.restartCount ?? 0
+      // Any other container without a download died with the kubelet before this one.
+      if (this.#told.get(key) === startOf(pod, restarts)) this.#begin(key, pod)
+      else await this.#run(key, pod, restarts + 1, container?.lastState)
     } else if (held.run.end !== undefined) {
       await this.#write(pod, podStatus.ended(pod, held.run.end, this.#world.timestamp()))
       this.#held.delete(key)
@@ -154,7 +162,13 @@ export class Kubelet {
 
   /** Says so first, then downloads: a download that no status tells of could start twice. */
   async #run(key: string, pod: Pod, restartCount: number, lastState: ContainerState | undefined): Promise<void> {
+    this.#told.set(key, startOf(pod, restartCount))
     await this.#write(pod, podStatus.running(pod, restartCount, lastState, this.#world.timestamp()))
+    this.#begin(key, pod)
+  }
+
+  #begin(key: string, pod: Pod): void {
+    this.#told.delete(key)
     const dataVolume = this.#dataVolumeOf(pod)
     const env = new Map(pod.spec.containers[0]?.env?.map(({ name, value }) => [name, value ?? '']))
     const order = {
@@ -222,6 +236,11 @@ export class Kubelet {
     const name = pod.metadata.annotations?.[DATA_VOLUME_NAME]
     return name === undefined ? undefined : this.#world.dataVolumes.get(`${pod.metadata.namespace}/${name}`)
   }
+}
+
+/** One start of a pod's container. */
+function startOf(pod: Pod, restartCount: number): string {
+  return `${uidOf(pod)} ${restartCount}`
 }
 
 function isImporter(pod: Pod | undefined): boolean {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Contents } from '../../operator/runtime/contents.ts'
 import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
 import { parseExposition, type Sample, sumOf } from './exposition.ts'
 import { cpuSecondsOf, type Memory, memoryOf } from './process-stats.ts'
@@ -19,6 +20,8 @@ export function buildBundle(): void {
 export interface BundledOperatorOptions {
   readonly kubeconfig: string
   readonly namespace: string
+  /** What to run. Default: `dist/operator.mjs`. */
+  readonly entry?: string
   /** Name of its pod: the first part of its identity. */
   readonly name?: string
   /** More of its environment. */
@@ -42,7 +45,7 @@ export class BundledOperator implements AsyncDisposable {
   private constructor(options: BundledOperatorOptions, port: number) {
     this.name = options.name ?? 'operator'
     this.#port = port
-    this.#child = spawn(process.execPath, [join(ROOT, 'dist/operator.mjs')], {
+    this.#child = spawn(process.execPath, [options.entry ?? join(ROOT, 'dist/operator.mjs')], {
       env: {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
@@ -82,6 +85,12 @@ export class BundledOperator implements AsyncDisposable {
   async metrics(): Promise<Sample[]> {
     const answer = await fetch(`http://127.0.0.1:${this.#port}/metrics`, { signal: AbortSignal.timeout(10_000) })
     return parseExposition(await answer.text())
+  }
+
+  /** What its caches hold, by `<apiVersion>/<plural>`. Throws when it does not answer. */
+  async caches(): Promise<Readonly<Record<string, Contents>>> {
+    const answer = await fetch(`http://127.0.0.1:${this.#port}/caches`, { signal: AbortSignal.timeout(10_000) })
+    return (await answer.json()) as Record<string, Contents>
   }
 
   /** Requests that were answered, or given up, since its start. Watches are not among them. */

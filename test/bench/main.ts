@@ -4,6 +4,7 @@ import { buildBundle } from './bundled-operator.ts'
 import type { Chapter } from './figure.ts'
 import { measureCost } from './figures/cost.ts'
 import { measureIdle } from './figures/idle.ts'
+import { measureKilled } from './figures/killed.ts'
 import { measurePolicy } from './figures/policy.ts'
 import { measureQueue, type QueueLoad } from './figures/queue.ts'
 import { measureQueued, measureStored } from './figures/stored.ts'
@@ -58,6 +59,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   'queue-24': (tell) => measureQueue(SMALL, tell),
   'queue-200': (tell) => measureQueue(MEDIUM, tell),
   'queue-10k': (tell) => measureQueue(LARGE, tell),
+  'killed-40': measureKilled,
   idle: measureIdle,
   'stored-10k': measureStored,
   'queued-10k': measureQueued,

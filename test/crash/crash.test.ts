@@ -52,6 +52,7 @@ describe('an operator that is killed', () => {
     await flow.act(play)
     await play.untilQuiet()
     expect(play.hasCrashed, play.describe()).toBe(crash !== undefined)
+    await world.history.catchUp()
     checkLedger(play.history, play.namespace)
     checkOrder(play.history, play.namespace)
     expect(leaksOf(PASSWORD, play)).toEqual([])

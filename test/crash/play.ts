@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import type { SeenEvent } from '../harness/etcd-history.ts'
 import { FaultProxy, type SeenRequest } from '../harness/fault-proxy.ts'
 import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from '../harness/kinds.ts'
-import type { SeenEvent } from '../harness/mirror.ts'
 import { OperatorProcess } from '../harness/operator-process.ts'
 import type { World } from '../harness/world.ts'
 import { isWrite } from './writes.ts'
@@ -138,11 +138,9 @@ export class Play implements AsyncDisposable {
     return JSON.parse(data?.['holders'] ?? '[]')
   }
 
-  /** Of this play; a watch that had to list again says so for all. */
+  /** Of this play. */
   get history(): SeenEvent[] {
-    return this.world.mirror.history.filter(
-      ({ type, object }) => type === 'RELIST' || object.metadata.namespace === this.namespace,
-    )
+    return this.world.history.events.filter(({ object }) => object.metadata.namespace === this.namespace)
   }
 
   // Waiting

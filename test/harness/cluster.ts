@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { type Cluster, type ClusterOptions, startCluster } from '../../sandbox/control-plane/cluster.ts'
+import { READABLE_STORAGE } from './etcd-history.ts'
 
 /**
  * A control plane for the scenarios of one file. An operator serves every image of its cluster, so two files that run
@@ -8,7 +9,7 @@ import { type Cluster, type ClusterOptions, startCluster } from '../../sandbox/c
 export function useCluster(options: ClusterOptions = {}): () => Cluster {
   let cluster: Cluster | undefined
   beforeAll(async () => {
-    cluster = await startCluster(options)
+    cluster = await startCluster({ ...options, apiServerFlags: { ...READABLE_STORAGE, ...options.apiServerFlags } })
   })
   afterAll(async () => {
     await cluster?.controlPlane.stop()

@@ -17,7 +17,8 @@ export class ProxiedWatch {
   readonly #source: IncomingMessage
   readonly #response: ServerResponse
   #interruption: Interruption | undefined
-  #isFrozen = false
+  #frozenAt: number | undefined
+  #leftAt: number | undefined
 
   constructor(request: ProxiedRequest, source: IncomingMessage, response: ServerResponse) {
     this.request = request
@@ -25,8 +26,14 @@ export class ProxiedWatch {
     this.#response = response
   }
 
-  get isFrozen(): boolean {
-    return this.#isFrozen
+  /** By the wall clock, as the other requests; undefined: it is not frozen. */
+  get frozenAt(): number | undefined {
+    return this.#frozenAt
+  }
+
+  /** When whoever watches gave it up, or was told of its end. */
+  get leftAt(): number | undefined {
+    return this.#leftAt
   }
 
   /** From the next event on. */
@@ -37,9 +44,11 @@ export class ProxiedWatch {
   /** Resolves when it has ended on either side. */
   async relay(): Promise<void> {
     const response = this.#response
-    const left = new Promise<void>((resolve) => response.once('close', resolve))
+    const left = new Promise<void>((resolve) => response.once('close', resolve)).then(() => {
+      this.#leftAt = Date.now()
+    })
     // A frozen one is not ended by what happens behind the proxy.
-    const told = this.#tell().then(() => (this.#isFrozen ? left : undefined))
+    const told = this.#tell().then(() => (this.#frozenAt === undefined ? undefined : left))
     await Promise.race([left, told]).finally(() => this.#source.destroy())
   }
 
@@ -72,7 +81,7 @@ export class ProxiedWatch {
         response.write(line.slice(0, line.length / 2), () => response.destroy())
         return
       case 'freeze':
-        this.#isFrozen = true
+        this.#frozenAt = Date.now()
     }
   }
 }

@@ -4,8 +4,7 @@ import type { World } from './world.ts'
 
 /** Names of the images whose DataVolumes were created, in the order of their creation. */
 export function starts(world: World): string[] {
-  const { history } = world.mirror
-  const created = history.filter(({ kind, type }) => kind === 'DataVolume' && type === 'ADDED')
+  const created = world.history.events.filter(({ kind, type }) => kind === 'DataVolume' && type === 'ADDED')
   return created.flatMap(({ object }) => {
     const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === 'VMDiskImage')
     return owner !== undefined && world.namespaces.includes(object.metadata.namespace ?? '') ? [owner.name] : []
@@ -24,7 +23,7 @@ export function served(world: World, name: string): ImageStats {
 export function positionWrites(world: World): number {
   const last = new Map<string, Image>()
   let writes = 0
-  for (const { kind, object } of world.mirror.history) {
+  for (const { kind, object } of world.history.events) {
     if (kind !== 'VMDiskImage') continue
     const image = object as Image
     const before = last.get(image.metadata.uid ?? '')

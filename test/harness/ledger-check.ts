@@ -1,7 +1,8 @@
 import { FINALIZER, LABELS } from '@open-terrain/constructs'
+import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/slot-ledger.ts'
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
+import type { SeenEvent } from './etcd-history.ts'
 import { type ConfigMap, type DataVolume, type Image, isFinished, reasonOf } from './kinds.ts'
-import type { SeenEvent } from './mirror.ts'
 
 interface Slot {
   readonly uid: string
@@ -15,14 +16,9 @@ interface Ledger {
   readonly holders: readonly Slot[]
 }
 
-/** All changes in the order of the API server's own revisions, whichever watch told them first. */
+/** All changes in the order in which they were written, whichever kind they are of. */
 function inOrder(history: readonly SeenEvent[]): SeenEvent[] {
   return history.toSorted((a, b) => compareResourceVersions(versionOf(a), versionOf(b)))
-}
-
-/** After an outage a watch may have to list again; what it then missed cannot be held against anybody. */
-function isEverythingKnown(history: readonly SeenEvent[]): boolean {
-  return !history.some(({ type }) => type === 'RELIST')
 }
 
 function versionOf({ object }: SeenEvent): string {
@@ -30,19 +26,27 @@ function versionOf({ object }: SeenEvent): string {
 }
 
 function ledgerIn({ kind, type, object }: SeenEvent, namespace: string): Ledger | undefined {
-  const isLedger = object.metadata.name === 'sync-operator-slots' && object.metadata.namespace === namespace
-  if (kind !== 'ConfigMap' || !isLedger || type === 'DELETED' || type === 'RELIST') return undefined
+  const isLedger = object.metadata.name === LEDGER_NAME && object.metadata.namespace === namespace
+  if (kind !== 'ConfigMap' || !isLedger || type === 'DELETED') return undefined
   const { data = {} } = object as ConfigMap
   return { limit: Number(data['limit']), holders: JSON.parse(data['holders'] ?? '[]') }
 }
 
+function claimsAdded(before: Ledger | undefined, after: Ledger): readonly Slot[] {
+  const isSame = (a: Slot, b: Slot) => a.uid === b.uid && a.revision === b.revision && a.attempt === b.attempt
+  return after.holders.filter((slot) => !before?.holders.some((other) => isSame(slot, other)))
+}
+
+function imageOwner({ object }: SeenEvent) {
+  return object.metadata.ownerReferences?.find(({ kind }) => kind === 'VMDiskImage')
+}
+
 /**
- * Replays what the watches told, revision by revision: no claim ever goes beyond the limit in the same object, and no
- * DataVolume ever comes to be without a claim of its image and revision.
+ * Replays the history revision by revision: no claim ever goes beyond the limit in the same object, and no DataVolume ever
+ * comes to be without a claim of its image and revision.
  */
 export function checkLedger(history: readonly SeenEvent[], namespace: string): void {
   let ledger: Ledger | undefined
-  const isComplete = isEverythingKnown(history)
   const downloads = new Map<string, DataVolume>()
   for (const event of inOrder(history)) {
     const next = ledgerIn(event, namespace)
@@ -50,22 +54,21 @@ export function checkLedger(history: readonly SeenEvent[], namespace: string): v
       checkClaims(ledger, next, versionOf(event))
       ledger = next
     }
-    if (event.kind === 'DataVolume' && isComplete) followDownload(event, downloads, ledger)
+    if (event.kind === 'DataVolume') followDownload(event, downloads, ledger)
   }
 }
 
 function checkClaims(before: Ledger | undefined, after: Ledger, version: string): void {
-  const claimed = after.holders.filter(({ uid }) => !before?.holders.some((holder) => holder.uid === uid))
   const isRebuilt = before === undefined
-  if (!isRebuilt && claimed.length > 0 && after.holders.length > after.limit) {
+  if (!isRebuilt && claimsAdded(before, after).length > 0 && after.holders.length > after.limit) {
     throw new Error(`revision ${version}: ${after.holders.length} slots are held, the limit is ${after.limit}`)
   }
 }
 
 function followDownload(event: SeenEvent, downloads: Map<string, DataVolume>, ledger: Ledger | undefined): void {
   const dataVolume = event.object as DataVolume
-  const { uid = '', name, labels = {}, ownerReferences = [] } = dataVolume.metadata
-  const owner = ownerReferences.find(({ kind }) => kind === 'VMDiskImage')
+  const { uid = '', name, labels = {} } = dataVolume.metadata
+  const owner = imageOwner(event)
   if (owner === undefined) return
   if (event.type === 'DELETED' || isFinished(dataVolume)) {
     downloads.delete(uid)
@@ -85,6 +88,32 @@ function followDownload(event: SeenEvent, downloads: Map<string, DataVolume>, le
   }
 }
 
+export interface OrderOptions {
+  /**
+   * Whether the DataVolumes of one batch are looked at. False where API errors are injected: one that the API server
+   * refuses does not hold the next, and comes after it. Default: true.
+   */
+  readonly areBatchesChecked?: boolean
+}
+
+/**
+ * First come, first served: nobody is claimed for while an image with an earlier ticket waits, and the DataVolumes of one
+ * batch, which is what one ledger write claims, come in the order of their tickets. Throws at the first inversion.
+ */
+export function checkOrder(
+  history: readonly SeenEvent[],
+  namespace: string,
+  { areBatchesChecked = true }: OrderOptions = {},
+): void {
+  const turns = new Turns()
+  for (const event of inOrder(history)) {
+    if (event.kind === 'VMDiskImage') turns.followImage(event)
+    else if (event.kind === 'DataVolume' && event.type === 'ADDED' && areBatchesChecked) turns.checkBatch(event)
+    const ledger = ledgerIn(event, namespace)
+    if (ledger !== undefined) turns.followLedger(ledger, versionOf(event))
+  }
+}
+
 interface Waiting {
   readonly name: string
   readonly ticket: string
@@ -92,60 +121,99 @@ interface Waiting {
   readonly since: string
 }
 
-/**
- * First come, first served: nobody is claimed for while an image with an earlier ticket waits, and one batch of
- * DataVolumes comes in the order of its tickets. An image counts as waiting only if it had been ready to start before
- * the ledger write before the one that passed it by: the operator decides a moment before it writes.
- */
-export function checkOrder(history: readonly SeenEvent[], namespace: string): void {
-  if (!isEverythingKnown(history)) return
-  const waiting = new Map<string, Waiting>()
-  let ledger: Ledger | undefined
+interface Claimed {
+  readonly name: string
+  readonly ticket: string
+  /** Revision of the ledger write. */
+  readonly write: string
+}
+
+/** Who waits for a slot, and who has one but no DataVolume yet. */
+class Turns {
+  readonly #waiting = new Map<string, Waiting>()
   /** A ticket is good for one claim; the status says so only later. */
-  const used = new Set<string>()
-  let writes: string[] = []
-  for (const event of inOrder(history)) {
-    if (event.kind === 'VMDiskImage') followImage(event, waiting, used)
-    const next = ledgerIn(event, namespace)
-    if (next === undefined) continue
-    const claimed = next.holders.filter(({ uid }) => !ledger?.holders.some((holder) => holder.uid === uid))
-    const turns = claimed.flatMap(({ uid }) => waiting.get(uid) ?? [])
-    for (const { uid } of claimed) {
-      used.add(`${uid}/${waiting.get(uid)?.ticket}`)
-      waiting.delete(uid)
+  readonly #used = new Set<string>()
+  /** Claims whose DataVolume is still to come, by uid of the image. */
+  readonly #claimed = new Map<string, Claimed>()
+  /** By ledger write: of those whose DataVolume has come, the one with the latest ticket. */
+  readonly #latest = new Map<string, Claimed>()
+  /** Revisions of the last two ledger writes. */
+  #writes: readonly string[] = []
+  #ledger: Ledger | undefined
+
+  followImage(event: SeenEvent): void {
+    const image = event.object as Image
+    const { uid = '', name, generation } = image.metadata
+    const { ticket, observedGeneration } = image.status ?? {}
+    // It was changed, suspended or deleted: its claim may come to nothing.
+    if (isGoing(event) || observedGeneration !== generation) this.#claimed.delete(uid)
+    if (ticket === undefined || !isAdmissible(event) || this.#used.has(`${uid}/${ticket}`)) {
+      this.#waiting.delete(uid)
+      return
     }
-    for (const turn of turns) checkTurn(turn, waiting, writes.at(-2))
-    writes = [...writes, versionOf(event)].slice(-2)
-    ledger = next
+    if (this.#waiting.get(uid)?.ticket !== ticket) this.#waiting.set(uid, { name, ticket, since: versionOf(event) })
+  }
+
+  followLedger(ledger: Ledger, version: string): void {
+    for (const uid of this.#claimed.keys())
+      if (!ledger.holders.some((holder) => holder.uid === uid)) this.#claimed.delete(uid)
+    const turns = claimsAdded(this.#ledger, ledger).flatMap(({ uid }) => this.#takeTurn(uid, version))
+    for (const turn of turns) this.#checkTurn(turn)
+    this.#writes = [...this.#writes, version].slice(-2)
+    this.#ledger = ledger
+  }
+
+  /** Only what has come is compared: a DataVolume that is refused for good is no inversion. */
+  checkBatch(event: SeenEvent): void {
+    const uid = imageOwner(event)?.uid ?? ''
+    const mine = this.#claimed.get(uid)
+    if (mine === undefined) return
+    this.#claimed.delete(uid)
+    const last = this.#latest.get(mine.write)
+    if (last !== undefined && compareResourceVersions(mine.ticket, last.ticket) < 0) {
+      const [a, b] = [`${mine.name} (ticket ${mine.ticket})`, `${last.name} (ticket ${last.ticket})`]
+      throw new Error(`revision ${versionOf(event)}: the DataVolume of ${a} came after that of ${b} of the same batch`)
+    }
+    this.#latest.set(mine.write, mine)
+  }
+
+  #takeTurn(uid: string, write: string): Waiting[] {
+    const turn = this.#waiting.get(uid)
+    if (turn === undefined) return []
+    this.#used.add(`${uid}/${turn.ticket}`)
+    this.#waiting.delete(uid)
+    this.#claimed.set(uid, { name: turn.name, ticket: turn.ticket, write })
+    return [turn]
+  }
+
+  /**
+   * An image counts as waiting only if it had been ready to start before the ledger write before the one that passed it by:
+   * the operator decides a moment before it writes.
+   */
+  #checkTurn(mine: Waiting): void {
+    const known = this.#writes.at(-2)
+    if (known === undefined) return
+    for (const { name, ticket, since } of this.#waiting.values()) {
+      if (compareResourceVersions(ticket, mine.ticket) < 0 && compareResourceVersions(since, known) < 0) {
+        throw new Error(`image ${mine.name} (ticket ${mine.ticket}) got a slot before ${name} (ticket ${ticket})`)
+      }
+    }
   }
 }
 
-function checkTurn(mine: Waiting, waiting: ReadonlyMap<string, Waiting>, known: string | undefined): void {
-  if (known === undefined) return
-  for (const { name, ticket, since } of waiting.values()) {
-    if (compareResourceVersions(ticket, mine.ticket) < 0 && compareResourceVersions(since, known) < 0) {
-      throw new Error(`image ${mine.name} (ticket ${mine.ticket}) got a slot before ${name} (ticket ${ticket})`)
-    }
-  }
+function isGoing({ type, object }: SeenEvent): boolean {
+  return type === 'DELETED' || object.metadata.deletionTimestamp !== undefined
 }
 
-function followImage(event: SeenEvent, waiting: Map<string, Waiting>, used: ReadonlySet<string>): void {
+function isAdmissible(event: SeenEvent): boolean {
   const image = event.object as Image
-  const { uid = '', name, finalizers, deletionTimestamp } = image.metadata
-  const { status } = image
+  const { metadata, status } = image
   const reason = reasonOf(image)
-  const isAdmissible =
-    event.type !== 'DELETED' &&
-    deletionTimestamp === undefined &&
+  return (
+    !isGoing(event) &&
     status?.phase === 'Queued' &&
     (reason === 'Queued' || reason === 'Paused') &&
-    status.observedGeneration === image.metadata.generation &&
-    finalizers?.includes(FINALIZER) === true
-  if (!isAdmissible || status.ticket === undefined || used.has(`${uid}/${status.ticket}`)) {
-    waiting.delete(uid)
-    return
-  }
-  const before = waiting.get(uid)
-  const isSame = before?.ticket === status.ticket
-  waiting.set(uid, { name, ticket: status.ticket, since: isSame ? before.since : versionOf(event) })
+    status.observedGeneration === metadata.generation &&
+    metadata.finalizers?.includes(FINALIZER) === true
+  )
 }

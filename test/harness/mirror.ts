@@ -1,4 +1,4 @@
-import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '../../operator/kube/kube-client.ts'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
@@ -38,13 +38,6 @@ import { silentLog } from './log.ts'
 
 const DEADLINE_MS = 40_000
 
-export interface SeenEvent {
-  readonly kind: string
-  /** RELIST: the watch broke, and what happened meanwhile is not known in all its steps. */
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'RELIST'
-  readonly object: KubeObject
-}
-
 /** A copy of the cluster, kept by watches of its own, in which tests wait for states. */
 export class Mirror {
   readonly images = new Store<Image>()
@@ -62,16 +55,12 @@ export class Mirror {
   readonly definitions = new Store<KubeObject>()
   readonly leases = new Store<Lease>()
   readonly events = new Store<KubeEvent>()
-  /** Every change of an image, DataVolume, instance or ConfigMap that a watch told, as it came. */
-  readonly history: SeenEvent[] = []
-  readonly #client: KubeClient
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>[] = []
   readonly #waiting = new Set<() => void>()
   readonly #inventory: readonly (readonly [ResourceType, Store<KubeObject>])[]
 
-  private constructor(client: KubeClient) {
-    this.#client = client
+  private constructor() {
     const inventory: [ResourceType, Store<never>][] = [
       [IMAGE, this.images],
       [DATA_VOLUME, this.dataVolumes],
@@ -93,12 +82,11 @@ export class Mirror {
   }
 
   static async start(client: KubeClient): Promise<Mirror> {
-    const mirror = new Mirror(client)
-    const recorded: readonly ResourceType[] = [IMAGE, DATA_VOLUME, VIRTUAL_MACHINE_INSTANCE, CONFIG_MAP]
+    const mirror = new Mirror()
     const reflectors = mirror.#inventory.map(([type, store]) => {
       store.onChange(() => mirror.#wake())
       return new Reflector<KubeObject>({
-        client: recorded.includes(type) ? mirror.#recording(type.kind) : client,
+        client,
         type,
         store,
         project: (object) => object,
@@ -158,36 +146,5 @@ export class Mirror {
 
   #wake(): void {
     for (const look of [...this.#waiting]) look()
-  }
-
-  #recording(kind: string): KubeClient {
-    const { history } = this
-    const client = this.#client
-    async function* watch<T extends KubeObject>(
-      type: ResourceType,
-      options: WatchOptions,
-    ): AsyncGenerator<WatchEvent<T>> {
-      for await (const event of client.watch<T>(type, options)) {
-        if (event.type !== 'BOOKMARK') history.push({ kind, type: event.type, object: event.object })
-        yield event
-      }
-    }
-    let lists = 0
-    async function list<T extends KubeObject>(type: ResourceType, options?: ListOptions): Promise<ListPage<T>> {
-      const page = await client.list<T>(type, options)
-      const { resourceVersion } = page
-      const object = { apiVersion: '', kind, metadata: { name: '', resourceVersion } }
-      lists += 1
-      if (lists > 1) history.push({ kind, type: 'RELIST', object })
-      return page
-    }
-    return new Proxy(client, {
-      get(target, property) {
-        if (property === 'watch') return watch
-        if (property === 'list') return list
-        const member: unknown = Reflect.get(target, property, target)
-        return typeof member === 'function' ? member.bind(target) : member
-      },
-    })
   }
 }

@@ -15,9 +15,10 @@ import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ImageServer } from '../../sandbox/image-server/image-server.ts'
 import type { SimulatorOptions, Simulators } from '../../sandbox/simulators/index.ts'
 import { describeWorld } from './describe-world.ts'
+import { EtcdHistory } from './etcd-history.ts'
 import { Gate } from './gate.ts'
 import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from './kinds.ts'
-import { checkLedger, checkOrder } from './ledger-check.ts'
+import { checkLedger, checkOrder, type OrderOptions } from './ledger-check.ts'
 import { LogBook } from './log.ts'
 import { Mirror } from './mirror.ts'
 import { OperatorInProcess } from './operator-in-process.ts'
@@ -40,6 +41,13 @@ export interface WorldOptions {
   readonly pace?: Partial<SimulatorOptions>
 }
 
+export interface FinishOptions extends OrderOptions {
+  readonly isOrderChecked?: boolean
+  readonly isLedgerChecked?: boolean
+  /** How long the removal of all images may take. */
+  readonly deadlineMs?: number
+}
+
 /**
  * The surroundings of one test: namespaces of its own, simulators, an image server and, unless told otherwise, an
  * operator in this process. {@link finish} ends a test that went well: it removes all images while the operator runs,
@@ -49,6 +57,8 @@ export class World implements AsyncDisposable {
   readonly cluster: Cluster
   readonly client: HttpKubeClient
   readonly mirror: Mirror
+  /** Every revision of what the checks look at. */
+  readonly history: EtcdHistory
   readonly imageServer: ImageServer
   readonly gate: Gate
   /** Of the images. */
@@ -66,6 +76,7 @@ export class World implements AsyncDisposable {
     connection: Connection
     client: HttpKubeClient
     mirror: Mirror
+    history: EtcdHistory
     imageServer: ImageServer
     gate: Gate
     simulators: Simulators
@@ -76,6 +87,9 @@ export class World implements AsyncDisposable {
     this.#connection = parts.connection
     this.client = parts.client
     this.mirror = parts.mirror
+    this.history = parts.history
+    // Those who wait may look at the history as well.
+    this.history.onEvent(() => this.mirror.nudge())
     this.imageServer = parts.imageServer
     this.gate = parts.gate
     this.simulators = parts.simulators
@@ -93,6 +107,7 @@ export class World implements AsyncDisposable {
       cluster,
       connection,
       client,
+      history: await EtcdHistory.start(cluster.controlPlane.etcdUrl),
       mirror: await Mirror.start(client),
       imageServer,
       gate,
@@ -319,16 +334,18 @@ export class World implements AsyncDisposable {
 
   // The end
 
-  /** Removes all images and checks what has to hold after every scenario. */
-  async finish(options: { isOrderChecked?: boolean; isLedgerChecked?: boolean } = {}): Promise<void> {
+  /** Removes all images and checks what has to hold after every scenario. Where errors are injected, some of it cannot be asked. */
+  async finish(options: FinishOptions = {}): Promise<void> {
+    const { isOrderChecked = true, isLedgerChecked = true, areBatchesChecked = true, deadlineMs } = options
     this.gate.releaseAll()
     for (const { metadata } of this.#mine(this.mirror.images)) {
       await this.client.delete(IMAGE, metadata).catch(ignoreNotFound)
     }
-    await this.until('nothing is left behind', () => this.#leftovers().length === 0 || undefined)
+    await this.until('nothing is left behind', () => this.#leftovers().length === 0 || undefined, deadlineMs)
     await this.operator?.stop()
-    if (options.isLedgerChecked !== false) checkLedger(this.mirror.history, this.operatorNamespace)
-    if (options.isOrderChecked !== false) checkOrder(this.mirror.history, this.operatorNamespace)
+    await this.history.catchUp()
+    if (isLedgerChecked) checkLedger(this.history.events, this.operatorNamespace)
+    if (isOrderChecked) checkOrder(this.history.events, this.operatorNamespace, { areBatchesChecked })
     const { maxImporting } = this.simulators.cdi.observed
     if (maxImporting > this.mostDownloads) {
       throw new Error(`${maxImporting} downloads ran at once; at most ${this.mostDownloads} were allowed`)
@@ -347,6 +364,7 @@ export class World implements AsyncDisposable {
     await this.simulators.stop()
     await this.imageServer.stop()
     await this.mirror.stop()
+    await this.history[Symbol.asyncDispose]()
     await this.#connection.close()
   }
 

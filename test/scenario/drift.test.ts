@@ -193,7 +193,7 @@ describe('what is not kept', () => {
     await world.createImage('retained', { reclaimPolicy: 'Retain', unreferencedTTL: '1s' })
     await world.createImage('preloaded', { reclaimPolicy: 'Delete', unreferencedTTL: '0s' })
     await world.until('it went', () => {
-      const wasThere = world.mirror.history.some(({ object }) => object.metadata.name === 'short-lived')
+      const wasThere = world.history.events.some(({ object }) => object.metadata.name === 'short-lived')
       return wasThere && world.getImage('short-lived') === undefined
     })
     expect(world.downloads('short-lived')).toBe(1)

@@ -191,7 +191,7 @@ describe('the ledger', () => {
     })
     await world.client.create(DATA_VOLUME, stray as KubeObject)
     await world.until('it came and went', () => {
-      const seen = world.mirror.history.filter(({ kind }) => kind === 'DataVolume')
+      const seen = world.history.events.filter(({ kind }) => kind === 'DataVolume')
       return seen.some(({ type, object }) => type === 'DELETED' && object.metadata.name === stray.metadata.name)
     })
     await world.untilReason('a', 'Paused', 15_000)

@@ -15,7 +15,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a lowered limit counts only for new leaders',
     invariant: 1,
-    alsoCaughtAs: [8],
+    alsoCaughtAs: [7, 8],
     file: `${IMAGES}/slots.ts`,
     find: 'next: { limit, holders: [...kept, ...claims] }',
     replace: 'next: { limit: Math.max(limit, ledger.limit), holders: [...kept, ...claims] }',

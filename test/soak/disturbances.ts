@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import type { Stage } from '../bench/stage.ts'
+import type { EtcdHistory } from '../harness/etcd-history.ts'
 import { conditionOf, type Image } from '../harness/kinds.ts'
+import { persist } from '../harness/persist.ts'
 import { cacheDifferences } from './cache-check.ts'
 import type { Churn } from './churn.ts'
 import type { Replicas } from './replicas.ts'
@@ -10,24 +14,36 @@ const SETTLE_MS = 120_000
 const LOOK_MS = 500
 /** A fresh list and a cache are compared at two moments: a difference counts when it stays. */
 const STAYS_MS = 5_000
+/** Without etcd nobody can renew the Lease: so long that the lead is lost. */
+const WITHOUT_ETCD_MS = 5_000
 
 export interface Surroundings {
   readonly stage: Stage
+  readonly history: EtcdHistory
   readonly churn: Churn
   readonly replicas: Replicas
 }
 
-/** What happens to the control plane and the operators, one after the other and then from the start. Each returns what it found wrong. */
-const DISTURBANCES: readonly (readonly [string, (around: Surroundings) => Promise<string[]>])[] = [
-  ['settled moment', settle],
-  ['API server killed and started again', restartApiServer],
-  ['leader frozen past its lead', ({ replicas }) => replicas.freezeLeader().then(none)],
-  ['settled moment', settle],
-  ['etcd compacted and API server killed', compactAndRestart],
-  ['leader stopped (SIGTERM)', ({ replicas }) => replicas.endLeader('SIGTERM').then(none)],
-  ['settled moment', settle],
-  ['leader frozen past its lead', ({ replicas }) => replicas.freezeLeader().then(none)],
-  ['leader killed (SIGKILL)', ({ replicas }) => replicas.endLeader('SIGKILL').then(none)],
+interface Disturbance {
+  readonly name: string
+  /** Resolves with what it found wrong. */
+  readonly act: (around: Surroundings) => Promise<string[]>
+  /** It ends a process of the operator. */
+  readonly isEnd?: boolean
+}
+
+const SETTLED: Disturbance = { name: 'settled moment', act: settle }
+
+/** What happens to the control plane and the operators, one after the other and then from the start. */
+const DISTURBANCES: readonly Disturbance[] = [
+  SETTLED,
+  { name: 'API server killed and started again', act: restartApiServer },
+  { name: 'leader stopped (SIGTERM)', act: ({ replicas }) => replicas.endLeader('SIGTERM').then(none), isEnd: true },
+  { name: 'etcd killed and started again', act: restartEtcd },
+  SETTLED,
+  { name: 'leader killed (SIGKILL)', act: ({ replicas }) => replicas.endLeader('SIGKILL').then(none), isEnd: true },
+  { name: 'leader frozen past its lead', act: ({ replicas }) => replicas.freezeLeader().then(none) },
+  { name: 'etcd compacted and API server killed', act: compactAndRestart },
 ]
 
 export interface DisturbanceLog {
@@ -36,21 +52,37 @@ export interface DisturbanceLog {
   readonly findings: string[]
 }
 
-/** Disturbs every `everyMs` until `signal` aborts. The last one is always a settled moment. */
-export async function disturb(around: Surroundings, everyMs: number, signal: AbortSignal): Promise<DisturbanceLog> {
+export interface Pace {
+  readonly everyMs: number
+  /** After so long no process is ended any more. */
+  readonly endsForMs: number
+}
+
+/** Disturbs until `signal` aborts. The last one is always a settled moment. */
+export async function disturb(
+  around: Surroundings,
+  { everyMs, endsForMs }: Pace,
+  signal: AbortSignal,
+): Promise<DisturbanceLog> {
   const log: DisturbanceLog = { counts: new Map(), findings: [] }
-  const run = async (name: string, act: (around: Surroundings) => Promise<string[]>) => {
+  const run = async ({ name, act }: Disturbance) => {
     const findings = await act(around).catch((error: unknown) => [`${name}: ${String(error)}`])
     log.counts.set(name, (log.counts.get(name) ?? 0) + 1)
     log.findings.push(...findings, ...around.replicas.lost.map((lost) => `${name}: ${lost} ended by itself`))
   }
+  const endsUntil = performance.now() + endsForMs
   for (let at = 0; !signal.aborted; at += 1) {
+    const disturbance = DISTURBANCES[at % DISTURBANCES.length] ?? SETTLED
+    if (disturbance.isEnd && performance.now() > endsUntil) continue
     await sleep(everyMs, undefined, { signal }).catch(() => undefined)
-    const [name, act] = DISTURBANCES[at % DISTURBANCES.length] ?? []
-    if (!signal.aborted && name !== undefined && act !== undefined) await run(name, act)
+    if (!signal.aborted) await run(disturbance)
   }
-  await run('settled moment', settle)
+  await run(SETTLED)
   return log
+}
+
+interface Machine extends KubeObject {
+  readonly status?: { readonly phase?: string; readonly message?: string }
 }
 
 /** Stops the churn, waits until every image is where it is going, and compares the caches with fresh lists. */
@@ -72,12 +104,15 @@ async function settle({ stage, churn, replicas }: Surroundings): Promise<string[
 async function untilAtRest(stage: Stage): Promise<string[]> {
   const deadline = performance.now() + SETTLE_MS
   for (;;) {
-    const { items } = await stage.client.list<Image>(IMAGE)
-    const restless = items.filter((image) => !isAtRest(image))
+    const [images, machines] = await Promise.all([stage.client.list<Image>(IMAGE), stage.client.list<Machine>(MACHINE)])
+    const restless = [
+      ...images.items.filter((image) => !isAtRest(image)),
+      ...machines.items.filter(({ status }) => status?.phase !== 'Ready'),
+    ]
     if (restless.length === 0) return []
     if (performance.now() > deadline) {
-      return restless.map(({ metadata, status }) => {
-        return `image ${metadata.name} did not come to rest in ${SETTLE_MS / 1_000} s: ${status?.phase}, ${status?.message}`
+      return restless.map(({ kind, metadata, status }) => {
+        return `${kind} ${metadata.name} did not come to rest in ${SETTLE_MS / 1_000} s: ${status?.phase}, ${status?.message}`
       })
     }
     await sleep(LOOK_MS)
@@ -102,11 +137,22 @@ async function restartApiServer({ stage }: Surroundings): Promise<string[]> {
   return []
 }
 
+async function restartEtcd({ stage }: Surroundings): Promise<string[]> {
+  await stage.controlPlane.killEtcd()
+  await sleep(WITHOUT_ETCD_MS)
+  await stage.controlPlane.startEtcd()
+  const look = () => stage.client.list(IMAGE, { limit: 1 })
+  await persist('the API server has found its etcd again', ['Unavailable', 'NoAnswer'], look)
+  return []
+}
+
 /** What the watches were at is gone when the API server is back: all caches are listed anew. */
-async function compactAndRestart(around: Surroundings): Promise<string[]> {
-  await around.stage.controlPlane.killApiServer()
-  await around.stage.controlPlane.compact()
-  await around.stage.controlPlane.startApiServer()
+async function compactAndRestart({ stage, history }: Surroundings): Promise<string[]> {
+  await stage.controlPlane.killApiServer()
+  // Of what it has not been told by now, it could never hear.
+  await history.catchUp()
+  await stage.controlPlane.compact()
+  await stage.controlPlane.startApiServer()
   return []
 }
 

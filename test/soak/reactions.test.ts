@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import type { TimedEvent } from './etcd-history.ts'
+import type { SeenEvent } from '../harness/etcd-history.ts'
 import { reactionTimes } from './reactions.ts'
 
-function event(at: number, generation: number, observedGeneration: number | undefined, more: object = {}): TimedEvent {
+function event(at: number, generation: number, observedGeneration: number | undefined, more: object = {}): SeenEvent {
   const metadata = { name: 'a', uid: 'uid-a', generation, ...more }
   const object = { apiVersion: 'v1', kind: 'VMDiskImage', metadata, status: { observedGeneration } }
-  return { kind: 'VMDiskImage', type: 'MODIFIED', at, object } as TimedEvent
+  return { kind: 'VMDiskImage', type: 'MODIFIED', at, object } as SeenEvent
 }
 
 it('counts from the first event of a generation to the first status of it', () => {

@@ -1,11 +1,11 @@
+import type { SeenEvent } from '../harness/etcd-history.ts'
 import type { Image } from '../harness/kinds.ts'
-import type { TimedEvent } from './etcd-history.ts'
 
 /**
  * Milliseconds from each change of a spec, a creation included, to the status that answers it (`observedGeneration`). A change
  * that was overtaken by another one, or by the deletion of its image, has no answer of its own and does not count.
  */
-export function reactionTimes(events: readonly TimedEvent[]): number[] {
+export function reactionTimes(events: readonly SeenEvent[]): number[] {
   const asked = new Map<string, { generation: number; at: number }>()
   return events.flatMap(({ kind, type, object, at }) => {
     if (kind !== 'VMDiskImage') return []

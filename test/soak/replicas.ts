@@ -33,7 +33,7 @@ interface Replica {
   lifetime: Lifetime
 }
 
-/** Two operators, one of which leads. What is stopped comes back as another process. */
+/** Operators, one of which leads. What is stopped comes back as another process. */
 export class Replicas {
   readonly lifetimes: Lifetime[] = []
   readonly #stage: Stage
@@ -45,9 +45,9 @@ export class Replicas {
     this.#stage = stage
   }
 
-  static async start(stage: Stage): Promise<Replicas> {
+  static async start(stage: Stage, count = 2): Promise<Replicas> {
     const replicas = new Replicas(stage)
-    for (let at = 0; at < 2; at += 1) replicas.#replicas.push(await replicas.#startOne())
+    for (let at = 0; at < count; at += 1) replicas.#replicas.push(await replicas.#startOne())
     await replicas.untilLed()
     return replicas
   }
@@ -71,27 +71,29 @@ export class Replicas {
     throw new Error(`nobody led for ${timeoutMs / 1_000} s`)
   }
 
-  /** Ends the leader; another process takes its place beside the one that leads now. */
-  async endLeader(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  /** Ends the leader; another process takes its place, and somebody leads. False where nobody led. */
+  async endLeader(signal: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
     const leader = await this.#leader()
-    if (leader === undefined) return
+    if (leader === undefined) return false
     if (signal === 'SIGTERM') await leader.operator.terminate()
     else await leader.operator.kill()
     leader.lifetime.end = signal
     this.#replicas.splice(this.#replicas.indexOf(leader), 1, await this.#startOne())
     await this.untilLed()
+    return true
   }
 
-  /** Holds the leader until its lead is lost, and lets it go on. */
-  async freezeLeader(): Promise<void> {
+  /** Holds the leader, by default until its lead is lost, and lets it go on. False where nobody led. */
+  async freezeLeader(forMs = FREEZE_MS): Promise<boolean> {
     const leader = await this.#leader()
-    if (leader === undefined) return
+    if (leader === undefined) return false
     this.#frozen = leader.operator
     leader.operator.signal('SIGSTOP')
-    await sleep(FREEZE_MS)
+    await sleep(forMs)
     leader.operator.signal('SIGCONT')
     this.#frozen = undefined
     await this.untilLed()
+    return true
   }
 
   /** Looks at all processes that are not frozen. */

@@ -41,8 +41,8 @@ describe('an image that waits for the name of its second snapshot', () => {
   it('is looked at when a foreign snapshot takes the name, and when it frees it', () => {
     const { name, walk } = conflicting({ snapshotClass: 'other' })
     expect(name).not.toBe(walk.status.artifact?.name)
-    caches.images.put(walk.world.image)
     caches.images.put(anImage({ name: 'bystander', uid: 'bystander' }, { spec: SPEC, status: walk.status }))
+    caches.images.put(walk.world.image)
     const theirs = aSnapshot({ name, namespace: 'team', uid: 'theirs', resourceVersion: '900' })
     caches.snapshots.put(theirs)
     expect(enqueued.splice(0)).toEqual(['img'])

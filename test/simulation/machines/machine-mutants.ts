@@ -41,8 +41,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     name: 'an instance that has never run is kicked',
     invariant: 4,
     file: `${MACHINES}/plan-timeouts.ts`,
-    find: "instance?.phase === 'Running' && machine?.printableStatus === 'Running' && !machine.isReady",
-    replace: 'instance !== undefined && !machine?.isReady',
+    find: 'const isKickable = isNew && leftMs <= 0',
+    replace: 'const isKickable = instance !== undefined && instance.metadata.uid !== kicks.instanceUID',
     kind: 'machinesHanging',
   },
   {

@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomFrom } from '../../simulation/random.ts'
+import { Replicas } from '../../soak/replicas.ts'
+import { atMost, type Chapter, exactly, type Figure } from '../figure.ts'
+import type { Observer } from '../observer.ts'
+import { inversions, mostInParallel } from '../queue-arithmetic.ts'
+import { Stage } from '../stage.ts'
+
+const IMAGES = 40
+const LIMIT = 4
+const SECONDS = 3
+const TIMEOUT_MS = 300_000
+const SEED = 40
+/** So long somebody leads before the next blow. */
+const LED_MS = { least: 500, most: 4_000 }
+/** Shorter and longer than the Lease lives: some wake up as leaders, and some after another one has taken over. */
+const FROZEN_MS = { least: 2_000, most: 9_000 }
+
+interface KilledRun {
+  readonly inParallel: number
+  readonly claims: number
+  readonly inversions: number
+  readonly created: number
+  readonly blows: Blows
+  /** Operators that ended though nobody killed them. */
+  readonly lost: number
+}
+
+interface Blows {
+  kills: number
+  freezes: number
+}
+
+/** A queue whose operator is killed and frozen again and again while it works, alone and with a second replica. */
+export async function measureKilled(tell: (line: string) => void): Promise<Chapter> {
+  const alone = await oneRun(1)
+  tell(`one replica: ${JSON.stringify(alone)}`)
+  const pair = await oneRun(2)
+  tell(`two replicas: ${JSON.stringify(pair)}`)
+  return {
+    title: `${IMAGES} images of ${SECONDS} s, limit ${LIMIT}, the leader killed and frozen at random`,
+    method:
+      `${LED_MS.least / 1_000} to ${LED_MS.most / 1_000} s after somebody leads, who leads gets SIGKILL (another process takes his place at once), or SIGSTOP for ` +
+      `${FROZEN_MS.least / 1_000} to ${FROZEN_MS.most / 1_000} s and then SIGCONT; again and again until every image has Succeeded. The Lease lives for 5 s. Once with ` +
+      'one replica, once with two.',
+    figures: [...figuresOf('one replica', alone, '**5**'), ...figuresOf('two replicas', pair, '**6**')],
+  }
+}
+
+function figuresOf(who: string, run: KilledRun, older: string): Figure[] {
+  const figure = (title: string, value: number, more: Partial<Figure> = {}): Figure => ({
+    title: `${who}: ${title}`,
+    unit: '',
+    values: [value],
+    ...more,
+  })
+  return [
+    figure('most in parallel', run.inParallel, { target: atMost(LIMIT), older }),
+    figure('most slots held', run.claims, { target: atMost(LIMIT) }),
+    figure('inversions', run.inversions, { target: exactly(0) }),
+    figure(`DataVolumes for ${IMAGES} images`, run.created, { target: exactly(IMAGES) }),
+    figure('processes that ended by themselves', run.lost, { target: exactly(0) }),
+    figure('times killed', run.blows.kills),
+    figure('times frozen', run.blows.freezes),
+  ]
+}
+
+async function oneRun(count: number): Promise<KilledRun> {
+  await using stage = await Stage.start({ policy: { concurrency: String(LIMIT) } })
+  await stage.startSimulators({ durationMs: SECONDS * 1_000 })
+  const observer = await stage.observe()
+  const replicas = await Replicas.start(stage, count)
+  const done = new AbortController()
+  const allSucceeded = () => observer.countIn('Succeeded') === IMAGES
+  const [blows] = await Promise.all([
+    strike(replicas, done.signal),
+    stage.createImages('image', IMAGES),
+    observer.until('every image has Succeeded', allSucceeded, TIMEOUT_MS).finally(() => done.abort()),
+  ])
+  return { ...countsOf(observer), blows, lost: replicas.lost.length }
+}
+
+function countsOf({ downloads, turns, ledger, created }: Observer): Omit<KilledRun, 'blows' | 'lost'> {
+  return {
+    inParallel: mostInParallel(downloads),
+    claims: Math.max(...ledger.map(({ holders }) => holders.length)),
+    inversions: inversions(downloads, turns),
+    created: created.length,
+  }
+}
+
+/** Kills or freezes whoever leads, by chance, until `signal` aborts. */
+async function strike(replicas: Replicas, signal: AbortSignal): Promise<Blows> {
+  const random = randomFrom(SEED)
+  const between = ({ least, most }: { least: number; most: number }) => least + (most - least) * random()
+  const blows: Blows = { kills: 0, freezes: 0 }
+  while (!signal.aborted) {
+    await sleep(between(LED_MS), undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) break
+    if (random() < 0.5) blows.kills += Number(await replicas.endLeader('SIGKILL'))
+    else blows.freezes += Number(await replicas.freezeLeader(between(FROZEN_MS)))
+  }
+  return blows
+}

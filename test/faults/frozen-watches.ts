@@ -1,0 +1,39 @@
+import type { FaultProxy } from '../harness/fault-proxy.ts'
+import type { ProxiedWatch } from '../harness/fault-proxy-watch.ts'
+import type { FaultStage } from './fault-stage.ts'
+
+/** How long to wait for what must not take half as long. */
+const GIVEN_UP_MS = 150_000
+
+/** A watch that fell silent without a word, and was given up. */
+export interface FrozenWatch {
+  readonly resource: string
+  readonly ms: number
+  /** How often the operator renewed its Lease meanwhile: time as the operator itself measures it, however busy the machine is. */
+  readonly renewals: number
+}
+
+/**
+ * Freezes all watches of the operator, each at its next event, while images download, and lets those finish. Resolves when
+ * all that froze have been given up, and all images are synced all the same.
+ */
+export async function freezeWatches({ world, proxy }: FaultStage, names: readonly string[]): Promise<FrozenWatch[]> {
+  const release = world.gate.hold('https://images.example.com/')
+  for (const name of names) await world.createImage(name)
+  await world.untilDownloading(names[1] ?? '')
+  const watches = [...proxy.watches]
+  for (const watch of watches) watch.interrupt('freeze')
+  release()
+  for (const name of names) await world.untilSynced(name, GIVEN_UP_MS)
+  const isWaitedFor = ({ frozenAt, leftAt }: ProxiedWatch) => frozenAt !== undefined && leftAt === undefined
+  await world.until('all frozen watches are given up', () => !watches.some(isWaitedFor), GIVEN_UP_MS)
+  return watches.flatMap((watch) => toFrozen(proxy, watch))
+}
+
+function toFrozen(proxy: FaultProxy, { request, frozenAt, leftAt }: ProxiedWatch): FrozenWatch[] {
+  if (frozenAt === undefined || leftAt === undefined) return []
+  const renewals = proxy.seen.filter(
+    ({ verb, resource, at }) => verb === 'update' && resource === 'leases' && at > frozenAt && at < leftAt,
+  )
+  return [{ resource: request.resource, ms: leftAt - frozenAt, renewals: renewals.length }]
+}

@@ -1,0 +1,36 @@
+import { starts } from '../harness/history.ts'
+import { assertOneDownload, type FaultStage } from './fault-stage.ts'
+import { AFTERMATH_MS } from './storm.ts'
+
+export type Server = 'API server' | 'etcd'
+
+const IMAGES = 20
+/** Downloads while the server dies. */
+const HELD = 4
+
+/**
+ * Kills one of the servers in the middle of twenty syncs, one of which ends while it is away, and starts it again. Throws
+ * where a sync failed for it, or something was downloaded twice. Returns the milliseconds from when it was ready to the
+ * next DataVolume.
+ */
+export async function surviveOutage({ world }: FaultStage, server: Server, round: number): Promise<number> {
+  const { controlPlane } = world.cluster
+  const names = Array.from({ length: IMAGES }, (_, at) => `image-${round}-${at}`)
+  const held = `image-${round}-${HELD}`
+  const release = world.gate.hold(world.urlOf(held))
+  for (const name of names) await world.createImage(name)
+  await world.untilDownloading(held)
+  if (server === 'etcd') await controlPlane.killEtcd()
+  else await controlPlane.killApiServer()
+  // Nothing more is written, but the last of it may not have been told yet.
+  if (server === 'API server') await world.history.catchUp()
+  const before = starts(world).length
+  release()
+  if (server === 'etcd') await controlPlane.startEtcd()
+  else await controlPlane.startApiServer()
+  const backAt = performance.now()
+  await world.until('somebody is admitted again', () => starts(world).length > before, AFTERMATH_MS)
+  const waited = performance.now() - backAt
+  for (const name of names) assertOneDownload(world, await world.untilSynced(name, AFTERMATH_MS))
+  return waited
+}

@@ -1,0 +1,133 @@
+import type { Fault, Rule } from '../harness/fault-proxy.ts'
+import type { ProxiedRequest } from '../harness/fault-proxy-request.ts'
+import { checkOrder } from '../harness/ledger-check.ts'
+import type { World } from '../harness/world.ts'
+import { randomFrom } from '../simulation/random.ts'
+import { assertOneDownload, type FaultStage } from './fault-stage.ts'
+
+export const STORM_SHARE = 0.3
+/** How long to wait for what the storm held up. */
+export const AFTERMATH_MS = 120_000
+/** Long enough that the lead is not lost by errors alone: that is the matter of other tests. */
+export const PATIENT_LEASE = { LEASE_DURATION: '10s', LEASE_RENEW_DEADLINE: '8s', LEASE_RETRY_PERIOD: '300ms' }
+/** So many images wait or sync at any time of the storm. */
+const CROWD = 24
+/** A fixed seed makes the shares the same; the moments are the machine's. */
+const SEED = 4
+
+const WATCH_FAULTS: readonly Fault[] = [
+  { type: 'answer', status: 429, retryAfterSeconds: 1 },
+  { type: 'answer', status: 500 },
+  { type: 'reset' },
+  { type: 'interrupt', how: 'cut' },
+]
+const FAULTS: readonly Fault[] = [
+  { type: 'answer', status: 409, body: { kind: 'Status', code: 409, reason: 'Conflict', message: 'made up' } },
+  { type: 'answer', status: 429, retryAfterSeconds: 1 },
+  { type: 'answer', status: 500 },
+  { type: 'answer', status: 503 },
+  { type: 'answer', status: 504 },
+  { type: 'reset' },
+  { type: 'lose' },
+  { type: 'delay', ms: 500 },
+]
+
+export interface StormTally {
+  readonly images: number
+  /** Those made during the storm. */
+  readonly requests: number
+  /** Faults by what they were. */
+  readonly faults: ReadonlyMap<string, number>
+  /** Images whose way into the queue met no fault: the order of all these was checked. */
+  readonly undelayed: number
+}
+
+/**
+ * Keeps the operator busy for so long while three of ten requests go wrong, at random. Throws where a sync failed for it,
+ * something was downloaded twice, an invariant was broken, or the operator calls something an error.
+ */
+export async function weatherStorm(stage: FaultStage, durationMs: number): Promise<StormTally> {
+  const { world, proxy, operator } = stage
+  const struck: (readonly [ProxiedRequest, Fault])[] = []
+  const before = proxy.seen.length
+  proxy.rule = storm(struck)
+  const names = await keepBusy(world, durationMs)
+  proxy.rule = undefined
+  const requests = proxy.seen.length - before
+  for (const name of names) assertOneDownload(world, await world.untilSynced(name, AFTERMATH_MS))
+  const errors = operator.lines.filter((line) => line.includes('"level":"error"'))
+  if (errors.length > 0) throw new Error(`the operator told of errors:\n${errors.slice(0, 5).join('\n')}`)
+  await world.finish({ isOrderChecked: false, deadlineMs: AFTERMATH_MS })
+  const delayed = delayedImages(struck.map(([request]) => request))
+  checkOrderOfOthers(world, delayed)
+  return {
+    images: names.length,
+    requests,
+    faults: tally(struck.map(([, fault]) => describeFault(fault))),
+    undelayed: names.filter((name) => !delayed.has(name)).length,
+  }
+}
+
+/** The order is that of the images whose way into the queue met no error; a DataVolume may have met one on its own way. */
+function checkOrderOfOthers(world: World, delayed: ReadonlySet<string>): void {
+  const counted = world.history.events.filter(
+    ({ kind, object }) => kind !== 'VMDiskImage' || !delayed.has(object.metadata.name),
+  )
+  checkOrder(counted, world.operatorNamespace, { areBatchesChecked: false })
+}
+
+function delayedImages(struck: readonly ProxiedRequest[]): Set<string> {
+  const onTheWay = struck.filter(({ resource }) => resource.startsWith('vmdiskimages'))
+  return new Set(onTheWay.flatMap(({ name }) => name ?? []))
+}
+
+/** Creates images until the storm is over, each as soon as another one is synced. Returns all names. */
+async function keepBusy(world: World, durationMs: number): Promise<string[]> {
+  const names: string[] = []
+  const open = new Set<string>()
+  const end = performance.now() + durationMs
+  const hasRoom = () => {
+    for (const name of open) if (world.getImage(name)?.status?.phase === 'Succeeded') open.delete(name)
+    return open.size < CROWD || performance.now() >= end
+  }
+  while (performance.now() < end) {
+    const name = `image-${names.length}`
+    await world.createImage(name)
+    names.push(name)
+    open.add(name)
+    await world.until('room for one more', hasRoom, durationMs + AFTERMATH_MS)
+  }
+  return names
+}
+
+function storm(struck: (readonly [ProxiedRequest, Fault])[]): Rule {
+  const random = randomFrom(SEED)
+  return (request) => {
+    if (random() >= STORM_SHARE) return undefined
+    const faults = request.verb === 'watch' ? WATCH_FAULTS : FAULTS
+    const fault = faults[Math.floor(random() * faults.length)] as Fault
+    struck.push([request, fault])
+    return fault
+  }
+}
+
+function describeFault(fault: Fault): string {
+  switch (fault.type) {
+    case 'answer':
+      return `answered with ${fault.status}`
+    case 'reset':
+      return 'connection broken before the API server saw it'
+    case 'lose':
+      return 'carried out, its answer lost'
+    case 'delay':
+      return 'sent on late'
+    default:
+      return 'watch broken at its first event'
+  }
+}
+
+function tally(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return counts
+}

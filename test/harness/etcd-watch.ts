@@ -1,0 +1,155 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readLines } from '../../operator/kube/watch-lines.ts'
+
+/** How soon to knock again at an etcd that is away. */
+const RETRY_MS = 50
+const CATCH_UP_MS = 30_000
+
+/** One change of a key. Keys and values are in base64. */
+export interface EtcdChange {
+  readonly type?: 'DELETE'
+  readonly kv: {
+    readonly key: string
+    readonly value?: string
+    readonly mod_revision: string
+    readonly create_revision?: string
+  }
+  readonly prev_kv?: { readonly value: string }
+}
+
+interface WatchAnswer {
+  readonly result?: {
+    readonly events?: readonly EtcdChange[]
+    readonly canceled?: boolean
+    readonly cancel_reason?: string
+    readonly compact_revision?: string
+  }
+  readonly error?: unknown
+}
+
+interface Waiting {
+  readonly revision: number
+  readonly told: PromiseWithResolvers<void>
+}
+
+/** The latest revision of all keys. Throws when etcd does not answer. */
+export async function latestRevision(etcdUrl: string): Promise<number> {
+  return await post(`${etcdUrl}/v3/kv/range`, { key: btoa('/') })
+}
+
+/**
+ * Every change below a prefix of etcd's keys from one revision on, told once and in order. An etcd that dies is waited for,
+ * and asked to go on from the last change: nothing can have been written meanwhile.
+ */
+export class EtcdWatch implements AsyncDisposable {
+  readonly #url: string
+  readonly #prefix: string
+  /** The key right behind those of the prefix. No API server looks there, so what is written to it tells how far the watch is. */
+  readonly #marker: string
+  readonly #onChange: (change: EtcdChange) => void
+  readonly #stopping = new AbortController()
+  readonly #running: Promise<void>
+  readonly #waiting = new Set<Waiting>()
+  #told: number
+  #failure: unknown
+
+  /**
+   * @param prefix with a slash at its end
+   * @param from the first revision to tell of
+   */
+  constructor(options: { url: string; prefix: string; from: number; onChange: (change: EtcdChange) => void }) {
+    this.#url = options.url
+    this.#prefix = options.prefix
+    this.#marker = `${options.prefix.slice(0, -1)}0`
+    this.#told = options.from - 1
+    this.#onChange = options.onChange
+    this.#running = this.#run()
+  }
+
+  /** Resolves when all that was written before this call has been told. Throws when there is a hole, or etcd is silent. */
+  async catchUp(): Promise<void> {
+    const revision = await post(`${this.#url}/v3/kv/put`, { key: btoa(this.#marker) })
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#told >= revision) return
+    const waiting: Waiting = { revision, told: Promise.withResolvers() }
+    this.#waiting.add(waiting)
+    const tooLate = setTimeout(() => {
+      waiting.told.reject(new Error(`etcd did not tell of revision ${revision} of ${this.#prefix}`))
+    }, CATCH_UP_MS)
+    try {
+      await waiting.told.promise
+    } finally {
+      clearTimeout(tooLate)
+      this.#waiting.delete(waiting)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    try {
+      for await (const answer of this.#answers()) this.#take(answer)
+    } catch (error) {
+      this.#failure = error
+      for (const { told } of this.#waiting) told.reject(error)
+    }
+  }
+
+  /** Over as many connections as it takes. */
+  async *#answers(): AsyncGenerator<WatchAnswer> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      try {
+        for await (const line of readLines(await this.#connect(signal))) {
+          const answer = JSON.parse(line) as WatchAnswer
+          if (answer.error !== undefined) break
+          yield answer
+        }
+      } catch {
+        // Etcd is away, or just starting.
+      }
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  /** Without a limit of time: a range may be quiet for minutes. */
+  async #connect(signal: AbortSignal): Promise<IncomingMessage> {
+    const range = { key: btoa(this.#prefix), range_end: btoa(`${this.#marker}\0`) }
+    const watch = { ...range, prev_kv: true, start_revision: this.#told + 1 }
+    const asked = request(`${this.#url}/v3/watch`, { method: 'POST', signal, agent: false })
+    asked.on('error', () => undefined)
+    asked.end(JSON.stringify({ create_request: watch }))
+    const [answer] = await once(asked, 'response')
+    return answer as IncomingMessage
+  }
+
+  #take({ result = {} }: WatchAnswer): void {
+    if (result.canceled) {
+      const why = result.compact_revision === undefined ? result.cancel_reason : 'it has forgotten that revision'
+      throw new Error(`etcd does not tell of ${this.#prefix} from revision ${this.#told + 1} on: ${why}`)
+    }
+    for (const change of result.events ?? []) {
+      if (atob(change.kv.key) !== this.#marker) this.#onChange(change)
+      this.#told = Number(change.kv.mod_revision)
+    }
+    for (const { revision, told } of this.#waiting) if (this.#told >= revision) told.resolve()
+  }
+}
+
+/** Returns the revision of the answer. */
+async function post(url: string, body: object): Promise<number> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(CATCH_UP_MS),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`etcd answered ${answer.status} to ${url}: ${text}`)
+  const { header } = JSON.parse(text) as { header: { revision: string } }
+  return Number(header.revision)
+}
