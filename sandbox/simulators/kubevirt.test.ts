@@ -31,9 +31,10 @@ describe('a virtual machine with a full disk', () => {
         { name: 'init', cloudInitNoCloud: { secretRef: { name: 'init' }, networkDataSecretRef: { name: 'init' } } },
       ],
     })
-    const machine = await world.untilStatus('vm', 'Running')
-    expect(machine.status).toMatchObject({ created: true, ready: true, runStrategy: 'Always' })
-    expect(short(machine, 'Ready')).toBe('True')
+    const running = await world.untilStatus('vm', 'Running')
+    expect(short(running, 'Ready')).toMatch(/^False\/GuestNotRunning/)
+    await world.until('ready', () => short(world.machine('vm'), 'Ready') === 'True')
+    expect(world.machine('vm')?.status).toMatchObject({ created: true, ready: true, runStrategy: 'Always' })
     expect(world.shown.get(KEY)?.at(-2)).toBe('Starting')
     expect(world.instance('vm')?.status?.interfaces).toEqual([
       expect.objectContaining({
@@ -324,7 +325,10 @@ describe('a running virtual machine', () => {
   it('may be not ready', async () => {
     const go = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'neverReady' })
     await running()
-    expect(short(world.machine('vm'), 'Ready')).toMatch(/^False\/ContainersNotReady/)
+    await world.until(
+      'its reason',
+      () => short(world.machine('vm'), 'Ready')?.includes('/ContainersNotReady/') === true,
+    )
     go()
     await world.until('ready', () => short(world.machine('vm'), 'Ready') === 'True')
   })

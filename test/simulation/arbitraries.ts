@@ -316,4 +316,3 @@ export const FAMILIES = {
   /** A bad link to the API server. */
   disconnected: story({ ...NOTHING, image: 3, policy: 2, network: 10, process: 2 }),
 } as const satisfies Record<string, fc.Arbitrary<Schedule>>
-export type Family = keyof typeof FAMILIES

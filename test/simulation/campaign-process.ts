@@ -11,8 +11,11 @@ process.on('message', (story: Story) => {
 
 async function resultOf(story: Story): Promise<StoryResult> {
   try {
+    const before = process.cpuUsage()
     const result = await runStory(story)
-    return { story, tally: tallyOf(story, result), violations: result.violations }
+    const { user, system } = process.cpuUsage(before)
+    const busyMs = (user + system) / 1_000
+    return { story, tally: tallyOf(story, { result, busyMs }), violations: result.violations }
   } catch (error) {
     const message = `${nameOf(story)} did not end: ${error instanceof Error ? error.stack : String(error)}`
     return { story, tally: tallyOf(story), violations: [{ invariant: 0, message, atMs: 0 }] }

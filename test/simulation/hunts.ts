@@ -1,6 +1,6 @@
 import type fc from 'fast-check'
 import { FAMILIES } from './arbitraries.ts'
-import type { Action, Schedule } from './schedule.ts'
+import type { Action, Schedule, Step } from './schedule.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
 
@@ -70,4 +70,20 @@ export const amnesiac: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule)
     downloadSeconds: 30 + image.downloadSeconds,
   })),
   steps: [1, 2, 3].map(() => ({ afterMs: 35_000, action: { do: 'deleteLedger' } })),
+}))
+
+const oldNews = (kind: string): Step => ({
+  afterMs: 0,
+  action: { do: 'watchFaults', fault: 'held', percent: 100, forMs: TEN_MINUTES_MS, kind },
+})
+
+/** One replica after the other takes over, and knows what images say, but not yet what became of their children. */
+export const takeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
+  ...schedule,
+  replicas: 2,
+  steps: [
+    oldNews('DataVolume'),
+    oldNews('VolumeSnapshot'),
+    ...[0, 1, 0, 1].map((replica): Step => ({ afterMs: 25_000, action: { do: 'crash', replica, downMs: 2_000 } })),
+  ],
 }))

@@ -1,13 +1,21 @@
 import type { WatchEvent } from '../../operator/kube/kube-client.ts'
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import type { Fate, Passage, RequestInfo } from '../../sandbox/memory-cluster/index.ts'
 import type { Disturbances } from './disturbances.ts'
 import type { NetworkAction, RequestFault, WatchFault } from './schedule.ts'
 
 type Window = Extract<NetworkAction, { readonly percent: number }>
 
+export interface Strikes {
+  readonly all: number
+  /** Requests that were carried out when nobody waited for them any more, by verb and kind. */
+  readonly late: Readonly<Record<string, number>>
+}
+
 /** The promises about slots count on requests being carried out within this time of being sent. */
 const LATEST_MS = 10_000
+/** In the key of an image, or of a child, which is called after it. */
+const IMAGE_KEY = /^[^/]+\/image-\d+/
 
 /**
  * The link between the operator and the API server: quick and reliable, but for the faults that a schedule opens for a
@@ -16,6 +24,8 @@ const LATEST_MS = 10_000
 export class Network {
   /** How often each fault struck. */
   readonly struck = new Map<string, number>()
+  /** The same for what is written or told of one image and its children, by `namespace/name`. */
+  readonly struckImages = new Map<string, Strikes>()
   readonly #windows = new Set<Window>()
   readonly #random: () => number
   readonly #disturbances: Disturbances
@@ -40,30 +50,47 @@ export class Network {
   }
 
   fateOf(request: RequestInfo): Fate {
-    const fault = this.#strikes<RequestFault>('requestFaults', request.resource.kind)
+    const fault = this.#strikes<RequestFault>('requestFaults', request)
     if (fault === undefined) return { kind: 'deliver', requestMs: this.#between(1, 4), answerMs: this.#between(1, 4) }
     const fate = this.#faulty(fault)
     this.#disturbances.mark('api', fate.answerMs + LATEST_MS)
     return fate
   }
 
-  passageOf(_event: WatchEvent<KubeObject>, request: RequestInfo): Passage {
-    const fault = this.#strikes<WatchFault>('watchFaults', request.resource.kind)
+  passageOf(event: WatchEvent<KubeObject>, request: RequestInfo): Passage {
+    const key = event.type === 'BOOKMARK' ? undefined : keyOf(event.object.metadata)
+    const fault = this.#strikes<WatchFault>('watchFaults', request, key)
     if (fault === undefined) return { delayMs: this.#between(1, 6) }
     const passage = this.#disturbed(fault)
     this.#disturbances.mark('watch', passage.delayMs)
     return passage
   }
 
-  #strikes<F extends RequestFault | WatchFault>(which: Window['do'], kind: string): F | undefined {
+  #strikes<F extends RequestFault | WatchFault>(
+    which: Window['do'],
+    { verb, resource: { kind }, key: named }: RequestInfo,
+    key = named,
+  ): F | undefined {
     if (this.#windows.size === 0) return undefined
     for (const window of this.#windows) {
       const isMeant = window.do === which && (window.kind === undefined || window.kind === kind)
       if (!isMeant || this.#random() * 100 >= window.percent) continue
       this.struck.set(window.fault, (this.struck.get(window.fault) ?? 0) + 1)
+      this.#note(window.fault, key, `${verb} ${kind}`)
       return window.fault as F
     }
     return undefined
+  }
+
+  #note(fault: RequestFault | WatchFault, key: string | undefined, request: string): void {
+    const [image] = IMAGE_KEY.exec(key ?? '') ?? []
+    if (image === undefined) return
+    const { all = 0, late = {} } = this.struckImages.get(image) ?? {}
+    const isLate = fault === 'late' && !request.startsWith('watch')
+    this.struckImages.set(image, {
+      all: all + 1,
+      late: isLate ? { ...late, [request]: (late[request] ?? 0) + 1 } : late,
+    })
   }
 
   #faulty(fault: RequestFault): Fate {
@@ -100,6 +127,8 @@ export class Network {
         return { delayMs: this.#between(60_000, 120_000) }
       case 'duplicated':
         return { delayMs: this.#between(1, 50), times: 2 }
+      case 'replayed':
+        return { delayMs: this.#between(1, 50), againAfter: this.#between(1, 3) }
       case 'lost':
         // The watch cannot be taken up again where it was: what it missed is only in the next list.
         this.#compactLater(1)

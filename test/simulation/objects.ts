@@ -21,6 +21,7 @@ import { urlOf } from './sources.ts'
 
 /** Both shorter than any virtual wait in a schedule is long, and longer than any good download. */
 export const STALL_TIMEOUT_MS = 120_000
+export const FOREIGN_SNAPSHOT = 'foreign-snapshot'
 export const NAMESPACES = [0, 1, 2].map((number) => `team-${number}`)
 
 function make(type: ResourceType, metadata: KubeObject['metadata'], rest: object = {}): KubeObject {
@@ -59,9 +60,9 @@ export function policyData(plan: PolicyPlan): PolicyData {
     retryLimit: String(plan.retryLimit),
     retryBackoffDuration: `${plan.backoffSeconds}s`,
     retryBackoffMax: '60s',
-    attemptTimeout: '10m',
-    stallTimeout: `${STALL_TIMEOUT_MS / 1_000}s`,
-    snapshotTimeout: '2m',
+    ...(plan.isPatient
+      ? { attemptTimeout: '12h', stallTimeout: '12h', snapshotTimeout: '12h' }
+      : { attemptTimeout: '10m', stallTimeout: `${STALL_TIMEOUT_MS / 1_000}s`, snapshotTimeout: '2m' }),
     keepSourceVolume: String(plan.keepSourceVolume),
   }
 }
@@ -109,7 +110,7 @@ export function lookalikes(namespaceName: string): readonly (readonly [ResourceT
   const named = (name: string) => ({ namespace: namespaceName, name, labels })
   return [
     [DATA_VOLUME, make(DATA_VOLUME, named('foreign-volume'), { spec })],
-    [VOLUME_SNAPSHOT, make(VOLUME_SNAPSHOT, named('foreign-snapshot'), { spec: { source: {} } })],
+    [VOLUME_SNAPSHOT, make(VOLUME_SNAPSHOT, named(FOREIGN_SNAPSHOT), { spec: { source: {} } })],
     [PERSISTENT_VOLUME_CLAIM, make(PERSISTENT_VOLUME_CLAIM, named('foreign-claim'), { spec: {} })],
     [CONFIG_MAP, make(CONFIG_MAP, { namespace: namespaceName, name: 'sync-operator-slots' }, { data: { limit: '0' } })],
     // It takes the name of the first image's alias.

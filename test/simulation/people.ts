@@ -47,7 +47,8 @@ export class People {
   clonedUntilMs = 0
   readonly #world: World
   readonly #subjects: readonly Subject[]
-  #counter = 0
+  #wishes = 0
+  #clones = 0
 
   constructor(world: World, subjects: readonly Subject[]) {
     this.#world = world
@@ -148,8 +149,8 @@ export class People {
   }
 
   annotate(key: Required<ObjectKey>, annotation: string): void {
-    this.#counter += 1
-    this.#patchImage(key, { metadata: { annotations: { [annotation]: String(this.#counter) } } })
+    this.#wishes += 1
+    this.#patchImage(key, { metadata: { annotations: { [annotation]: String(this.#wishes) } } })
   }
 
   #patchImage(key: Required<ObjectKey>, patch: object): void {
@@ -179,8 +180,8 @@ export class People {
     const { admin } = this.#world.cluster
     const artifact = this.#image(key)?.status?.artifact
     if (artifact === undefined) return
-    this.#counter += 1
-    const clone = objects.clone(key.namespace, `clone-${this.#counter}`, artifact)
+    this.#clones += 1
+    const clone = objects.clone(key.namespace, `clone-${this.#clones}`, artifact)
     leaveRefused(() => {
       admin.create(DATA_VOLUME, clone)
       // Nobody cuts a clone short.

@@ -8,6 +8,9 @@ import { randomFrom, seedFor } from './random.ts'
 /** As in production. */
 const LEASE = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
 
+/** So far ahead or behind a replica's wall clock is at most. */
+const CLOCK_OFFSET_MS = 5_000
+
 export interface ReplicaOptions {
   readonly time: VirtualTime
   readonly cluster: MemoryCluster
@@ -50,7 +53,9 @@ export class Replica {
     const { time, cluster, network, seed, number, log } = this.#options
     this.#starts += 1
     const name = `operator-${number}.${this.#starts}`
-    const process = new SimulatedProcess(time, name)
+    // It runs on another node each time.
+    const clockOffsetMs = Math.round((2 * randomFrom(seedFor(seed, `clock of ${name}`))() - 1) * CLOCK_OFFSET_MS)
+    const process = new SimulatedProcess(time, name, clockOffsetMs)
     const random = randomFrom(seedFor(seed, name))
     const connection = {
       process,

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import type { CampaignResult } from './campaign.ts'
 import type { Violation } from './oracle/oracle.ts'
-import { isGateKind, nameOf, type Story } from './story.ts'
-import type { Counts } from './tally.ts'
+import { type HowToRun, isGateKind, isMachineKind, nameOf, type Story, WHOLE_KINDS, type WholeKind } from './story.ts'
+import { type Counts, type Happenings, type Tally, totalOf } from './tally.ts'
 
 export interface CampaignReport extends CampaignResult {
   /** Rows of a table: commit, date, seed, machine. */
@@ -11,15 +11,41 @@ export interface CampaignReport extends CampaignResult {
 
 const INTRODUCTION = `# Simulation
 
-Written by \`npm run simulate\`; do not edit. The operator and the simulators of CDI, storage and snapshots run as they are, in one process, on an in-memory
-API server and a clock of their own. Random schedules say what people, systems, networks and processes do; after every commit the nine invariants of the
-design are checked. An admission is a claim that was added to the slot ledger. \`test/simulation/story.ts\` says which kinds of schedules there are.
+Written by \`npm run simulate\`; do not edit. An in-memory API server and a clock of their own, in one process; random schedules say what people, systems,
+networks and processes do. An admission is a claim that was added to the slot ledger. \`test/simulation/story.ts\` says which kinds of schedules there are.`
 
-Schedules of the gate alone run the admission with its queue, ledger, claims and caches; what images, CDI and the rest of the operator do is imitated, and
-invariants 1 to 3 are checked.`
+/** By its letter in the table of schedules. */
+const CHECKS = `## What is checked
 
-const WHOLE = 'the whole operator'
-const GATE = 'the gate alone'
+Numbers are those of the design's invariants. There are two kinds of runs:
+
+- **the whole operator**: the operator and the simulators of CDI, storage and snapshots as they are.
+- **the gate alone**: the admission with its queue, ledger, claims and caches. What images, CDI and the rest of the operator do is imitated.
+
+Which checks a schedule has, the table below says:
+
+- **a**: after every commit: 1 (limit), 2 (slots), 3 (order), 4 (cost, also whenever a download begins), 5 (what a clone reads), 6 (what is foreign), 9 (secrets, also in
+  every log entry). After every write for an image, of 7: it says something new.
+- **b**: at the end, of 7: all images have come to rest where their specs let them, a spec that is not valid included (8). Then, of 8: a bad policy value changes nothing but what is
+  said about it. Of 9: the metrics.
+- **c**: after that end, of 7: nothing but the Lease is written for three minutes.
+- **d**: a second run without crashes, freezes, bad links and lost events ends in the same state: phases, artifacts and what serves them, slots.
+- **e**: with images alone, without acts of people or scripted failures: as d, all children included; for each image as many creates, changes and deletes of DataVolume, VolumeSnapshot and
+  DataSource, as many finalizer writes, and no more status writes than without disturbances but for those that the disturbances account for. Progress and queue positions aside.
+- **m**: virtual machines: after every commit: users and clones in flight hold images, a disk that has booted lasts, kicks, foreign objects, passwords, the order of deletion,
+  writes that change nothing. At the end: rest, the same children as in a run without disturbances, and nothing left after deletion.
+- **g**: after every commit and every request: 1, 2 and 3. At the end: everybody who wanted a download has had it.`
+
+const LETTERS: Readonly<Record<HowToRun, string>> = {
+  inFull: 'a b c',
+  briefly: 'a b',
+  comparingEnds: 'a b d',
+  comparingWrites: 'a b c e',
+}
+
+function lettersOf(kind: string): string {
+  return isMachineKind(kind) ? 'm' : LETTERS[WHOLE_KINDS[kind as WholeKind].run]
+}
 
 /** How to see it again. */
 export function replayOf(story: Story): string {
@@ -31,45 +57,62 @@ export function violationText({ invariant, message, atMs }: Violation): string {
 }
 
 export function writeReport(file: string, { facts, tally, findings }: CampaignReport): void {
-  const { schedules, admissions, work, events, virtualMs } = tally
-  const kinds = Object.keys(schedules)
-  const gates = kinds.filter(isGateKind)
-  const wholes = kinds.filter((kind) => !isGateKind(kind))
-  const sum = (counts: Counts, of: readonly string[]) => of.reduce((total, kind) => total + (counts[kind] ?? 0), 0)
-  const row = (name: string, what: string, of: readonly string[]) => {
-    return [name, what, String(sum(schedules, of)), String(sum(admissions, of))]
-  }
   const text = [
     INTRODUCTION,
     table([['', ''], ...facts]),
     '## Findings',
     findings.length === 0 ? 'None.' : findings.map(findingText).join('\n'),
+    CHECKS,
     '## Schedules',
-    table([
-      ['kind', 'what runs', 'schedules', 'admissions'],
-      ...wholes.map((kind) => row(kind, WHOLE, [kind])),
-      row('together', WHOLE, wholes),
-      ...gates.map((kind) => row(kind, GATE, [kind])),
-      row('together', GATE, gates),
-    ]),
+    schedulesTable(tally),
     '## What happened',
-    table([
-      ['', 'count'],
-      ['virtual time', `${(virtualMs / 3_600_000).toFixed(0)} hours`],
-      ...rowsOf(work),
-      ...rowsOf(events).toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)),
-    ]),
+    happeningsTable(tally),
   ]
   writeFileSync(file, `${text.join('\n\n')}\n`)
+}
+
+function schedulesTable(tally: Tally): string {
+  const { schedules, admissions, busyMs } = tally
+  const kinds = Object.keys(schedules)
+  const wholes = kinds.filter((kind) => !isGateKind(kind))
+  const gates = kinds.filter(isGateKind)
+  const share = (counts: Counts, of: readonly string[]) =>
+    `${((100 * sumOf(counts, of)) / totalOf(counts)).toFixed(1)} %`
+  const row = (name: string, checks: string, of: readonly string[]) => {
+    const [runs, admitted] = [sumOf(schedules, of), sumOf(admissions, of)]
+    return [name, checks, String(runs), String(admitted), share(admissions, of), share(busyMs, of)]
+  }
+  return table([
+    ['kind', 'checks', 'schedules', 'admissions', 'of all admissions', 'of the processor time'],
+    ...wholes.map((kind) => row(kind, lettersOf(kind), [kind])),
+    row('**the whole operator**', '', wholes),
+    ...gates.map((kind) => row(kind, 'g', [kind])),
+    row('**the gate alone**', '', gates),
+  ])
+}
+
+function happeningsTable({ whole, gate }: Tally): string {
+  const counts = ({ work, events, virtualMs }: Happenings): Counts => ({
+    'hours of virtual time': Math.round(virtualMs / 3_600_000),
+    ...work,
+    ...events,
+  })
+  const [inWhole, inGate] = [counts(whole), counts(gate)]
+  const events = Object.keys({ ...whole.events, ...gate.events }).toSorted()
+  const names = new Set([...Object.keys({ ...inWhole, ...inGate }).filter((name) => !events.includes(name)), ...events])
+  return table([
+    ['', 'the whole operator', 'the gate alone'],
+    ...[...names].map((name) => [name, String(inWhole[name] ?? 0), String(inGate[name] ?? 0)]),
+  ])
+}
+
+function sumOf(counts: Counts, of: readonly string[]): number {
+  return of.reduce((total, kind) => total + (counts[kind] ?? 0), 0)
 }
 
 function findingText({ story, violations }: CampaignReport['findings'][number]): string {
   const lines = violations.map((violation) => `  - ${violationText(violation).replaceAll('\n', '\n    ')}`)
   return [`- \`${replayOf(story)}\``, ...lines].join('\n')
-}
-
-function rowsOf(counts: Counts): string[][] {
-  return Object.entries(counts).map(([what, count]) => [what, String(count)])
 }
 
 function table([head = [], ...rows]: readonly (readonly string[])[]): string {

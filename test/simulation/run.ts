@@ -1,9 +1,14 @@
+import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import { isOperator } from './chronicle.ts'
 import { Driver } from './driver.ts'
+import type { Strikes } from './network.ts'
+import * as objects from './objects.ts'
 import type { Violation } from './oracle/oracle.ts'
+import type { Outcome } from './outcome.ts'
 import type { Schedule } from './schedule.ts'
 import { Settlement } from './settlement.ts'
 import { World } from './world.ts'
+import type { Writes } from './writes.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -15,7 +20,11 @@ const IDLE_MS = 3 * MINUTE
 
 export interface RunResult {
   readonly violations: readonly Violation[]
-  readonly outcome: ReadonlyMap<string, string>
+  readonly outcome: Outcome
+  /** What the operator wrote for each image, by `namespace/name`. */
+  readonly writes: ReadonlyMap<string, Writes>
+  /** How often faults of the network struck what concerns an image, by `namespace/name`. */
+  readonly struck: ReadonlyMap<string, Strikes>
   readonly counts: World['counts']
   /** How often each action was carried out, and each fault of the network struck. */
   readonly events: ReadonlyMap<string, number>
@@ -26,10 +35,14 @@ export interface RunResult {
 export interface RunOptions {
   /** Whether to go on until old artifacts are gone and everything is silent. */
   readonly isIdleChecked?: boolean
+  /** Whether everybody asks for a retry once all trouble is over, so that specs alone decide what images come to. */
+  readonly isRetried?: boolean
+  readonly onCommit?: (commit: Commit) => void
 }
 
 /** Runs one schedule, under the eyes of all oracles, until everything has come to rest. */
-export async function runSchedule(schedule: Schedule, { isIdleChecked = true }: RunOptions = {}): Promise<RunResult> {
+export async function runSchedule(schedule: Schedule, options: RunOptions = {}): Promise<RunResult> {
+  const { isIdleChecked = true, isRetried = true, onCommit } = options
   const world = new World(schedule)
   const { time, violations } = world
   const driver = new Driver(world)
@@ -37,6 +50,7 @@ export async function runSchedule(schedule: Schedule, { isIdleChecked = true }: 
   const until = async (deadlineMs: number, isDone: () => boolean = () => false) =>
     time.run({ untilMs: deadlineMs, isDone: () => violations.length > 0 || isDone() })
 
+  if (onCommit !== undefined) world.onCommit(onCommit)
   world.furnish()
   world.startSimulators()
   for (const replica of world.replicas) replica.start()
@@ -45,9 +59,9 @@ export async function runSchedule(schedule: Schedule, { isIdleChecked = true }: 
   await until(lastStepMs + SECOND)
   driver.calm()
   world.highestRetryLimit = Math.max(world.highestRetryLimit, 1)
-  driver.setPolicy(soundPolicy(world.policy))
+  driver.setPolicy(soundPolicy(world))
   await until(time.elapsedMs + MINUTE)
-  driver.retryAll()
+  if (isRetried) driver.retryAll()
   settlement.review()
   const deadlineMs = time.elapsedMs + SETTLED_WITHIN_MS
   const isSettled = await until(deadlineMs, () => settlement.isReached)
@@ -61,7 +75,10 @@ export async function runSchedule(schedule: Schedule, { isIdleChecked = true }: 
   const events = new Map([...driver.done, ...world.network.struck])
   for (const replica of world.replicas) replica.crash()
   world.killSimulators()
-  return { violations, outcome: settlement.outcome(), counts: world.counts, events, elapsedMs: time.elapsedMs }
+  const { counts } = world
+  const writes = world.writes.counts()
+  const struck = world.network.struckImages
+  return { violations, outcome: settlement.outcome(), writes, struck, counts, events, elapsedMs: time.elapsedMs }
 }
 
 /** For people: each broken promise by its number in the design. */
@@ -74,7 +91,7 @@ export function describeViolations(violations: readonly Violation[]): string {
 type Until = (deadlineMs: number, isDone?: () => boolean) => Promise<boolean>
 
 /** One that lets everybody come to an end. */
-function soundPolicy(data: World['policy']): World['policy'] {
+function soundPolicy({ policy: data, schedule }: World): World['policy'] {
   const limit = Number(data['concurrency'])
   return {
     ...data,
@@ -82,7 +99,7 @@ function soundPolicy(data: World['policy']): World['policy'] {
     // An attempt that hangs since before must not have been the last one.
     retryLimit: /^[1-3]$/.test(data['retryLimit'] ?? '') ? (data['retryLimit'] ?? '') : '1',
     retryBackoffDuration: '5s',
-    attemptTimeout: '10m',
+    attemptTimeout: objects.policyData(schedule.policy)['attemptTimeout'] ?? '',
     keepSourceVolume: data['keepSourceVolume'] === 'false' ? 'false' : 'true',
   }
 }

@@ -18,6 +18,8 @@ export interface PolicyPlan {
   readonly retryLimit: number
   readonly backoffSeconds: number
   readonly keepSourceVolume: boolean
+  /** No download and no snapshot is given up for the time that it takes: whoever sees nothing for minutes stops nothing. */
+  readonly isPatient?: true
 }
 
 /**
@@ -147,7 +149,7 @@ export const REQUEST_FAULTS = [
 ] as const
 export type RequestFault = (typeof REQUEST_FAULTS)[number]
 
-export const WATCH_FAULTS = ['late', 'held', 'duplicated', 'lost', 'broken', 'frozen'] as const
+export const WATCH_FAULTS = ['late', 'held', 'duplicated', 'lost', 'broken', 'frozen', 'replayed'] as const
 export type WatchFault = (typeof WATCH_FAULTS)[number]
 
 /** Between the operator and the API server, for a while. */
@@ -184,19 +186,50 @@ const DISTURBANCES: ReadonlySet<string> = new Set<Action['do']>([
   'breakWatches',
 ])
 
+interface TimedStep {
+  readonly afterMs: number
+  readonly action: { readonly do: string }
+}
+
 interface WithSteps {
-  readonly steps: readonly { readonly afterMs: number; readonly action: { readonly do: string } }[]
+  readonly steps: readonly TimedStep[]
 }
 
 /** The same without what harms the operator: what its end state is compared with. Times stay. */
 export function withoutDisturbances<S extends WithSteps>(schedule: S): S {
+  return { ...schedule, steps: only(schedule.steps, (action) => !isDisturbance(action)) }
+}
+
+/**
+ * The same without what people and CDI do: images are created, and each download comes to what its source is. What the operator
+ * writes for an image follows from that alone then, whatever harms it meanwhile, and can be counted. For that nothing may
+ * depend on how long something took: a failure that CDI restarts while nobody looks saves a DataVolume.
+ */
+export function withoutActs(schedule: Schedule): Schedule {
+  const { policy, images, steps } = schedule
+  return {
+    ...schedule,
+    policy: { ...policy, retryLimit: Math.max(1, policy.retryLimit), isPatient: true },
+    images: images.map((image) => ({
+      ...image,
+      nature: image.nature === 'broken' ? 'good' : image.nature,
+      failures: 0,
+      ttlSeconds: undefined,
+      // Long enough for a status to say so.
+      downloadSeconds: Math.max(1, image.downloadSeconds),
+    })),
+    steps: only(steps, isDisturbance),
+  }
+}
+
+/** The steps that are wanted, at the times that they had among the others. */
+function only<T extends TimedStep>(steps: readonly T[], isWanted: (action: T['action']) => boolean): T[] {
   let debtMs = 0
-  const steps = schedule.steps.flatMap((step) => {
+  return steps.flatMap((step) => {
     debtMs += step.afterMs
-    if (isDisturbance(step.action)) return []
+    if (!isWanted(step.action)) return []
     const moved = { ...step, afterMs: debtMs }
     debtMs = 0
     return [moved]
   })
-  return { ...schedule, steps }
 }

@@ -1,9 +1,10 @@
 import { ANNOTATIONS, revisionOf, shortHash, type VMDiskImageSpec } from '@open-terrain/constructs'
 import { isApiError } from '../../operator/kube/api-error.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { SECRET, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../operator/kube/resource-types.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../harness/kinds.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
 import type { SourceNature } from './schedule.ts'
 import type { World } from './world.ts'
 
@@ -54,16 +55,9 @@ export class Settlement {
     return `${lines.join('\n')}\nledger: ${JSON.stringify(chronicle.ledger)}\n${this.#world.replicas.map((replica) => replica.describe()).join('\n')}`
   }
 
-  /** For the comparison of two runs: what does not depend on which came first, an edit or the end of a download. */
-  outcome(): ReadonlyMap<string, string> {
-    const outcomes = [...this.#world.chronicle.images.values()].map((image): [string, string] => {
-      const { phase = '', artifact } = image.status ?? {}
-      const isWaiting = this.#blockedBy(image) !== undefined || (image.spec as { suspend?: boolean }).suspend === true
-      if (isWaiting) return [keyOf(image.metadata), 'waits, or was synced before']
-      const content = phase === 'Succeeded' ? `${artifact?.kind} of ${artifact?.revision}` : reasonOf(image)
-      return [keyOf(image.metadata), `${phase}, ${content}`]
-    })
-    return new Map(outcomes.sort(([a], [b]) => (a < b ? -1 : 1)))
+  /** For the comparison of two runs. */
+  outcome(): Outcome {
+    return outcomeOf(this.#world, (image) => this.#blockedBy(image) !== undefined || image.spec.suspend === true)
   }
 
   #onCommit({ resource, type, object }: Commit): void {

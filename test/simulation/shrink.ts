@@ -1,22 +1,29 @@
-import { runSchedule } from './run.ts'
 import type { Schedule } from './schedule.ts'
+
+/** Whether a schedule breaks an invariant. */
+type IsBroken = (schedule: Schedule) => Promise<boolean>
 
 /**
  * Looks for a smaller schedule that breaks an invariant as well, for so many milliseconds at most: takes steps and images
  * away, first many at once, then fewer.
  */
-export async function shrink(schedule: Schedule, forMs: number): Promise<Schedule> {
+export async function shrink(schedule: Schedule, isBroken: IsBroken, forMs: number): Promise<Schedule> {
   const deadline = performance.now() + forMs
   let smallest = schedule
   for (let isSmaller = true; isSmaller; ) {
     const before = smallest
-    for (const part of ['steps', 'images'] as const) smallest = await shrinkPart(smallest, part, deadline)
+    for (const part of ['steps', 'images'] as const) smallest = await shrinkPart(smallest, part, isBroken, deadline)
     isSmaller = smallest !== before && performance.now() < deadline
   }
   return smallest
 }
 
-async function shrinkPart(schedule: Schedule, part: 'steps' | 'images', deadline: number): Promise<Schedule> {
+async function shrinkPart(
+  schedule: Schedule,
+  part: 'steps' | 'images',
+  isBroken: IsBroken,
+  deadline: number,
+): Promise<Schedule> {
   let smallest = schedule
   for (let size = Math.ceil(schedule[part].length / 2); size > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let from = 0; from < smallest[part].length && performance.now() < deadline; ) {
@@ -37,9 +44,4 @@ function without(schedule: Schedule, part: 'steps' | 'images', from: number, cou
     ...schedule,
     steps: steps.map((step, at) => (at === from ? { ...step, afterMs: step.afterMs + gone } : step)),
   }
-}
-
-async function isBroken(schedule: Schedule): Promise<boolean> {
-  const { violations } = await runSchedule(schedule)
-  return violations.length > 0
 }

@@ -2,7 +2,9 @@ import { runGate } from './gate/gate-run.ts'
 import { gateStory } from './gate/gate-story.ts'
 import { runMachines } from './machines/machine-run.ts'
 import { type RunResult, runSchedule } from './run.ts'
-import { isOfGate, isOfMachines, machineScheduleOf, type Story, scheduleOf } from './story.ts'
+import type { Schedule } from './schedule.ts'
+import { type HowToRun, howToRun, isOfGate, isOfMachines, machineScheduleOf, type Story, scheduleOf } from './story.ts'
+import { compareEnds, compareWrites } from './twice.ts'
 
 /** What all kinds of stories tell in the end. */
 export type StoryRun = Pick<RunResult, 'violations' | 'counts' | 'events' | 'elapsedMs'>
@@ -10,6 +12,19 @@ export type StoryRun = Pick<RunResult, 'violations' | 'counts' | 'events' | 'ela
 export async function runStory(story: Story): Promise<StoryRun> {
   if (isOfGate(story)) return await runGate(gateStory(story.kind, story.seed))
   if (isOfMachines(story)) return await runMachines(machineScheduleOf(story))
-  // Crowds are for admissions: the quiet after them is as the quiet after any other schedule.
-  return await runSchedule(scheduleOf(story), { isIdleChecked: !story.kind.startsWith('crowd') })
+  return await runWhole(scheduleOf(story), howToRun(story))
+}
+
+/** Of the whole operator. */
+export async function runWhole(schedule: Schedule, how: HowToRun): Promise<StoryRun> {
+  switch (how) {
+    case 'inFull':
+      return await runSchedule(schedule)
+    case 'briefly':
+      return await runSchedule(schedule, { isIdleChecked: false })
+    case 'comparingEnds':
+      return await compareEnds(schedule)
+    case 'comparingWrites':
+      return await compareWrites(schedule)
+  }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { FAMILIES } from './arbitraries.ts'
 import { crowd } from './crowd.ts'
 import { GATE_KINDS, type GateKind } from './gate/gate-story.ts'
-import { amnesiac, cloners, impatient, lateLedger } from './hunts.ts'
+import { amnesiac, cloners, impatient, lateLedger, takeOvers } from './hunts.ts'
 import { MACHINE_FAMILIES } from './machines/machine-arbitraries.ts'
 import {
   machinesForgotten,
@@ -12,9 +12,55 @@ import {
   machinesUnseen,
 } from './machines/machine-hunts.ts'
 import type { MachineSchedule } from './machines/machine-schedule.ts'
-import type { Schedule } from './schedule.ts'
+import { type Schedule, withoutActs } from './schedule.ts'
 
-const KINDS = { ...FAMILIES, crowd, cloners, impatient, lateLedger, amnesiac } as const
+/**
+ * How a schedule of the whole operator is run. `inFull`: to the quiet after the end. `briefly`: without that, which is as the
+ * quiet after any other schedule. `comparingEnds` and `comparingWrites`: a second time without disturbances, to end in the same
+ * state, or also with as many writes.
+ */
+export type HowToRun = 'inFull' | 'briefly' | 'comparingEnds' | 'comparingWrites'
+
+interface KindOfSchedules {
+  readonly schedules: fc.Arbitrary<Schedule>
+  readonly run: HowToRun
+}
+
+const inFull = (schedules: fc.Arbitrary<Schedule>) => ({ schedules, run: 'inFull' }) as const
+const briefly = (schedules: fc.Arbitrary<Schedule>) => ({ schedules, run: 'briefly' }) as const
+const comparingEnds = (schedules: fc.Arbitrary<Schedule>) => ({ schedules, run: 'comparingEnds' }) as const
+const comparingWrites = (schedules: fc.Arbitrary<Schedule>) =>
+  ({ schedules: schedules.map(withoutActs), run: 'comparingWrites' }) as const
+
+/** Of the whole operator. */
+export const WHOLE_KINDS = {
+  varied: inFull(FAMILIES.varied),
+  undisturbed: inFull(FAMILIES.undisturbed),
+  curators: inFull(FAMILIES.curators),
+  unattended: inFull(FAMILIES.unattended),
+  disconnected: inFull(FAMILIES.disconnected),
+  rush: inFull(FAMILIES.rush),
+  delayed: inFull(FAMILIES.delayed),
+  cloners: inFull(cloners),
+  impatient: inFull(impatient),
+  lateLedger: inFull(lateLedger),
+  amnesiac: inFull(amnesiac),
+  // For admissions.
+  crowded: briefly(FAMILIES.crowded),
+  crowd: briefly(crowd),
+  endsVaried: comparingEnds(FAMILIES.varied),
+  endsUnattended: comparingEnds(FAMILIES.unattended),
+  endsDisconnected: comparingEnds(FAMILIES.disconnected),
+  writesVaried: comparingWrites(FAMILIES.varied),
+  writesUnattended: comparingWrites(FAMILIES.unattended),
+  writesDisconnected: comparingWrites(FAMILIES.disconnected),
+  writesRush: comparingWrites(FAMILIES.rush),
+  writesDelayed: comparingWrites(FAMILIES.delayed),
+  writesTakeOvers: comparingWrites(takeOvers),
+} as const satisfies Record<string, KindOfSchedules>
+export type WholeKind = keyof typeof WHOLE_KINDS
+
+/** Of the whole operator with virtual machines and KubeVirt. */
 const MACHINE_KINDS = {
   ...MACHINE_FAMILIES,
   machinesUnseen,
@@ -23,27 +69,23 @@ const MACHINE_KINDS = {
   machinesLocked,
   machinesForgotten,
 } as const
-type WholeKind = keyof typeof KINDS
 type MachineKind = keyof typeof MACHINE_KINDS
 export type Kind = WholeKind | MachineKind | GateKind
 
 /** Names one schedule, as long as the arbitraries stay as they are. */
-export interface Story {
-  readonly kind: Kind
+export type Story = Named<WholeKind> | StoryOfMachines | StoryOfGate
+
+interface Named<K extends string> {
+  readonly kind: K
   readonly seed: number
 }
 
-/** One that runs the gate alone; all others run the whole operator. */
-export interface GateStoryName extends Story {
-  readonly kind: GateKind
-}
+export type StoryOfGate = Named<GateKind>
 
 /** One about virtual machines, with KubeVirt. */
-interface MachineStoryName extends Story {
-  readonly kind: MachineKind
-}
+export type StoryOfMachines = Named<MachineKind>
 
-export function isOfGate(story: Story): story is GateStoryName {
+export function isOfGate(story: Story): story is StoryOfGate {
   return isGateKind(story.kind)
 }
 
@@ -51,11 +93,11 @@ export function isGateKind(kind: string): kind is GateKind {
   return GATE_KINDS.some((one) => one === kind)
 }
 
-export function isOfMachines(story: Story): story is MachineStoryName {
+export function isOfMachines(story: Story): story is StoryOfMachines {
   return isMachineKind(story.kind)
 }
 
-function isMachineKind(kind: string): kind is MachineKind {
+export function isMachineKind(kind: string): kind is MachineKind {
   return Object.hasOwn(MACHINE_KINDS, kind)
 }
 
@@ -66,21 +108,27 @@ export function nameOf({ kind, seed }: Story): string {
 /** Throws where it is no name of a story. */
 export function storyOf(name: string): Story {
   const [kind = '', seed = ''] = name.split(':')
-  const isKind = Object.hasOwn(KINDS, kind) || isMachineKind(kind) || isGateKind(kind)
+  const isKind = Object.hasOwn(WHOLE_KINDS, kind) || isMachineKind(kind) || isGateKind(kind)
   if (!isKind || !/^[0-9]{1,10}$/.test(seed))
     throw new Error(
-      `${name} is not one of ${[...Object.keys(KINDS), ...Object.keys(MACHINE_KINDS), ...GATE_KINDS].join(', ')} with a seed, such as varied:1`,
+      `${name} is not one of ${[...Object.keys(WHOLE_KINDS), ...Object.keys(MACHINE_KINDS), ...GATE_KINDS].join(', ')} with a seed, such as varied:1`,
     )
-  return { kind: kind as Kind, seed: Number(seed) }
+  return { kind, seed: Number(seed) } as Story
+}
+
+/** Throws for a story of the gate or of machines: those are run in their own way. */
+export function howToRun(story: Story): HowToRun {
+  if (isOfGate(story) || isOfMachines(story)) throw new Error(`${story.kind} is no kind of schedules of images`)
+  return WHOLE_KINDS[story.kind].run
 }
 
 /** Throws for a story of the gate or of machines: their schedules are made elsewhere. */
-export function scheduleOf({ kind, seed }: Story): Schedule {
-  if (isGateKind(kind) || isMachineKind(kind)) throw new Error(`${kind}:${seed} has no schedule of images`)
-  return sample<Schedule>(KINDS[kind], seed)
+export function scheduleOf(story: Story): Schedule {
+  if (isOfGate(story) || isOfMachines(story)) throw new Error(`${nameOf(story)} has no schedule of images`)
+  return sample<Schedule>(WHOLE_KINDS[story.kind].schedules, story.seed)
 }
 
-export function machineScheduleOf({ kind, seed }: MachineStoryName): MachineSchedule {
+export function machineScheduleOf({ kind, seed }: StoryOfMachines): MachineSchedule {
   return sample<MachineSchedule>(MACHINE_KINDS[kind], seed)
 }
 
@@ -91,34 +139,37 @@ function sample<T>(arbitrary: fc.Arbitrary<T>, seed: number): T {
 }
 
 /**
- * What a campaign runs, in turn: crowds, for the number of admissions, and in between all kinds of stories, which meet
- * more of what can happen for each admission.
+ * What a campaign runs, in turn. A crowd takes about ten times as long as any other schedule, and has about as many admissions
+ * for that time; the others meet more of what can happen.
  */
 const MIX: readonly (WholeKind | MachineKind)[] = [
   'crowd',
   'varied',
-  'crowd',
   'rush',
+  'endsVaried',
+  'writesDisconnected',
   'crowd',
   'disconnected',
-  'crowd',
   'delayed',
+  'writesRush',
+  'endsUnattended',
   'crowd',
   'varied',
-  'crowded',
   'unattended',
-  'crowd',
+  'impatient',
+  'writesVaried',
+  'crowded',
+  'lateLedger',
+  'endsDisconnected',
+  'writesDelayed',
   'curators',
   'crowd',
+  'cloners',
   'undisturbed',
   'machines',
-  'crowd',
-  'impatient',
-  'crowd',
-  'lateLedger',
+  'writesUnattended',
+  'writesTakeOvers',
   'machinesDisconnected',
-  'crowd',
-  'cloners',
   'machinesHanging',
 ]
 
@@ -130,6 +181,7 @@ export function storyAt(number: number, campaignSeed: number, gates: number): St
   const seed = (campaignSeed + number) % 2 ** 31
   const round = Math.floor(number / (gates + 1))
   const place = number % (gates + 1)
-  if (place > 0) return { kind: GATE_KINDS[place % GATE_KINDS.length] ?? 'gate', seed }
-  return { kind: MIX[round % MIX.length] ?? 'varied', seed }
+  const gate = round * gates + place
+  if (place > 0) return { kind: GATE_KINDS[gate % GATE_KINDS.length] ?? 'gate', seed }
+  return { kind: MIX[round % MIX.length] ?? 'varied', seed } as Story
 }

@@ -1,12 +1,21 @@
 import type { Violation } from './oracle/oracle.ts'
-import type { Story } from './story.ts'
+import { isOfGate, type Story } from './story.ts'
 import type { StoryRun } from './story-run.ts'
 
 /** What happened in one run, or in many. Counts by name, so that sums are made without knowing what is counted. */
 export interface Tally {
+  /** These three by kind of schedules. */
   readonly schedules: Counts
   readonly admissions: Counts
-  /** What happened inside: commits, transfers. */
+  /** Milliseconds of processor time. */
+  readonly busyMs: Counts
+  readonly whole: Happenings
+  readonly gate: Happenings
+}
+
+/** What happened inside of schedules of the whole operator, or of the gate alone. */
+export interface Happenings {
+  /** Commits, transfers. */
   readonly work: Counts
   /** Actions of people, systems and processes that were carried out, and faults of the network that struck. */
   readonly events: Counts
@@ -22,18 +31,26 @@ export interface StoryResult {
   readonly violations: readonly Violation[]
 }
 
-export const NOTHING_YET: Tally = { schedules: {}, admissions: {}, work: {}, events: {}, virtualMs: 0 }
+const NOTHING: Happenings = { work: {}, events: {}, virtualMs: 0 }
+export const NOTHING_YET: Tally = { schedules: {}, admissions: {}, busyMs: {}, whole: NOTHING, gate: NOTHING }
 
 /** Without a result the run was broken off: only that it was begun is known. */
-export function tallyOf({ kind }: Story, result?: StoryRun): Tally {
-  if (result === undefined) return { ...NOTHING_YET, schedules: { [kind]: 1 } }
+export function tallyOf(story: Story, ended?: { readonly result: StoryRun; readonly busyMs: number }): Tally {
+  const { kind } = story
+  const begun = { ...NOTHING_YET, schedules: { [kind]: 1 } }
+  if (ended === undefined) return begun
+  const { result, busyMs } = ended
   const { admissions, transfers, commits, operatorCommits } = result.counts
-  return {
-    schedules: { [kind]: 1 },
-    admissions: { [kind]: admissions },
+  const happenings: Happenings = {
     work: { downloads: transfers, commits, 'commits of the operator': operatorCommits },
     events: Object.fromEntries(result.events),
     virtualMs: result.elapsedMs,
+  }
+  return {
+    ...begun,
+    admissions: { [kind]: admissions },
+    busyMs: { [kind]: busyMs },
+    ...(isOfGate(story) ? { gate: happenings } : { whole: happenings }),
   }
 }
 
@@ -41,14 +58,18 @@ export function added(a: Tally, b: Tally): Tally {
   return {
     schedules: sum(a.schedules, b.schedules),
     admissions: sum(a.admissions, b.admissions),
-    work: sum(a.work, b.work),
-    events: sum(a.events, b.events),
-    virtualMs: a.virtualMs + b.virtualMs,
+    busyMs: sum(a.busyMs, b.busyMs),
+    whole: together(a.whole, b.whole),
+    gate: together(a.gate, b.gate),
   }
 }
 
 export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((total, count) => total + count, 0)
+}
+
+function together(a: Happenings, b: Happenings): Happenings {
+  return { work: sum(a.work, b.work), events: sum(a.events, b.events), virtualMs: a.virtualMs + b.virtualMs }
 }
 
 function sum(a: Counts, b: Counts): Counts {

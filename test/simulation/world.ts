@@ -1,8 +1,10 @@
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
   NAMESPACE,
   SECRET,
   STORAGE_CLASS,
+  VOLUME_SNAPSHOT,
   VOLUME_SNAPSHOT_CLASS,
 } from '../../operator/kube/resource-types.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
@@ -25,13 +27,13 @@ import { LimitOracle } from './oracle/limit.ts'
 import type { Invariant, Oracle, Violation, Witness } from './oracle/oracle.ts'
 import { OrderOracle } from './oracle/order.ts'
 import { PromptOracle } from './oracle/prompt.ts'
-import { RequestOracle } from './oracle/requests.ts'
 import { SecretsOracle } from './oracle/secrets.ts'
 import { SlotOracle } from './oracle/slot.ts'
 import { randomFrom, seedFor } from './random.ts'
 import { Replica } from './replica.ts'
 import type { Schedule } from './schedule.ts'
 import { sourceTransfer } from './sources.ts'
+import { WriteBook } from './writes.ts'
 
 /** Secrets and classes with a higher number are missing at first. */
 const PRESENT_AT_FIRST = 2
@@ -48,6 +50,7 @@ export class World {
   readonly violations: Violation[] = []
   readonly cost: CostOracle
   readonly secrets: SecretsOracle
+  readonly writes: WriteBook
   readonly counts = { admissions: 0, commits: 0, operatorCommits: 0, transfers: 0 }
   policy: objects.PolicyData
   highestRetryLimit: number
@@ -84,8 +87,7 @@ export class World {
     const { STALL_TIMEOUT_MS: stallTimeoutMs } = objects
     this.cost = new CostOracle({ ...witness, stallTimeoutMs, retryLimit: () => this.highestRetryLimit })
     this.secrets = new SecretsOracle(witness)
-    const requests = new RequestOracle(witness.report)
-    this.cluster.onRequest((request, code) => requests.onRequest(request, code))
+    this.writes = new WriteBook(witness)
     this.#oracles = [
       new LimitOracle(witness),
       new SlotOracle(witness),
@@ -95,9 +97,10 @@ export class World {
       new ForeignOracle(witness),
       this.secrets,
       new PromptOracle({ ...witness, later: (delayMs, work) => void time.schedule(delayMs, work) }),
-      requests,
+      this.writes,
     ]
     this.cluster.onCommit((commit) => this.#onCommit(commit))
+    this.cluster.onRequest((request, code) => this.writes.onRequest(request, code))
   }
 
   report(invariant: Invariant, message: string): void {
@@ -126,6 +129,9 @@ export class World {
     admin.create(NAMESPACE, objects.namespace(name))
     for (let number = 0; number < PRESENT_AT_FIRST; number += 1) admin.create(SECRET, objects.secret(name, number))
     for (const [type, object] of objects.lookalikes(name)) admin.create(type, object)
+    // Nobody has to take it any more: the snapshot controller would try once a second for hours.
+    const snapshot = admin.get(VOLUME_SNAPSHOT, { namespace: name, name: objects.FOREIGN_SNAPSHOT })
+    admin.replaceStatus(VOLUME_SNAPSHOT, { ...snapshot, status: { readyToUse: true } } as KubeObject)
   }
 
   /** A new process of all simulators, in place of the one before. */

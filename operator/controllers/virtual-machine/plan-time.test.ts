@@ -228,11 +228,26 @@ describe('only an instance that runs and is not ready is deleted, and that once:
     ['that is ready', { machine: aMachine(KUBEVIRT.running) }, false],
     [
       'that was deleted by us already',
+      {
+        status: { ...overdue.status, kicks: { count: 1, instanceUID: 'instance-1' } },
+        instance: anInstance({ isReady: false }, { deletionTimestamp: toTime(START) }),
+      },
+      false,
+    ],
+    [
+      'whose deletion was written down, and not carried out before a crash',
       { status: { ...overdue.status, kicks: { count: 1, instanceUID: 'instance-1' } } },
+      true,
+    ],
+    ['that is ready, which KubeVirt’s machine does not know yet', { instance: anInstance() }, false],
+    [
+      'that has just been switched on',
+      { instance: anInstance({ isReady: false, unreadySince: START + LIMIT }) },
       false,
     ],
   ])('%s, when its time is over: %#', (_what, change, expected) => {
-    const world = aRunningWorld({ ...overdue, machine: aMachine(KUBEVIRT.notReady), ...change })
+    const instance = anInstance({ isReady: false })
+    const world = aRunningWorld({ ...overdue, machine: aMachine(KUBEVIRT.notReady), instance, ...change })
     const { remove } = planMachine(world, START + LIMIT)
     expect(remove.map(({ kind }) => kind)).toEqual(expected ? ['VirtualMachineInstance'] : [])
   })

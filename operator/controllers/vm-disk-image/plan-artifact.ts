@@ -126,8 +126,7 @@ function waitForSnapshot(draft: Draft, snapshot: SnapshotView): ImagePlan {
     reason: 'SnapshotFailed',
     message: `VolumeSnapshot ${snapshot.metadata.name} was not ready in time${trouble}; it is taken again`,
   } as const
-  const again: Draft = { ...draft, status: { ...status, snapshotStartedAt: undefined } }
-  return { ...atWork(again, `taking the snapshot again${trouble}`, { remove: removalOf(snapshot) }), events: [note] }
+  return { ...atWork(draft, `taking the snapshot again${trouble}`, { remove: removalOf(snapshot) }), events: [note] }
 }
 
 function atWork(

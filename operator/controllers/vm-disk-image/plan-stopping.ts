@@ -35,10 +35,11 @@ const STOPPING_LOOK_MS = 60_000
 
 function standingStill(status: VMDiskImageStatus, world: World): Standing {
   const { phase = 'Queued', message = '' } = world.image.status
-  if (phase === 'Succeeded' && status.artifact !== undefined) return { phase, reason: 'Synced', message }
+  const reason = reasonOf(world.image.status) as Reason | undefined
+  if (phase === 'Succeeded' && status.artifact !== undefined)
+    return { phase, reason: reason ?? 'Synced', message, stalled: reason === 'NameConflict' }
   // What failed for good is not revived by the removal of something else.
-  if (phase === 'Failed')
-    return { phase, reason: (reasonOf(world.image.status) ?? 'RetryLimitExceeded') as Reason, message, stalled: true }
+  if (phase === 'Failed') return { phase, reason: reason ?? 'RetryLimitExceeded', message, stalled: true }
   return { phase: 'Queued', reason: 'Stopping', message: 'a download of this image is being stopped' }
 }
 
@@ -117,10 +118,9 @@ function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): 
   const verdict = judged(dataVolume, draft)
   if (verdict.state === 'finished') return undefined
   if (verdict.state === 'importing-again') {
-    return {
-      kind: 'stray',
-      message: `DataVolume ${name} began to download again because its claim was deleted: it is stopped`,
-    }
+    const message = `DataVolume ${name} began to download again because its claim was deleted: it is stopped`
+    // CDI says the same of one that is going already.
+    return { kind: 'stray', ...(deletionTimestamp === undefined && { message }) }
   }
   if (isRecorded(status, uid)) return { kind: 'stray' }
   // A create that nobody answered was carried out after all, when its attempt had long failed.

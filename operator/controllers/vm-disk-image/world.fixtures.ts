@@ -9,6 +9,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import { toTime } from '../../runtime/conditions.ts'
 import type { ImagePlan } from './image-plan.ts'
 import { planImage } from './plan.ts'
 import { isWorthWriting, reasonOf } from './status.ts'
@@ -378,7 +379,8 @@ export class Walk {
   #applyChild(child: KubeObject): void {
     this.#serial += 1
     this.log.push(`apply ${child.kind} ${child.metadata.name}`)
-    const object = { ...child, metadata: { ...child.metadata, uid: `child-${this.#serial}` } }
+    const more = { uid: `child-${this.#serial}`, creationTimestamp: toTime(this.now) }
+    const object = { ...child, metadata: { ...child.metadata, ...more } }
     if (child.kind === 'DataSource') this.set({ dataSource: viewDataSource(object) })
     else this.set({ snapshots: [...this.world.snapshots, viewSnapshot(object)] })
   }

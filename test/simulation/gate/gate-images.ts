@@ -61,9 +61,10 @@ export class GateImages {
     for (let number = 0; number < options.story.images; number += 1) this.#add(`image-${number}`)
   }
 
-  /** All that is known of all images at this moment. */
+  /** All that is known of all images at this moment, in the order of their versions, as a cache expects it. */
   all(): ImageNews[] {
-    return [...this.#images.values()].map(({ news }) => news)
+    const versionOf = ({ image }: ImageNews) => Number(image.metadata.resourceVersion)
+    return [...this.#images.values()].map(({ news }) => news).toSorted((a, b) => versionOf(a) - versionOf(b))
   }
 
   begin(): void {

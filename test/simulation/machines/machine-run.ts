@@ -25,8 +25,13 @@ const RETIRED_AFTER_MS = 13 * MINUTE
 const IDLE_MS = 2 * MINUTE
 const GONE_WITHIN_MS = 20 * MINUTE
 
+export interface MachineRunResult extends Pick<RunResult, 'violations' | 'counts' | 'events' | 'elapsedMs'> {
+  /** In the end, what people see of each object. */
+  readonly outcome: ReadonlyMap<string, string>
+}
+
 /** Runs one schedule, under the eyes of all oracles, until everything has come to rest, and then until everything is deleted. */
-export async function runMachines(schedule: MachineSchedule, options: RunOptions = {}): Promise<RunResult> {
+export async function runMachines(schedule: MachineSchedule, options: RunOptions = {}): Promise<MachineRunResult> {
   const { seed, replicas, policy, cloneMs } = schedule
   const world = await MachineWorld.start(policyData(policy), { cloneMs }, { seed, replicas })
   return await new MachineRun(world, schedule).run(options)
@@ -47,7 +52,7 @@ class MachineRun {
     this.#watch(schedule.policy.kickLimit)
   }
 
-  async run({ isIdleChecked = true }: RunOptions): Promise<RunResult> {
+  async run({ isIdleChecked = true }: RunOptions): Promise<MachineRunResult> {
     const driver = this.#driver
     driver.furnish()
     await this.#until(driver.plan() + SECOND)

@@ -4,10 +4,8 @@ import type { DataVolume, Image } from '../../harness/kinds.ts'
 import { type Download, imageOwner, isDeletion, isEnd, isOperator, isPerson } from '../chronicle.ts'
 import type { Oracle, Witness } from './oracle.ts'
 
-/** What one revision may cost until a person does something about it. */
-interface Budget {
-  transfers: number
-}
+/** What an image has cost since a person last did something about it: transfers, by revision. */
+type Budget = Map<string, number>
 
 /** A failing importer is restarted after 10 s: who sees it in time has stopped it by then. */
 const SEEN_IN_TIME_MS = 60_000
@@ -68,7 +66,10 @@ export class CostOracle implements Oracle {
       report(4, `${key} began to download for the ${transfers}. time; the first failure should have ended it`)
       return
     }
-    if (!this.#isRepeated(download)) this.#budgetOf(download.imageUid).transfers += 1
+    if (this.#isRepeated(download)) return
+    const { imageUid, revision } = download
+    const budget = this.#budgetOf(imageUid)
+    budget.set(revision, (budget.get(revision) ?? 0) + 1)
   }
 
   #followImage({ type, object, actor, revision }: Commit): void {
@@ -134,10 +135,10 @@ export class CostOracle implements Oracle {
 
   #checkBudget(download: Download, revision: number): void {
     const { report, retryLimit } = this.#witness
-    const { imageUid, key } = download
+    const { imageUid, revision: of, key } = download
     // Nobody had answered its create, and it was carried out when the attempt was over.
     if (this.#isRepeated(download)) return
-    const { transfers } = this.#budgetOf(imageUid)
+    const transfers = this.#budgetOf(imageUid).get(of) ?? 0
     if (transfers > retryLimit())
       report(4, `revision ${revision}: ${key} after ${transfers} downloads, with a retryLimit of ${retryLimit()}`)
   }
@@ -164,7 +165,7 @@ export class CostOracle implements Oracle {
   #budgetOf(imageUid: string): Budget {
     let budget = this.#budgets.get(imageUid)
     if (budget === undefined) {
-      budget = { transfers: 0 }
+      budget = new Map()
       this.#budgets.set(imageUid, budget)
     }
     return budget

@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Violation } from './oracle/oracle.ts'
+import { decidedPart, type Outcome } from './outcome.ts'
+import { type RunResult, runSchedule } from './run.ts'
+import { type Schedule, withoutDisturbances } from './schedule.ts'
+
+/** Invariant 7: whatever harms the operator or its link to the API server, it all ends as if nothing had. */
+export async function compareEnds(schedule: Schedule): Promise<RunResult> {
+  return await runTwice(schedule, { isIdleChecked: false }, (disturbed, calm) =>
+    differentEnds(decidedPart(disturbed.outcome), decidedPart(calm.outcome)),
+  )
+}
+
+/** The same, and as much is written. For schedules without acts alone. */
+export async function compareWrites(schedule: Schedule): Promise<RunResult> {
+  return await runTwice(schedule, { isRetried: false }, (disturbed, calm) => [
+    ...differentEnds(disturbed.outcome, calm.outcome),
+    ...[...calm.writes.keys()].flatMap((image) => differentWrites(image, disturbed, calm)),
+  ])
+}
+
+/** What is counted is of the disturbed run alone. */
+async function runTwice(
+  schedule: Schedule,
+  options: Parameters<typeof runSchedule>[1],
+  compare: (disturbed: RunResult, calm: RunResult) => readonly string[],
+): Promise<RunResult> {
+  const disturbed = await runSchedule(schedule, options)
+  if (disturbed.violations.length > 0) return disturbed
+  const calm = await runSchedule(withoutDisturbances(schedule), options)
+  if (calm.violations.length > 0) return calm
+  const violations = compare(disturbed, calm).map(
+    (message): Violation => ({ invariant: 7, message, atMs: disturbed.elapsedMs }),
+  )
+  return { ...disturbed, violations }
+}
+
+function differentEnds(disturbed: Outcome, calm: Outcome): string[] {
+  if (isDeepStrictEqual(disturbed, calm)) return []
+  const text = (value: unknown) => JSON.stringify(value, undefined, 1)
+  const differing = Object.keys({ ...disturbed.images, ...calm.images }).filter(
+    (image) => !isDeepStrictEqual(disturbed.images[image], calm.images[image]),
+  )
+  return [
+    ...differing.map(
+      (image) => `image ${image} ended as ${text(disturbed.images[image])}, undisturbed ${text(calm.images[image])}`,
+    ),
+    ...(isDeepStrictEqual(disturbed.holders, calm.holders)
+      ? []
+      : [`slots of ${disturbed.holders}, undisturbed of ${calm.holders}`]),
+  ]
+}
+
+/**
+ * As many writes as undisturbed, but for what follows from being disturbed:
+ * - A create that is carried out late may find its name free again, when what it asked for is over. What it makes is deleted.
+ * - A status tells of trouble with requests, and that it is over: no more often than there was trouble with this image. It may also
+ *   leave a step out that nobody saw.
+ */
+function differentWrites(image: string, disturbed: RunResult, calm: RunResult): string[] {
+  const [writes, usual] = [disturbed.writes.get(image) ?? {}, calm.writes.get(image) ?? {}]
+  const { all = 0, late = {} } = disturbed.struck.get(image) ?? {}
+  const surplus = (what: string) => (writes[what] ?? 0) - (usual[what] ?? 0)
+  const mayDiffer = (what: string): readonly [least: number, most: number] => {
+    const [verb, kind = ''] = what.split(' ')
+    if (what === 'status') return [Number.NEGATIVE_INFINITY, all]
+    if (verb === 'create') return [0, late[what] ?? 0]
+    const stray = verb === 'delete' ? surplus(`create ${kind}`) : 0
+    return [stray, stray]
+  }
+  const names = Object.keys({ ...usual, ...writes }).filter((what) => what !== 'place')
+  return names.flatMap((what) => {
+    const [least, most] = mayDiffer(what)
+    if (surplus(what) >= least && surplus(what) <= most) return []
+    return [`image ${image}: ${what} ${writes[what] ?? 0} times, undisturbed ${usual[what] ?? 0} times`]
+  })
+}

@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import { keyOf } from '../../operator/kube/kube-object.ts'
+import type { Commit, RequestInfo } from '../../sandbox/memory-cluster/index.ts'
+import { type Image, reasonOf } from '../harness/kinds.ts'
+import { imageOwner, isEnd, isOperator } from './chronicle.ts'
+import type { Oracle, Witness } from './oracle/oracle.ts'
+
+/** By what was written: `status`, `place`, `finalizer`, or verb and kind of a child, such as `create DataVolume`. */
+export type Writes = Readonly<Record<string, number>>
+
+/** What the operator writes for images. Its ledger, its Lease and its Events are of all of them. */
+const KINDS: ReadonlySet<string> = new Set(['VMDiskImage', 'DataVolume', 'VolumeSnapshot', 'DataSource'])
+
+/**
+ * Counts what the operator has written for each image, by what the API server carried out, whether or not the operator was
+ * ever told. Part of invariant 7: no write says what was said already.
+ */
+export class WriteBook implements Oracle {
+  readonly #witness: Witness
+  readonly #counts = new Map<string, Record<string, number>>()
+  /** Of the request that is being carried out. */
+  #commit: Commit | undefined
+
+  constructor(witness: Witness) {
+    this.#witness = witness
+  }
+
+  onCommit(commit: Commit): void {
+    this.#commit = commit
+  }
+
+  /** Right after its commit, if it made one. */
+  onRequest({ actor, verb, resource, key }: RequestInfo, code: string): void {
+    const commit = this.#commit
+    this.#commit = undefined
+    const isWrite = verb !== 'get' && verb !== 'list' && verb !== 'watch'
+    if (!isWrite || !isOperator(actor) || !KINDS.has(resource.kind) || !code.startsWith('2')) return
+    // Who does not know yet that it is being deleted may delete it again.
+    if (commit !== undefined) this.#count(commit, verb)
+    else if (verb !== 'delete') this.#witness.report(7, `a ${verb} of ${resource.kind} ${key} changed nothing`)
+  }
+
+  /** By image, as `namespace/name`. */
+  counts(): ReadonlyMap<string, Writes> {
+    return this.#counts
+  }
+
+  #count(commit: Commit, verb: RequestInfo['verb']): void {
+    const what = this.#whatIs(commit, verb)
+    const image = imageKeyOf(commit)
+    if (what === undefined || image === undefined) return
+    const counts = this.#counts.get(image) ?? {}
+    counts[what] = (counts[what] ?? 0) + 1
+    this.#counts.set(image, counts)
+  }
+
+  #whatIs(commit: Commit, verb: RequestInfo['verb']): string | undefined {
+    const { resource, object, revision } = commit
+    const { kind } = resource
+    if (verb === 'delete') return isEnd(commit) ? `delete ${kind}` : undefined
+    if (kind !== 'VMDiskImage') return `${verb === 'create' ? 'create' : 'change'} ${kind}`
+    if (verb !== 'replaceStatus') return 'finalizer'
+    const news = newsIn(commit)
+    if (news !== undefined) return news
+    const { namespace, name } = object.metadata
+    this.#witness.report(
+      7,
+      `revision ${revision}: the status of image ${namespace}/${name} was written, but only its times are new`,
+    )
+    return undefined
+  }
+}
+
+function imageKeyOf({ resource, object }: Commit): string | undefined {
+  if (resource.kind === 'VMDiskImage') return keyOf(object.metadata)
+  const owner = imageOwner(object)
+  return owner && `${object.metadata.namespace}/${owner.name}`
+}
+
+/** `place`: how far a download is, which pod does it if that takes long, or how long the queue is. How often that is told depends on time. */
+function newsIn({ object, before }: Commit): 'status' | 'place' | undefined {
+  const [now, then] = [object as Image, before as Image | undefined]
+  if (!isDeepStrictEqual(withoutPlace(now), withoutPlace(then))) return 'status'
+  return isDeepStrictEqual(withoutTimes(now.status), withoutTimes(then?.status)) ? undefined : 'place'
+}
+
+function withoutTimes(status: VMDiskImageStatus | undefined): Partial<VMDiskImageStatus> {
+  const { queuePositionTime: _asOf, ...rest } = status ?? {}
+  return { ...rest, conditions: (rest.conditions ?? []).map((one) => ({ ...one, lastTransitionTime: '' })) }
+}
+
+function withoutPlace(image: Image | undefined): unknown {
+  const { progress: _progress, queuePosition: _position, importerPodUID: _pod, ...rest } = withoutTimes(image?.status)
+  const reason = reasonOf(image)
+  if (rest.phase !== 'Queued' || (reason !== 'Queued' && reason !== 'Paused')) return rest
+  const conditions = rest.conditions?.map(({ type, status }) => ({ type, status }))
+  return { ...rest, message: undefined, conditions }
+}
