@@ -186,8 +186,8 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'every reconcile writes the status',
     invariant: 7,
     file: `${IMAGES}/status.ts`,
-    find: 'if (!isSame(significant(before), significant(after))) return true',
-    replace: 'if (significant(after) !== undefined) return true',
+    find: "if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true",
+    replace: "if (significant(after, 'whether') !== undefined) return true",
     kind: 'undisturbed',
   },
   {
