@@ -268,6 +268,26 @@ describe('an API server that does not take what is needed', () => {
   })
 })
 
+describe('a kind that is not installed', () => {
+  it.each([
+    ['KubeVirtMissing', KUBEVIRT_VIRTUAL_MACHINE],
+    ['CDIMissing', DATA_VOLUME],
+  ])('is said, and waited for: %s', async (reason, type) => {
+    await start()
+    world.createImage('golden')
+    await world.until('the image', () => world.image('golden')?.status?.phase === 'Succeeded')
+    world.simulated.cluster.uninstall(type)
+    await world.pass(MINUTE)
+    world.create('vm')
+    await world.untilReason('vm', reason)
+    // Longer than a machine has to become ready: nothing of that is its fault.
+    await world.pass(40 * MINUTE)
+    expect(world.vm('vm')?.status?.phase).toBe('Provisioning')
+    world.simulated.cluster.install(type)
+    await world.untilReady('vm')
+  })
+})
+
 describe('ignoreOnDeploy', () => {
   it('keeps the image and nothing else, until it is false', async () => {
     await start()
@@ -308,7 +328,7 @@ describe('a foreign object', () => {
 })
 
 describe('a password', () => {
-  it('from a Secret is waited for, and is in no status, event, log or other object', async () => {
+  it('from a Secret is waited for, and is in no status, event, log, metric or other object', async () => {
     await start()
     world.create('vm', {
       users: [{ name: 'demo', passwordSecretRef: { name: 'login', key: 'password' }, lock_passwd: false }],
@@ -332,6 +352,9 @@ describe('a password', () => {
     expect(seen.filter((text) => text.includes(PASSWORD))).toEqual([])
     expect(seen.length).toBeGreaterThan(10)
     expect(world.logged.filter((text) => text.includes(PASSWORD))).toEqual([])
+    const metrics = await world.replicas[0]?.operator?.metrics.render()
+    expect(metrics).toContain('ot_vm_phase')
+    expect(metrics).not.toContain(PASSWORD)
   })
 })
 
