@@ -2,6 +2,7 @@ import {
   ANNOTATIONS,
   cloudInitFingerprint,
   cloudInitHash,
+  compareQuantities,
   renderCloneDataVolume,
   renderCloudInitSecret,
   renderKubeVirtVirtualMachine,
@@ -32,8 +33,13 @@ export function changedSince(made: CloneStatus | undefined, wants: Wants): strin
   if (made?.image === undefined) return []
   return [
     ...(made.image === wants.image ? [] : ['vmDiskImageRef']),
-    ...(made.diskSize === wants.diskSize ? [] : ['resources.diskSize']),
+    ...(isSameSize(made.diskSize, wants.diskSize) ? [] : ['resources.diskSize']),
   ]
+}
+
+function isSameSize(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return compareQuantities(one, other) === 0
 }
 
 /** The disk as it should be. */
