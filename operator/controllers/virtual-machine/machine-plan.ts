@@ -1,4 +1,9 @@
-import type { VirtualMachineReason, VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs'
+import {
+  compareQuantities,
+  type VirtualMachineReason,
+  type VirtualMachineSpec,
+  type VirtualMachineStatus,
+} from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
@@ -55,6 +60,17 @@ export function removalAsSeen(object: KubeObject, unlessThere?: CloneSource): Ma
     ...(unlessThere !== undefined && { unlessThere }),
   }
   return removalOf(object).map((removal) => ({ ...removal, ...seen }))
+}
+
+/** A guest that has started may have written to its disk. */
+export function hasBooted({ vm, instance }: Pick<World, 'vm' | 'instance'>): boolean {
+  return vm.status.bootedAt !== undefined || instance?.phase === 'Running'
+}
+
+/** One size can be written in many ways: 24Gi is 24576Mi. */
+export function isSameSize(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  return typeof one === 'string' && typeof other === 'string' && compareQuantities(one, other) === 0
 }
 
 /** What is planned is tried again and again; until it works, people should read why it does not. */

@@ -2,7 +2,6 @@ import {
   ANNOTATIONS,
   cloudInitFingerprint,
   cloudInitHash,
-  compareQuantities,
   renderCloneDataVolume,
   renderCloudInitSecret,
   renderKubeVirtVirtualMachine,
@@ -10,19 +9,20 @@ import {
   type VirtualMachineStatus,
   withMacAddresses,
 } from '@open-terrain/constructs'
-import type { KubeObject } from '../../kube/kube-object.ts'
-import type { Draft } from './machine-plan.ts'
-import type { ImageState } from './plan-image.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { type Draft, isSameSize } from './machine-plan.ts'
+import { type ImageState, imageKeyOf } from './plan-image.ts'
 import type { World } from './world.ts'
 
 type CloneStatus = NonNullable<VirtualMachineStatus['clone']>
 type Wants = Pick<CloneStatus, 'image' | 'diskSize' | 'generation'>
 
 /** What the spec says about the disk, written down when it is made. */
-export function wantsOf({ world: { vm }, spec: { vmDiskImageRef, resources } }: Draft): Wants {
-  const { namespace, generation } = vm.metadata
+export function wantsOf({ world, spec }: Draft): Wants {
+  const { resources } = spec
+  const { generation } = world.vm.metadata
   return {
-    image: `${vmDiskImageRef.namespace ?? namespace}/${vmDiskImageRef.name}`,
+    image: keyOf(imageKeyOf(world, spec)),
     ...(resources.diskSize !== undefined && { diskSize: resources.diskSize }),
     ...(generation !== undefined && { generation }),
   }
@@ -35,11 +35,6 @@ export function changedSince(made: CloneStatus | undefined, wants: Wants): strin
     ...(made.image === wants.image ? [] : ['vmDiskImageRef']),
     ...(isSameSize(made.diskSize, wants.diskSize) ? [] : ['resources.diskSize']),
   ]
-}
-
-function isSameSize(one: string | undefined, other: string | undefined): boolean {
-  if (one === undefined || other === undefined) return one === other
-  return compareQuantities(one, other) === 0
 }
 
 /** The disk as it should be. */

@@ -2,7 +2,7 @@ import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs
 import { toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
-import { type Draft, failed, type Step, waiting } from './machine-plan.ts'
+import { type Draft, failed, hasBooted, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
 import { cloneStatus, planDisk } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
@@ -51,7 +51,7 @@ function planRun(draft: Draft): Step {
   const isGoing = machine?.metadata.deletionTimestamp !== undefined
   const apply = isGoing || (machine !== undefined && ownsEqual(wanted, machine)) ? [] : [wanted]
   const fingerprint = wanted.metadata.annotations[ANNOTATIONS.cloudInit]
-  const hasBooted = vm.status.bootedAt !== undefined || instance?.phase === 'Running'
+  const isBooted = hasBooted(world)
   const status: Partial<VirtualMachineStatus> = {
     ...(clone && cloneStatus(vm.status, clone)),
     kubevirt: {
@@ -61,8 +61,8 @@ function planRun(draft: Draft): Step {
       ...(instance?.nodeName !== undefined && { nodeName: instance.nodeName }),
     },
     addresses: instance === undefined || instance.addresses.length === 0 ? undefined : [...instance.addresses],
-    bootedAt: hasBooted ? (vm.status.bootedAt ?? toTime(draft.now)) : undefined,
-    ...(hasBooted ? bootedWith(world, fingerprint) : { specHash: undefined, secretUID: undefined }),
+    bootedAt: isBooted ? (vm.status.bootedAt ?? toTime(draft.now)) : undefined,
+    ...(isBooted ? bootedWith(world, fingerprint) : { specHash: undefined, secretUID: undefined }),
   }
   return judged(draft, standing(world), {
     apply: [...wantedSecret(world), ...apply],

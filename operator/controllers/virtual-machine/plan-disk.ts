@@ -1,7 +1,7 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { withoutUndefined } from '../../runtime/conditions.ts'
 import { standingOfDisk } from './judge.ts'
-import { type Draft, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
+import { type Draft, hasBooted, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import type { ImageState } from './plan-image.ts'
 import { judged } from './plan-timeouts.ts'
@@ -10,12 +10,11 @@ import type { CloneFacts, CloneSource } from './views.ts'
 
 /** The disk and the Secret; undefined when the disk is there, or as good as there. */
 export function planDisk(draft: Draft, image: ImageState): Step | undefined {
-  const { clone, vm, claim, instance } = draft.world
+  const { clone, vm, claim } = draft.world
   const hasClaim = claim !== undefined
   if (clone === undefined) return hasClaim ? undefined : newDisk(draft, image)
   // A guest that has started may have written to its disk: from then on only people decide about it.
-  const hasBooted = vm.status.bootedAt !== undefined || instance?.phase === 'Running'
-  if (!hasBooted && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)
+  if (!hasBooted(draft.world) && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)
   return hasClaim ? undefined : judged(draft, standingOfDisk(clone), { status: cloneStatus(vm.status, clone) })
 }
 

@@ -1,5 +1,4 @@
 import {
-  compareQuantities,
   LABELS,
   render,
   type VirtualMachineReason,
@@ -9,7 +8,7 @@ import {
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
-import { type Draft, failed, isDeployed, type Step, waiting } from './machine-plan.ts'
+import { type Draft, failed, isDeployed, isSameSize, type Step, waiting } from './machine-plan.ts'
 import type { Standing } from './status.ts'
 import type { ImageFacts } from './views.ts'
 import type { World } from './world.ts'
@@ -65,17 +64,12 @@ export function mismatches({ vmDiskImageTemplate }: VirtualMachineSpec, image: I
   )
 }
 
-/** One size can be written in many ways: 24Gi is 24576Mi. */
-function isSameSize(one: unknown, other: unknown): boolean {
-  return typeof one === 'string' && typeof other === 'string' && compareQuantities(one, other) === 0
-}
-
 /** A size may be written as a number. */
 function text(value: unknown): unknown {
   return typeof value === 'number' ? String(value) : value
 }
 
-function imageKeyOf({ vm }: Pick<World, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
+export function imageKeyOf({ vm }: Pick<World, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
   return { namespace: vmDiskImageRef.namespace ?? vm.metadata.namespace ?? '', name: vmDiskImageRef.name }
 }
 

@@ -9,8 +9,6 @@ import { type ReferenceSource, unfinishedCloneOf } from './references.ts'
 import { type CloneSource, type DataVolumeView, targetOfDataSource, viewDataVolume } from './views.ts'
 import type { References } from './world.ts'
 
-const NAMES_SHOWN = 10
-
 /** How clones in flight count as references to an image, and as its users: DataVolumes of anybody but the machines, which count themselves. */
 export class CloneReferences implements ReferenceSource {
   readonly #client: KubeClient
@@ -78,7 +76,7 @@ function count(clones: readonly DataVolumeView[]): References {
     .filter((clone) => !isOfMachine(clone))
     .map(({ kind, metadata }) => `${kind}/${metadata.namespace}/${metadata.name}`)
     .sort()
-  return { count: names.length, names: names.slice(0, NAMES_SHOWN), users: names }
+  return { count: names.length, names, users: names }
 }
 
 function isOfMachine(clone: DataVolumeView): boolean {

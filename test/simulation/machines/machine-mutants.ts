@@ -17,8 +17,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     name: 'a disk that has booted is cloned anew when its source is gone',
     invariant: 5,
     file: `${MACHINES}/plan-disk.ts`,
-    find: "if (!hasBooted && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)",
-    replace: "if (!hasBooted || clone.phase !== 'CloneInProgress') return unfinishedDisk(draft, clone)",
+    find: "if (!hasBooted(draft.world) && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)",
+    replace: "if (!hasBooted(draft.world) || clone.phase !== 'CloneInProgress') return unfinishedDisk(draft, clone)",
     kind: 'machinesRefreshed',
   },
   {
