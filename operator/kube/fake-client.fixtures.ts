@@ -50,6 +50,8 @@ export interface FakeWatch {
 export class FakeClient implements KubeClient {
   readonly calls: FakeCall[] = []
   readonly watches: FakeWatch[] = []
+  /** Whether a watch may begin with what exists; a test then sends that, too. */
+  canStream = false
   before: ((call: FakeCall) => void | Promise<void>) | undefined
   after: ((call: FakeCall) => void | Promise<void>) | undefined
   readonly #objects = new Map<string, KubeObject>()
@@ -143,9 +145,12 @@ export class FakeClient implements KubeClient {
   }
 
   async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>> {
-    const call: FakeCall = { verb: 'watch', kind: type.kind, key: options.resourceVersion, body: options, options }
+    const { resourceVersion } = options
+    const verb = resourceVersion === undefined ? 'stream' : 'watch'
+    const call: FakeCall = { verb, kind: type.kind, key: resourceVersion ?? '', body: options, options }
     this.calls.push(call)
     await this.before?.(call)
+    if (resourceVersion === undefined && !this.canStream) throw apiError('Rejected')
     const backlog: (WatchEvent<KubeObject> | Error | 'end')[] = []
     let wake = Promise.withResolvers<void>()
     const add = (item: WatchEvent<KubeObject> | Error | 'end') => {

@@ -282,6 +282,31 @@ describe('a watch', () => {
     return { events, error: undefined }
   }
 
+  it('without a version asks for everything first, and knows when that was all', async () => {
+    const marked = { resourceVersion: '8', annotations: { 'k8s.io/initial-events-end': 'true' } }
+    answer = (response) =>
+      response
+        .writeHead(200)
+        .end(
+          line('BOOKMARK', { metadata: { resourceVersion: '7' } }) +
+            line('BOOKMARK', { metadata: marked }) +
+            line('BOOKMARK', { metadata: { resourceVersion: '9' } }),
+        )
+    const events: unknown[] = []
+    for await (const event of client.watch(SECRET, {})) events.push(event)
+    expect(events).toEqual([
+      { type: 'BOOKMARK', resourceVersion: '7' },
+      { type: 'BOOKMARK', resourceVersion: '8', endsInitialEvents: true },
+      { type: 'BOOKMARK', resourceVersion: '9' },
+    ])
+    expect(Object.fromEntries(seen[0]?.url.searchParams ?? [])).toEqual({
+      watch: '1',
+      allowWatchBookmarks: 'true',
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+    })
+  })
+
   it('gives events and bookmarks, and ends when the server ends it', async () => {
     const metadata = { name: 'x', resourceVersion: '6' }
     answer = (response) =>

@@ -20,6 +20,8 @@ const DEFAULT_TIMEOUT_MS = 30_000
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const METADATA_ONE = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
+
 export interface HttpClientOptions {
   readonly connection: Connection
   /** Watches hold a connection each, so they get a pool of their own. */
@@ -118,7 +120,12 @@ export class HttpKubeClient implements KubeClient {
     const query = selectionQuery(options)
     query.set('watch', '1')
     query.set('allowWatchBookmarks', 'true')
-    query.set('resourceVersion', options.resourceVersion)
+    if (options.resourceVersion !== undefined) query.set('resourceVersion', options.resourceVersion)
+    else {
+      query.set('sendInitialEvents', 'true')
+      // Of no version in particular: of the newest at this moment, as a consistent list.
+      query.set('resourceVersionMatch', 'NotOlderThan')
+    }
     if (options.timeoutSeconds !== undefined) query.set('timeoutSeconds', String(options.timeoutSeconds))
     const abort = new AbortController()
     const signal = options.signal === undefined ? abort.signal : AbortSignal.any([abort.signal, options.signal])
@@ -248,8 +255,11 @@ function watchEvent<T extends KubeObject>(type: ResourceType, line: string): Wat
     case 'MODIFIED':
     case 'DELETED':
       return { type: event.type, object: named(type, event.object) }
-    case 'BOOKMARK':
-      return { type: 'BOOKMARK', resourceVersion: event.object.metadata.resourceVersion ?? '0' }
+    case 'BOOKMARK': {
+      const { resourceVersion = '0', annotations } = event.object.metadata
+      const bookmark = { type: 'BOOKMARK', resourceVersion } as const
+      return annotations?.[INITIAL_EVENTS_END] === 'true' ? { ...bookmark, endsInitialEvents: true } : bookmark
+    }
     default: {
       const { code = 500, reason = '', message = `unexpected watch event ${event.type}` } = event.object
       throw new ApiError({ reason: classify(code, reason), status: code, serverReason: reason, message })

@@ -26,7 +26,7 @@ export interface KubeClient {
   /** DELETE with preconditions. Resolves when the server accepted it; the object may live on until its finalizers go. */
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void>
   /**
-   * Events after `resourceVersion`, bookmarks included. The iterable ends when the server ends the watch, and throws
+   * Events after `resourceVersion`, bookmarks included; without one, everything that exists comes first. The iterable ends when the server ends the watch, and throws
    * {@link ApiError} when it reports an error (410 Expired among them) or the connection breaks. Abort `signal` to stop.
    */
   watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>>
@@ -75,7 +75,11 @@ export interface DeleteOptions extends RequestOptions {
 }
 
 export interface WatchOptions extends Selection {
-  readonly resourceVersion: string
+  /**
+   * Absent: the stream begins with every object as it is now, each as ADDED, and a bookmark that `endsInitialEvents`. Kubernetes
+   * calls that a streaming list (WatchList, on by default since 1.34); a server that has none throws Rejected.
+   */
+  readonly resourceVersion?: string
   /** Ask the server to end the watch after so many seconds. */
   readonly timeoutSeconds?: number
   readonly signal?: AbortSignal
@@ -84,7 +88,7 @@ export interface WatchOptions extends Selection {
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   /** Nothing changed up to this version; the stream is alive. */
-  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
+  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly endsInitialEvents?: true }
 
 /** One finished request, for metrics. `code` is the HTTP status, or `<error>` when no answer came. */
 export interface RequestReport {

@@ -52,8 +52,15 @@ export interface ObjectKey {
   readonly name: string
 }
 
+/** One text for all objects of a kind: there are tens of thousands of them. */
+const apiVersions = new WeakMap<ResourceType, string>()
+
 export function apiVersionOf(type: ResourceType): string {
-  return type.group === '' ? type.version : `${type.group}/${type.version}`
+  const known = apiVersions.get(type)
+  if (known !== undefined) return known
+  const apiVersion = type.group === '' ? type.version : `${type.group}/${type.version}`
+  apiVersions.set(type, apiVersion)
+  return apiVersion
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects: the key of caches, queues and logs. */

@@ -68,13 +68,13 @@ const watch = () => {
 }
 
 describe('a reflector', () => {
-  it('lists all pages, then watches from the version of the list', async () => {
+  it('lists all pages where the server has no streaming lists, then watches from the version of the list', async () => {
     for (let at = 0; at < 1_100; at += 1) client.put(secret(`s${at}`))
     const { isSynced } = await start()
     expect(store.size).toBe(1_100)
     expect(isSynced()).toBe(true)
-    expect(verbs()).toEqual(['list', 'list', 'list', 'watch'])
-    expect(client.calls[0]?.options).toMatchObject({ limit: 500, metadataOnly: true })
+    expect(verbs()).toEqual(['stream', 'list', 'list', 'list', 'watch'])
+    expect(client.calls[1]?.options).toMatchObject({ limit: 500, metadataOnly: true })
     expect(watch().options).toMatchObject({ resourceVersion: '1200', metadataOnly: true })
     expect(relists).toBe(1)
   })
@@ -197,9 +197,9 @@ describe('a reflector', () => {
     }
     await start()
     await clock.advance(6_999)
-    expect(verbs()).toEqual(['list'])
+    expect(verbs()).toEqual(['stream', 'list'])
     await clock.advance(1)
-    expect(verbs()).toEqual(['list', 'list', 'watch'])
+    expect(verbs()).toEqual(['stream', 'list', 'list', 'watch'])
   })
 
   it('does not hammer a server that ends every watch at once', async () => {
@@ -354,4 +354,108 @@ it('goes on where a listener throws, and says so', async () => {
   expect(names()).toEqual(['a'])
   expect(client.watches).toHaveLength(1)
   expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+})
+
+describe('a reflector of a server that has streaming lists', () => {
+  const END = { type: 'BOOKMARK', resourceVersion: '210', endsInitialEvents: true } as const
+  beforeEach(() => {
+    client.canStream = true
+  })
+
+  it('takes the beginning of its watch for the list, whole or not at all, and goes on with the same watch', async () => {
+    const { isSynced } = await start()
+    watch().send({ type: 'ADDED', object: secret('a', '201') })
+    watch().send({ type: 'ADDED', object: secret('b', '202') })
+    watch().send({ type: 'BOOKMARK', resourceVersion: '205' })
+    // Changes may come in between.
+    watch().send({ type: 'MODIFIED', object: secret('b', '206') })
+    watch().send({ type: 'DELETED', object: secret('a', '207') })
+    await settled()
+    expect([isSynced(), store.size, relists]).toEqual([false, 0, 0])
+    watch().send(END)
+    await settled()
+    expect([isSynced(), names(), relists]).toEqual([true, ['b'], 1])
+    expect(store.get('n/b')?.metadata.resourceVersion).toBe('206')
+    watch().send({ type: 'ADDED', object: secret('c', '211') })
+    // A duplicate of it is a bookmark like any other.
+    watch().send(END)
+    await settled()
+    expect([names(), relists]).toEqual([['b', 'c'], 1])
+    await clock.advance(45_000)
+    watch().end()
+    await settled()
+    expect(client.calls.map(({ verb, key }) => `${verb} ${key}`)).toEqual(['stream ', 'watch 210'])
+    expect(client.calls[0]?.options).toMatchObject({ metadataOnly: true, timeoutSeconds: 45 })
+  })
+
+  it('forgets what a later list does not begin with', async () => {
+    await start()
+    watch().send({ type: 'ADDED', object: secret('a', '201') })
+    watch().send(END)
+    await settled()
+    await clock.advance(1_000)
+    watch().break(apiError('Expired'))
+    await settled()
+    expect(names()).toEqual(['a'])
+    watch().send({ type: 'ADDED', object: secret('b', '301') })
+    watch().send({ ...END, resourceVersion: '302' })
+    await settled()
+    expect([names(), relists]).toEqual([['b'], 2])
+    expect(verbs()).toEqual(['stream', 'stream'])
+  })
+
+  it.each([
+    ['breaks off', 1_000, () => watch().break(apiError('NoAnswer'))],
+    ['ends in good order', 1_000, () => watch().end()],
+    ['stands still', 60_000, () => undefined],
+  ])(
+    'lists pages when the beginning %s before it is complete, and streams the next time',
+    async (_how, afterMs, stop) => {
+      client.put(secret('paged'))
+      const { isSynced } = await start()
+      watch().send({ type: 'ADDED', object: secret('a', '201') })
+      await settled()
+      stop()
+      await clock.advance(afterMs)
+      expect([isSynced(), names()]).toEqual([true, ['paged']])
+      expect(verbs()).toEqual(['stream', 'list', 'watch'])
+      await clock.advance(1_000)
+      watch().break(apiError('Expired'))
+      await settled()
+      expect(verbs()).toEqual(['stream', 'list', 'watch', 'stream'])
+    },
+  )
+
+  it.each([400, 422])('never streams again where the server answered %i', async (status) => {
+    client.before = ({ verb }) => {
+      if (verb === 'stream') throw apiError('Rejected', { status })
+    }
+    const { isSynced } = await start()
+    expect(isSynced()).toBe(true)
+    await clock.advance(1_000)
+    watch().break(apiError('Expired'))
+    await settled()
+    expect(verbs()).toEqual(['stream', 'list', 'watch', 'list', 'watch'])
+    expect(log.lines.filter(({ level }) => level === 'warn')).toEqual([])
+  })
+
+  it('asks again, and says so, where it may not read yet', async () => {
+    let refusals = 2
+    client.before = ({ verb }) => {
+      if ((verb === 'stream' || verb === 'list') && refusals-- > 0) throw apiError('Rejected', { status: 403 })
+    }
+    const { isSynced } = await start()
+    await clock.advance(5_000)
+    expect(isSynced()).toBe(true)
+    expect(verbs()).toEqual(['stream', 'list', 'list', 'watch'])
+    expect(log.lines).toHaveLength(2)
+  })
+
+  it('is empty and synced where the kind is not installed', async () => {
+    client.before = ({ verb }) => {
+      if (verb === 'stream') throw apiError('NotFound')
+    }
+    const { isSynced, reflector } = await start()
+    expect([isSynced(), store.size, reflector.installed]).toEqual([true, 0, false])
+  })
 })

@@ -35,15 +35,18 @@ export interface ReflectorOptions<T extends Stored> {
 }
 
 type Position = { readonly at: 'unlisted' } | { readonly at: 'listed'; readonly resourceVersion: string }
+const UNLISTED: Position = { at: 'unlisted' }
 
 /**
  * Keeps a {@link Store} equal to what the API server has: list, then watch, for ever.
  *
  * ```
- * unlisted --list pages--> listed(version) --watch--> listed(newer version) --...
- *    ^                        |    ^                        |
- *    +------ 410 Expired -----+    +--- any other end: watch again from there, backing off on errors
+ * unlisted --list--> listed(version) --watch--> listed(newer version) --...
+ *    ^                  |    ^                        |
+ *    +-- 410 Expired ---+    +--- any other end: watch again from there, backing off on errors
  * ```
+ * The list is the beginning of the watch, object by object: a page of hundreds that live at the same moment costs either side
+ * several times as much. Pages are for a server that cannot do that, or did not get to its end.
  * A kind that is not installed (404) is an empty, synced store; {@link poke} makes it look again at once. No error ends
  * it; only `signal` does.
  */
@@ -59,6 +62,8 @@ export class Reflector<T extends Stored> {
   #failures = 0
   /** How often in a row the kind was not found. */
   #missing = 0
+  /** Whether a list can be the beginning of a watch; `not now`: the last one broke off. */
+  #canStream: 'yes' | 'not now' | 'never' = 'yes'
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
@@ -101,11 +106,10 @@ export class Reflector<T extends Stored> {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    let position: Position = { at: 'unlisted' }
+    let position = UNLISTED
     while (!signal.aborted) {
       try {
-        position =
-          position.at === 'unlisted' ? await this.#list(signal) : await this.#watch(position.resourceVersion, signal)
+        position = await this.#proceed(position, signal)
       } catch (error) {
         if (signal.aborted) return
         position = await this.#recover(error, position, signal)
@@ -113,8 +117,13 @@ export class Reflector<T extends Stored> {
     }
   }
 
+  #proceed(position: Position, signal: AbortSignal): Promise<Position> {
+    if (position.at === 'listed') return this.#watch(position.resourceVersion, signal)
+    return this.#canStream === 'yes' ? this.#stream(signal) : this.#list(signal)
+  }
+
   async #list(signal: AbortSignal): Promise<Position> {
-    const { client, type, selection, store } = this.#options
+    const { client, type, selection } = this.#options
     const items: T[] = []
     let resourceVersion: string
     let continueToken: string | undefined
@@ -132,57 +141,107 @@ export class Reflector<T extends Stored> {
       resourceVersion = page.resourceVersion
       continueToken = page.continueToken
     } while (continueToken !== undefined)
-    store.replaceAll(items, resourceVersion)
+    this.#complete(items, resourceVersion)
+    if (this.#canStream === 'not now') this.#canStream = 'yes'
+    return { at: 'listed', resourceVersion }
+  }
+
+  /** A watch whose beginning is the list. */
+  async #stream(signal: AbortSignal): Promise<Position> {
+    const items = new Map<string, T>()
+    let position = UNLISTED
+    try {
+      for await (const event of this.#events(undefined, signal)) {
+        position = position.at === 'listed' ? this.#take(event) : this.#collect(event, items)
+        this.#failures = 0
+      }
+    } catch (error) {
+      if (position.at === 'unlisted') this.#canStream = isUnknownToServer(error) ? 'never' : 'not now'
+      if (this.#canStream === 'never') return UNLISTED
+      return await this.#afterError(error, position, signal)
+    }
+    // More than fits into the time of a watch: pages get there, however long it takes.
+    if (position.at === 'unlisted') this.#canStream = 'not now'
+    return position
+  }
+
+  async #watch(from: string, signal: AbortSignal): Promise<Position> {
+    const { clock } = this.#options
+    let position: Position = { at: 'listed', resourceVersion: from }
+    try {
+      const startedAt = clock.monotonic()
+      for await (const event of this.#events(from, signal)) {
+        position = this.#take(event)
+        this.#failures = 0
+      }
+      const isHasty = clock.monotonic() - startedAt < HASTY_MS
+      if (!isHasty) this.#failures = 0
+      else if (!signal.aborted) await this.#pause(new Error('the watch ended as soon as it began'), signal)
+      return position
+    } catch (error) {
+      return await this.#afterError(error, position, signal)
+    }
+  }
+
+  async #afterError(error: unknown, position: Position, signal: AbortSignal): Promise<Position> {
+    if (signal.aborted) throw error
+    if (isApiError(error, 'Expired', 'NotFound')) return await this.#recover(error, position, signal)
+    await this.#pause(error, signal)
+    return position
+  }
+
+  /** What the API server tells, until it ends the watch or is overdue in doing so. */
+  async *#events(resourceVersion: string | undefined, signal: AbortSignal): AsyncIterable<WatchEvent<KubeObject>> {
+    const { client, type, selection, clock, random } = this.#options
+    const timeoutSeconds = Math.round(WATCH_SECONDS * (1 + random() / 10))
+    const overdue = new AbortController()
+    const cancel = clock.setTimer(() => overdue.abort(), (timeoutSeconds + GRACE_SECONDS) * 1_000)
+    try {
+      yield* client.watch(type, {
+        ...selection,
+        ...(resourceVersion !== undefined && { resourceVersion }),
+        timeoutSeconds,
+        signal: AbortSignal.any([signal, overdue.signal]),
+      })
+    } finally {
+      cancel()
+    }
+  }
+
+  /** Takes in one of the objects that a stream begins with; changes may come between them. */
+  #collect(event: WatchEvent<KubeObject>, items: Map<string, T>): Position {
+    if (event.type === 'BOOKMARK') {
+      if (event.endsInitialEvents !== true) return UNLISTED
+      this.#complete([...items.values()], event.resourceVersion)
+      return { at: 'listed', resourceVersion: event.resourceVersion }
+    }
+    const item = this.#project(event.object)
+    if (item !== undefined && event.type === 'DELETED') items.delete(keyOf(item.metadata))
+    else if (item !== undefined) items.set(keyOf(item.metadata), item)
+    return UNLISTED
+  }
+
+  /** Everything that exists is known. */
+  #complete(items: readonly T[], resourceVersion: string): void {
+    this.#options.store.replaceAll(items, resourceVersion)
     this.#missing = 0
     this.#isPoked = false
     this.#listedAt = this.#options.clock.monotonic()
     this.#setInstalled(true)
     this.#options.onRelist?.()
     this.#synced.resolve()
-    return { at: 'listed', resourceVersion }
   }
 
-  async #watch(from: string, signal: AbortSignal): Promise<Position> {
-    const { client, type, selection, clock, random } = this.#options
-    const timeoutSeconds = Math.round(WATCH_SECONDS * (1 + random() / 10))
-    const overdue = new AbortController()
-    const cancel = clock.setTimer(() => overdue.abort(), (timeoutSeconds + GRACE_SECONDS) * 1_000)
-    let resourceVersion = from
-    try {
-      const watchSignal = AbortSignal.any([signal, overdue.signal])
-      const startedAt = clock.monotonic()
-      for await (const event of client.watch(type, {
-        ...selection,
-        resourceVersion,
-        timeoutSeconds,
-        signal: watchSignal,
-      })) {
-        resourceVersion = this.#take(event)
-        this.#failures = 0
-      }
-      const isHasty = clock.monotonic() - startedAt < HASTY_MS
-      if (!isHasty) this.#failures = 0
-      else if (!signal.aborted) await this.#pause(new Error('the watch ended as soon as it began'), signal)
-      return { at: 'listed', resourceVersion }
-    } catch (error) {
-      if (isApiError(error, 'Expired', 'NotFound') || signal.aborted) throw error
-      await this.#pause(error, signal)
-      return { at: 'listed', resourceVersion }
-    } finally {
-      cancel()
-    }
-  }
-
-  #take(event: WatchEvent<KubeObject>): string {
+  #take(event: WatchEvent<KubeObject>): Position {
     const { store } = this.#options
     if (event.type === 'BOOKMARK') {
       store.advance(event.resourceVersion)
-      return event.resourceVersion
+      return { at: 'listed', resourceVersion: event.resourceVersion }
     }
     const item = this.#project(event.object)
     if (item !== undefined && event.type === 'DELETED') store.remove(item)
     else if (item !== undefined) store.put(item)
-    return event.object.metadata.resourceVersion ?? '0'
+    return { at: 'listed', resourceVersion: event.object.metadata.resourceVersion ?? '0' }
   }
 
   /** One object that cannot be read is no reason to lose sight of the others: what was known of it stays. */
@@ -207,22 +266,22 @@ export class Reflector<T extends Stored> {
       this.#missing += 1
       if (this.#installed === true && this.#missing < MISSING_CONFIRMED) {
         await this.#pause(error, signal)
-        return { at: 'unlisted' }
+        return UNLISTED
       }
       this.#options.store.clear()
       this.#setInstalled(false)
       this.#synced.resolve()
       await this.#rest(ABSENT_RETRY_MS * (0.75 + this.#options.random() / 2), signal)
-      return { at: 'unlisted' }
+      return UNLISTED
     }
     if (isApiError(error, 'Expired') && position.at === 'listed') {
       this.#options.log.debug({ kind: this.type.kind }, 'watch expired, listing again')
       const isHasty = this.#options.clock.monotonic() - this.#listedAt < HASTY_MS
       if (isHasty) await this.#pause(error, signal)
-      return { at: 'unlisted' }
+      return UNLISTED
     }
     await this.#pause(error, signal)
-    return { at: 'unlisted' }
+    return UNLISTED
   }
 
   #setInstalled(installed: boolean): void {
@@ -259,4 +318,9 @@ export class Reflector<T extends Stored> {
       this.#isPoked = false
     }
   }
+}
+
+/** Bad Request or Unprocessable Content: it does not know the parameters, or does not allow them. */
+function isUnknownToServer(error: unknown): boolean {
+  return isApiError(error) && (error.status === 400 || error.status === 422)
 }

@@ -13,6 +13,8 @@ const BOOKMARK_MS = 60_000
 /** The last bookmark comes so long before the server ends the watch. */
 const BEFORE_END_MS = 2_000
 
+type ObjectEvent = Exclude<WatchEvent<KubeObject>, { type: 'BOOKMARK' }>
+
 /** What travels to the watcher. */
 type Parcel = WatchEvent<KubeObject> | Error | 'end'
 
@@ -127,7 +129,8 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     this.#revision = revision
     const { options, time } = this.#parts
     try {
-      for (const commit of table.since(Number(options.resourceVersion))) this.#tell(commit)
+      if (options.resourceVersion === undefined) this.#tellAll(table)
+      else for (const commit of table.since(Number(options.resourceVersion))) this.#tell(commit)
     } catch (error) {
       this.#fail(error as ApiError)
     }
@@ -151,10 +154,20 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     })
   }
 
+  /** Everything as it is now, and that this was everything. */
+  #tellAll(table: Table): void {
+    const inOrder = [...table.objects].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    for (const [, object] of inOrder) if (this.#matches(object)) this.#tellOf({ type: 'ADDED', object })
+    this.#post({ type: 'BOOKMARK', resourceVersion: String(this.#revision()), endsInitialEvents: true })
+  }
+
   #tell(commit: Commit): void {
     if (!this.isAlive) return
     const event = eventFor(commit, this.#matches)
-    if (event === undefined) return
+    if (event !== undefined) this.#tellOf(event)
+  }
+
+  #tellOf(event: ObjectEvent): void {
     const { metadataOnly } = this.#parts.options
     this.#post(metadataOnly ? { type: event.type, object: metadataOf(event.object) } : event)
   }
@@ -257,10 +270,7 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
 }
 
 /** An object that comes into the selection is new to the watcher, and one that leaves it is gone. */
-function eventFor(
-  { type, object, before }: Commit,
-  matches: Matcher,
-): Exclude<WatchEvent<KubeObject>, { type: 'BOOKMARK' }> | undefined {
+function eventFor({ type, object, before }: Commit, matches: Matcher): ObjectEvent | undefined {
   const was = before !== undefined && matches(before)
   const is = type !== 'DELETED' && matches(object)
   if (is) return { type: was ? 'MODIFIED' : 'ADDED', object }

@@ -91,6 +91,40 @@ conform('a watch', {
     const later = await eventsUntil(subject, CONFIG_MAP, bookmark.resourceVersion, isLast)
     expect(summary(later)).toEqual(['ADDED last'])
   },
+  'without a position begins with everything that there is, says when that was all, and goes on': async (subject) => {
+    const { client, namespace } = subject
+    const first = await create(CONFIG_MAP, subject, 'a', { labels: { tier: 'gold' } })
+    const changed = await client.mergePatch<Full>(CONFIG_MAP, first.metadata, { data: { a: '9' } })
+    const gone = await create(CONFIG_MAP, subject, 'b', { labels: { tier: 'gold' } })
+    await client.delete(CONFIG_MAP, gone.metadata)
+    await create(CONFIG_MAP, subject, 'c')
+    const options = { namespace, labelSelector: 'tier' }
+    const seen: WatchEvent<Full>[] = []
+    for await (const event of client.watch<Full>(CONFIG_MAP, options)) {
+      seen.push(event)
+      if (event.type !== 'BOOKMARK' && isLast(event)) break
+      if (event.type === 'BOOKMARK' && event.endsInitialEvents === true)
+        await create(CONFIG_MAP, subject, 'last', { labels: { tier: 'silver' } })
+    }
+    expect(summary(seen)).toEqual(['ADDED a', 'BOOKMARK', 'ADDED last'])
+    expect(seen[0]).toEqual({ type: 'ADDED', object: changed })
+    const bookmark = seen[1]
+    if (bookmark?.type !== 'BOOKMARK') throw new Error('no bookmark')
+    expect(BigInt(bookmark.resourceVersion)).toBeGreaterThanOrEqual(versionOf(changed))
+    const after = await eventsUntil(subject, CONFIG_MAP, bookmark.resourceVersion, isLast)
+    expect(summary(after)).toEqual(['ADDED last'])
+  },
+  'without a position, of metadata alone, shows no data': async (subject) => {
+    const { client, namespace } = subject
+    const { apiVersion, kind, metadata } = await create(SECRET, subject, 'a')
+    const seen: WatchEvent<Full>[] = []
+    for await (const event of client.watch<Full>(SECRET, { namespace, metadataOnly: true })) {
+      seen.push(event)
+      if (event.type === 'BOOKMARK') break
+    }
+    expect(seen[0]).toEqual({ type: 'ADDED', object: { apiVersion, kind, metadata } })
+    expect(seen[1]).toMatchObject({ type: 'BOOKMARK', endsInitialEvents: true })
+  },
   'ends without an error when its signal aborts': async (subject) => {
     const { client, namespace } = subject
     const stopping = new AbortController()

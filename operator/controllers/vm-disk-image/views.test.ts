@@ -24,6 +24,30 @@ describe('a view', () => {
     },
   )
 
+  it('of a child shares with those of its siblings what they say alike, and nothing else', () => {
+    const child = (uid: string, labels: object = {}, owner: object = {}) =>
+      raw(
+        {},
+        {
+          labels: { [LABELS.imageUid]: uid, [LABELS.image]: 'a', ...labels },
+          ownerReferences: [{ apiVersion: 'v', kind: 'K', name: 'a', uid, controller: true, ...owner }],
+        },
+      )
+    // A claim comes first; it belongs to its DataVolume.
+    const claim = viewClaim(child('u1', {}, { uid: 'dv' })).metadata
+    const volume = viewDataVolume(child('u1')).metadata
+    const snapshot = viewSnapshot(child('u1')).metadata
+    expect([volume.labels, snapshot.labels]).toEqual([claim.labels, claim.labels])
+    expect(volume.labels).toBe(claim.labels)
+    expect(snapshot.labels).toBe(claim.labels)
+    expect(snapshot.ownerReferences).toBe(volume.ownerReferences)
+    expect(claim.ownerReferences?.[0]?.uid).toBe('dv')
+    const other = viewSnapshot(child('u1', { [LABELS.revision]: 'r' }, { name: 'b' })).metadata
+    expect(other.labels).toMatchObject({ [LABELS.revision]: 'r' })
+    expect(other.ownerReferences?.[0]?.name).toBe('b')
+    expect(viewDataVolume(child('u2')).metadata.labels).toMatchObject({ [LABELS.imageUid]: 'u2' })
+  })
+
   it('keeps our labels and annotations, the controller among the owners, and no managed fields', () => {
     const controller = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }
     const { metadata } = viewDataVolume(
