@@ -220,7 +220,11 @@ export const POLICY_SCHEMA = {
     positive,
     'A virtual machine that is not running after this long has failed; waiting for its image does not count.',
   ),
-  kickLimit: key('kickLimit', integer(100), 'How often a virtual machine that hangs is restarted.'),
+  kickLimit: key(
+    'kickLimit',
+    integer(100),
+    'How often a virtual machine that hangs is restarted, or its disk cloned anew.',
+  ),
 } as const satisfies Record<string, PolicyKey>
 
 export type PolicyKeyName = keyof typeof POLICY_SCHEMA

@@ -72,6 +72,20 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** KubeVirt is at it. */
   Starting: { meaning: 'KubeVirt is starting the machine.', remedy: NOTHING },
+  /** The pod does not start, and its events say why. */
+  PodNotStarting: {
+    meaning:
+      'The virt-launcher pod of the machine does not start; the message is the Warning event about it that tells most.',
+    remedy:
+      'Read the message: a volume, a network, a Secret, a device or an image is missing on the node. The kubelet tries again by itself.',
+  },
+  /** An interface names a NetworkAttachmentDefinition that is not there. */
+  NetworkMissing: {
+    meaning:
+      'The machine does not start: a network in spec.interfaces is no NetworkAttachmentDefinition of its namespace, or the cluster does not serve that kind.',
+    remedy:
+      'Create the NetworkAttachmentDefinition that the message names, correct spec.interfaces, or install Multus. The machine goes on by itself then.',
+  },
   /** The volume waits for the node. */
   WaitingForVolumeBinding: {
     meaning: 'The volume of the root disk waits for a node to be chosen, or for its data.',
@@ -110,13 +124,15 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** Kicked often enough. */
   KickBudgetSpent: {
-    meaning: 'The machine was restarted as often as the policy allows, and is still not ready.',
+    meaning:
+      'The machine was restarted, or its root disk cloned anew, as often as the policy allows, and it still hangs.',
     remedy:
-      'See why the guest does not become ready: its console and the events of the VirtualMachineInstance. A change of the spec gives a new budget.',
+      'See why: for a guest its console and the events of the VirtualMachineInstance; for a disk the events of its DataVolume and claim, and whether CDI and the storage driver run. A change of the spec gives a new budget.',
   },
-  /** Restarted by us. */
+  /** Restarted, or cloned anew, by us. */
   Kicked: {
-    meaning: 'The instance ran and was not ready for too long, so it was deleted; KubeVirt starts it anew.',
+    meaning:
+      'The instance ran and was not ready for too long, or the clone of the root disk got no further, so it was deleted; it is made anew.',
     remedy: NOTHING,
   },
   /** Only the image is wanted. */
@@ -134,6 +150,11 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   NameConflict: {
     meaning: 'An object that is not ours already has the name that the virtual machine needs; it is left alone.',
     remedy: 'Delete or rename the object that the message names, or give the virtual machine another name.',
+  },
+  /** A foreign object has the name we need, and goes. */
+  NamesakeTerminating: {
+    meaning: 'An object that is not ours has the name that the virtual machine needs, and is being deleted.',
+    remedy: `${NOTHING} Where it lasts, see the finalizers of the object that the message names.`,
   },
   /** The stored spec breaks a rule. */
   InvalidSpec: {
@@ -188,6 +209,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   DiskSmallerThanImage: {
     meaning: 'spec.resources.diskSize is less than the disk of the image; the disk gets the size of the image.',
     remedy: 'Raise or remove spec.resources.diskSize, or nothing.',
+  },
+  /** CDI cannot grow a clone. */
+  NoVolumeExpansion: {
+    meaning:
+      'spec.resources.diskSize is more than the disk of the image, and the StorageClass does not allow a clone to grow; CDI copies the whole disk instead.',
+    remedy:
+      'Nothing, if the time of a copy is no matter. Otherwise lower or remove spec.resources.diskSize, raise spec.diskSize of the image, or set allowVolumeExpansion: true on the StorageClass, where its driver can grow volumes.',
   },
   /** All is well. */
   Running: { meaning: 'The machine runs and is ready for use.', remedy: 'Nothing to do.' },

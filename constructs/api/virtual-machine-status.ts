@@ -59,6 +59,9 @@ const clone = z
     sourceRevision: z.string().max(64).describe('Revision of the image that it is made from.').optional(),
     phase: z.string().max(64).describe('Its phase in the words of CDI.').optional(),
     progress: z.string().max(16).describe('How far it is, such as 42.0%.').optional(),
+    progressTime: dateTime(
+      'Since when phase and progress are the same. Absent while CDI waits for something, and once the disk is complete.',
+    ).optional(),
   })
   .describe('The DataVolume that is the root disk.')
 
@@ -73,12 +76,19 @@ const kubevirt = z
 
 const kicks = z
   .object({
-    count: count().describe('How many times the instance was deleted so that KubeVirt starts it anew.'),
-    lastTime: dateTime('When it was last deleted.').optional(),
+    count: count().describe(
+      'How many times an instance, or a disk that is not complete, was deleted so that it is made anew.',
+    ),
+    lastTime: dateTime('When one was last deleted.').optional(),
     instanceUID: z
       .string()
       .max(64)
       .describe('Uid of the instance that was last deleted, so that none is counted twice.')
+      .optional(),
+    dataVolumeUID: z
+      .string()
+      .max(64)
+      .describe('Uid of the DataVolume that was last deleted, so that none is counted twice.')
       .optional(),
   })
   .describe('What was done to revive the machine since it was last ready or its spec changed.')

@@ -117,7 +117,8 @@ export const REASON_HELP = {
   },
   /** The API server answers with errors. */
   CreateFailed: {
-    meaning: 'The DataVolume could not be created, for a reason that may pass; the message is the answer.',
+    meaning:
+      'The DataVolume could not be created, for a reason that may pass; the message is the answer, or says that none comes.',
     remedy:
       "See whether CDI's webhook (cdi-apiserver) runs, and whether the operator has its rights. It is tried again by itself.",
   },

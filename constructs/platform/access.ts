@@ -39,7 +39,9 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   allow('', ['persistentvolumeclaims', 'pods', 'namespaces', 'secrets', 'configmaps'], READ),
   // Of its own making: cloud-init data of virtual machines.
   allow('', ['secrets'], ['create', 'update', 'patch', 'delete']),
-  allow('', ['events'], ['create', 'patch']),
+  // Read only where a virtual machine does not start: what its pod and its networks lack.
+  allow('', ['events'], ['list', 'create', 'patch']),
+  allow('k8s.cni.cncf.io', ['network-attachment-definitions'], ['list']),
   allow('events.k8s.io', ['events'], ['create', 'patch']),
 ]
 

@@ -219,11 +219,17 @@ function versionOf({ metadata }: KubeObject): string {
   return metadata.resourceVersion ?? '0'
 }
 
-function isSelected({ metadata }: KubeObject, { namespace, labelSelector, fieldSelector }: Selection): boolean {
+function isSelected(object: KubeObject, { namespace, labelSelector, fieldSelector }: Selection): boolean {
+  const { metadata } = object
   if (namespace !== undefined && metadata.namespace !== namespace) return false
-  if (fieldSelector !== undefined && `metadata.name=${metadata.name}` !== fieldSelector) return false
+  const fields = fieldSelector?.split(',').map((one) => one.split('=')) ?? []
+  if (fields.some(([path = '', value]) => fieldAt(object, path) !== value)) return false
   if (labelSelector === undefined) return true
   const [label = '', value] = labelSelector.split('=')
   const actual = metadata.labels?.[label]
   return value === undefined ? actual !== undefined : actual === value
+}
+
+function fieldAt(object: KubeObject, path: string): unknown {
+  return path.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object)
 }

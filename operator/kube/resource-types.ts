@@ -40,6 +40,13 @@ export const VOLUME_SNAPSHOT_CLASS = clusterScoped(
   'VolumeSnapshotClass',
   'volumesnapshotclasses',
 )
+/** Of Multus. */
+export const NETWORK_ATTACHMENT_DEFINITION = namespaced(
+  'k8s.cni.cncf.io',
+  'v1',
+  'NetworkAttachmentDefinition',
+  'network-attachment-definitions',
+)
 export const KUBEVIRT_VIRTUAL_MACHINE = namespaced('kubevirt.io', 'v1', 'VirtualMachine', 'virtualmachines')
 export const VIRTUAL_MACHINE_INSTANCE = namespaced(
   'kubevirt.io',

@@ -68,6 +68,30 @@ const watch = () => {
 }
 
 describe('a reflector', () => {
+  it('lists again beside a watch that is behind, unless it has just listed, and goes on watching', async () => {
+    client.put(secret('a'))
+    const { reflector } = await start()
+    client.drop('Secret', 'n/a')
+    client.put(secret('b'))
+    await reflector.refresh(stop.signal)
+    expect(names()).toEqual(['a'])
+    await clock.advance(6_000)
+    await reflector.refresh(stop.signal)
+    expect(names()).toEqual(['b'])
+    expect(verbs()).toEqual(['stream', 'list', 'watch', 'list'])
+    expect(relists).toBe(1)
+  })
+
+  it('of a kind that is not installed has nothing to list again', async () => {
+    client.before = () => {
+      throw apiError('NotFound')
+    }
+    const { reflector } = await start()
+    await clock.advance(6_000)
+    await reflector.refresh(stop.signal)
+    expect(verbs()).toEqual(['stream'])
+  })
+
   it('lists all pages where the server has no streaming lists, then watches from the version of the list', async () => {
     for (let at = 0; at < 1_100; at += 1) client.put(secret(`s${at}`))
     const { isSynced } = await start()

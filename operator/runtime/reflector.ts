@@ -16,6 +16,8 @@ const GRACE_SECONDS = 8
 const HASTY_MS = 1_000
 /** A kind that was served and answers 404 may be an API server that is just starting: it has to say so this often. */
 const MISSING_CONFIRMED = 4
+/** A process that has just started lists everything, and must not do so twice before it is of use. */
+const YOUNG_LIST_MS = 5_000
 const RETRY_BASE_MS = 200
 const RETRY_MAX_MS = 10_000
 /** How soon to look again for a kind that is not installed, when nobody tells us that it came. */
@@ -36,6 +38,12 @@ export interface ReflectorOptions<T extends Stored> {
 
 type Position = { readonly at: 'unlisted' } | { readonly at: 'listed'; readonly resourceVersion: string }
 const UNLISTED: Position = { at: 'unlisted' }
+
+/** Everything that existed at a version. */
+interface Listed<T> {
+  readonly items: readonly T[]
+  readonly resourceVersion: string
+}
 
 /**
  * Keeps a {@link Store} equal to what the API server has: list, then watch, for ever.
@@ -122,7 +130,41 @@ export class Reflector<T extends Stored> {
     return this.#canStream === 'yes' ? this.#stream(signal) : this.#list(signal)
   }
 
+  /**
+   * Lists once more, beside the watch, which may be behind: whoever takes over must not know less than who led before. A kind
+   * that is not installed has nothing to list, and one that was listed a moment ago is as good. Throws ApiErrors.
+   */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const isYoung = this.#options.clock.monotonic() - this.#listedAt < YOUNG_LIST_MS
+    if (isYoung || this.#installed !== true) return
+    const { items, resourceVersion } = (await this.#readStream(signal)) ?? (await this.#readPages(signal))
+    this.#options.store.replaceAll(items, resourceVersion)
+  }
+
   async #list(signal: AbortSignal): Promise<Position> {
+    const { items, resourceVersion } = await this.#readPages(signal)
+    this.#complete(items, resourceVersion)
+    if (this.#canStream === 'not now') this.#canStream = 'yes'
+    return { at: 'listed', resourceVersion }
+  }
+
+  /** The beginning of a watch that nobody goes on with; undefined where the server did not get to its end. */
+  async #readStream(signal: AbortSignal): Promise<Listed<T> | undefined> {
+    if (this.#canStream !== 'yes') return undefined
+    const items = new Map<string, T>()
+    try {
+      for await (const event of this.#events(undefined, signal)) {
+        const position = this.#collect(event, items)
+        if (position.at === 'listed') return { items: [...items.values()], resourceVersion: position.resourceVersion }
+      }
+    } catch (error) {
+      if (signal.aborted) throw error
+    }
+    return undefined
+  }
+
+  /** All pages of a live list. */
+  async #readPages(signal: AbortSignal): Promise<Listed<T>> {
     const { client, type, selection } = this.#options
     const items: T[] = []
     let resourceVersion: string
@@ -141,9 +183,7 @@ export class Reflector<T extends Stored> {
       resourceVersion = page.resourceVersion
       continueToken = page.continueToken
     } while (continueToken !== undefined)
-    this.#complete(items, resourceVersion)
-    if (this.#canStream === 'not now') this.#canStream = 'yes'
-    return { at: 'listed', resourceVersion }
+    return { items, resourceVersion }
   }
 
   /** A watch whose beginning is the list. */
@@ -152,7 +192,9 @@ export class Reflector<T extends Stored> {
     let position = UNLISTED
     try {
       for await (const event of this.#events(undefined, signal)) {
-        position = position.at === 'listed' ? this.#take(event) : this.#collect(event, items)
+        const isInitial = position.at === 'unlisted'
+        position = isInitial ? this.#collect(event, items) : this.#take(event)
+        if (isInitial && position.at === 'listed') this.#complete([...items.values()], position.resourceVersion)
         this.#failures = 0
       }
     } catch (error) {
@@ -210,11 +252,8 @@ export class Reflector<T extends Stored> {
 
   /** Takes in one of the objects that a stream begins with; changes may come between them. */
   #collect(event: WatchEvent<KubeObject>, items: Map<string, T>): Position {
-    if (event.type === 'BOOKMARK') {
-      if (event.endsInitialEvents !== true) return UNLISTED
-      this.#complete([...items.values()], event.resourceVersion)
-      return { at: 'listed', resourceVersion: event.resourceVersion }
-    }
+    if (event.type === 'BOOKMARK')
+      return event.endsInitialEvents === true ? { at: 'listed', resourceVersion: event.resourceVersion } : UNLISTED
     const item = this.#project(event.object)
     if (item !== undefined && event.type === 'DELETED') items.delete(keyOf(item.metadata))
     else if (item !== undefined) items.set(keyOf(item.metadata), item)

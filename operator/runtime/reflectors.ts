@@ -81,6 +81,11 @@ export class Reflectors {
     }
   }
 
+  /** Lists kinds once more, live: their watches may be behind. Throws ApiErrors. */
+  async refresh(types: readonly ResourceType[], signal: AbortSignal): Promise<void> {
+    await Promise.all(types.map((type) => this.#of(type)?.refresh(signal)))
+  }
+
   /** What is kept of an object, by kind and `namespace/name`. */
   readonly get = (type: ResourceType, key: string): KubeObject | undefined => {
     return this.#of(type)?.store.get(key) as KubeObject | undefined

@@ -17,7 +17,7 @@ export interface ForeignCrds {
 }
 
 /**
- * The kinds of the systems underneath (CDI, KubeVirt, snapshots; with the real ones also Multus).
+ * The kinds of the systems underneath (CDI, KubeVirt, Multus, snapshots).
  * `$FOREIGN_CRDS` names a folder of real CRDs, or is `own`; by default the real ones are taken where they lie beside
  * the repository.
  */

@@ -52,7 +52,7 @@ export class ApiServer {
   list(type: ResourceType, options: ListOptions = {}): ListPage<KubeObject> {
     const table = this.#store.table(type)
     const from = startOf(options, this.#store.revision)
-    const matches = matcherOf(options)
+    const matches = matcherOf(type, options)
     const isPresent = from.revision === this.#store.revision
     const stored = isPresent ? table.objects : table.at(from.revision)
     const selected = [...stored]

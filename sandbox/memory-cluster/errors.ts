@@ -54,7 +54,23 @@ export function expired(message: string): ApiError {
   return answer(410, 'Expired', message)
 }
 
+/** A watch cache that has not come so far. */
+export function tooLarge(wanted: string, current: number): ApiError {
+  return new ApiError({
+    reason: classify(504, 'Timeout'),
+    status: 504,
+    serverReason: 'Timeout',
+    message: `Timeout: Too large resource version: ${wanted}, current: ${current}`,
+    causes: ['ResourceVersionTooLarge'],
+    retryAfterMs: 1_000,
+  })
+}
+
 const REFUSALS: Readonly<Record<number, readonly [serverReason: string, message: string]>> = {
+  // CDI's webhooks give no reason.
+  400: ['', 'the request was denied'],
+  403: ['Forbidden', 'the request is forbidden'],
+  422: ['', 'the request was denied'],
   409: ['Conflict', 'Operation cannot be fulfilled: please try again'],
   429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
   500: ['InternalError', 'Internal error occurred'],
@@ -63,8 +79,9 @@ const REFUSALS: Readonly<Record<number, readonly [serverReason: string, message:
 }
 
 /** A refusal that has nothing to do with what was asked. */
-export function refused(status: number, retryAfterMs: number | undefined): ApiError {
-  const [serverReason, message] = REFUSALS[status] ?? ['InternalError', `refused with ${status}`]
+export function refused(status: number, retryAfterMs: number | undefined, text?: string): ApiError {
+  const [serverReason, usual] = REFUSALS[status] ?? ['InternalError', `refused with ${status}`]
+  const message = text ?? usual
   return new ApiError({ reason: classify(status, serverReason), status, serverReason, message, retryAfterMs })
 }
 

@@ -24,8 +24,10 @@ export type Fate = {
   /** It never reaches the store. */
   | {
       readonly kind: 'refuse'
-      readonly status: 409 | 429 | 500 | 503 | 504
+      readonly status: 400 | 403 | 409 | 422 | 429 | 500 | 503 | 504
       readonly answerMs: number
+      /** Of an admission webhook, or of the server that cannot reach one. Default: what Kubernetes says with this status. */
+      readonly message?: string
       readonly retryAfterMs?: number
     }
   /** Never carried out, no answer. */
@@ -35,6 +37,17 @@ export type Fate = {
   /** No answer, and carried out after that. */
   | { readonly kind: 'late'; readonly requestMs: number; readonly answerMs: number }
 )
+
+/** Which API server a watch is served by, where there are several. Lists without a resourceVersion, gets and writes are up to date at each. */
+export interface ServerView {
+  /** Its watch cache learns of every change so many milliseconds later. */
+  readonly lagMs: number
+  /**
+   * What it does where the watcher knows more than it does. `wait`: it says nothing until it knows more, as Kubernetes does.
+   * `replay`: it tells its past once more. `refuse`: it answers 504 "Too large resource version".
+   */
+  readonly whenAhead: 'wait' | 'replay' | 'refuse'
+}
 
 /**
  * What happens to one watch event on its way to one watcher. Events of one watch come in order the first time: a delay

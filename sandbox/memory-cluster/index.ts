@@ -1,4 +1,4 @@
-export type { Fate, Passage, RequestInfo } from './faults.ts'
+export type { Fate, Passage, RequestInfo, ServerView } from './faults.ts'
 export { type Admin, type ConnectOptions, MemoryCluster, type MemoryClusterOptions } from './memory-cluster.ts'
 export type { Commit } from './object-store.ts'
 export { IMAGE, SERVED_TYPES } from './served-types.ts'

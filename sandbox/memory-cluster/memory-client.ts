@@ -11,11 +11,12 @@ import type {
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../operator/kube/kube-object.ts'
 import type { ApiServer } from './api-server.ts'
 import { noAnswer, notSent, refused } from './errors.ts'
-import type { Fate, Passage, RequestInfo } from './faults.ts'
+import type { Fate, Passage, RequestInfo, ServerView } from './faults.ts'
 import { frozenCopy } from './json.ts'
 import { MemoryWatch } from './memory-watch.ts'
 import type { ObjectStore } from './object-store.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
+import type { Timeline } from './timeline.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -27,6 +28,9 @@ export interface ClientParts {
   readonly process: SimulatedProcess
   readonly fateOf: (request: RequestInfo) => Fate
   readonly passageOf: (event: WatchEvent<KubeObject>, request: RequestInfo) => Passage
+  /** Of a watch. Undefined: a server that is up to date. */
+  readonly viewOf: (request: RequestInfo) => ServerView | undefined
+  readonly timeline: Timeline
   /** Every request that the server or a refusal answered, with the HTTP status. */
   readonly onAnswer: (request: RequestInfo, code: string) => void
   readonly watches: Set<MemoryWatch>
@@ -91,13 +95,15 @@ export class MemoryClient implements KubeClient {
   }
 
   watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>> {
-    const { time, process, store, passageOf, watches } = this.#parts
+    const { time, process, store, passageOf, viewOf, timeline, watches } = this.#parts
     const request = this.#about('watch', type, undefined, options)
     const watch: MemoryWatch = new MemoryWatch({
       time,
       process,
       type,
       options,
+      timeline,
+      view: viewOf(request),
       passageOf: (event) => passageOf(event, request),
       dial: (arrived, failed) => {
         watches.add(watch)
@@ -199,8 +205,8 @@ class Exchange<T> {
     }
   }
 
-  #refuse({ status, retryAfterMs, answerMs }: Extract<Fate, { kind: 'refuse' }>): void {
-    const error = refused(status, retryAfterMs)
+  #refuse({ status, retryAfterMs, answerMs, message }: Extract<Fate, { kind: 'refuse' }>): void {
+    const error = refused(status, retryAfterMs, message)
     this.#expect(answerMs)
     this.#parts.onAnswer(this.#call.request, String(status))
     this.#arriveAfter(answerMs, () => this.#call.reject(error))

@@ -2,7 +2,7 @@ import type { DeleteOptions, KubeClient, ListOptions, ListPage, WatchEvent } fro
 import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CUSTOM_RESOURCE_DEFINITION } from '../../operator/kube/resource-types.ts'
 import { ApiServer } from './api-server.ts'
-import type { Fate, Passage, RequestInfo } from './faults.ts'
+import type { Fate, Passage, RequestInfo, ServerView } from './faults.ts'
 import { GarbageCollector } from './garbage-collector.ts'
 import { frozenCopy } from './json.ts'
 import { MemoryClient } from './memory-client.ts'
@@ -11,6 +11,7 @@ import { NamespaceController } from './namespace-controller.ts'
 import { type Commit, ObjectStore } from './object-store.ts'
 import { idOf, traitsOf } from './served-types.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
+import { Timeline } from './timeline.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 const ADMINISTRATOR = 'administrator'
@@ -35,6 +36,8 @@ export interface ConnectOptions {
   readonly fateOf?: (request: RequestInfo) => Fate
   /** Default: passes after a few random milliseconds. */
   readonly passageOf?: (event: WatchEvent<KubeObject>, request: RequestInfo) => Passage
+  /** Asked for each watch. Default: an API server that is up to date. */
+  readonly viewOf?: (request: RequestInfo) => ServerView | undefined
 }
 
 /** The administrator's own door: at once, without faults. Throws what the API server answers. */
@@ -58,6 +61,7 @@ export class MemoryCluster {
   readonly #random: () => number
   readonly #store = new ObjectStore()
   readonly #server: ApiServer
+  readonly #timeline = new Timeline()
   readonly #watches = new Map<SimulatedProcess, Set<MemoryWatch>>()
   readonly #requestListeners: ((request: RequestInfo, code: string) => void)[] = []
 
@@ -67,6 +71,7 @@ export class MemoryCluster {
     const store = this.#store
     const server = new ApiServer({ store, now: () => time.epochMs + time.elapsedMs })
     this.#server = server
+    store.onCommit(({ revision }) => this.#timeline.note(revision, time.elapsedMs))
     const later = (work: () => void) => {
       time.schedule(LEAST_CONTROLLER_MS + CONTROLLER_SPREAD_MS * random(), work)
     }
@@ -81,7 +86,7 @@ export class MemoryCluster {
     return this.#store.revision
   }
 
-  connect({ process, fateOf, passageOf }: ConnectOptions): KubeClient {
+  connect({ process, fateOf, passageOf, viewOf }: ConnectOptions): KubeClient {
     const watches = this.#watches.get(process) ?? new Set()
     this.#watches.set(process, watches)
     return new MemoryClient({
@@ -91,6 +96,8 @@ export class MemoryCluster {
       process,
       fateOf: fateOf ?? (() => ({ kind: 'deliver', requestMs: this.#hopMs(), answerMs: this.#hopMs() })),
       passageOf: passageOf ?? (() => ({ delayMs: this.#hopMs() })),
+      viewOf: viewOf ?? (() => undefined),
+      timeline: this.#timeline,
       onAnswer: (request, code) => {
         for (const listener of this.#requestListeners) listener(request, code)
       },

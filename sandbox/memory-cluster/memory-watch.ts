@@ -2,13 +2,15 @@ import type { ApiError } from '../../operator/kube/api-error.ts'
 import type { WatchEvent, WatchOptions } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { metadataOf } from './api-server.ts'
-import { expired, noAnswer } from './errors.ts'
-import type { Passage } from './faults.ts'
+import { expired, noAnswer, tooLarge } from './errors.ts'
+import type { Passage, ServerView } from './faults.ts'
 import type { Commit, Table } from './object-store.ts'
 import { type Matcher, matcherOf } from './selectors.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
+import type { Timeline } from './timeline.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
+const UP_TO_DATE: ServerView = { lagMs: 0, whenAhead: 'wait' }
 const BOOKMARK_MS = 60_000
 /** The last bookmark comes so long before the server ends the watch. */
 const BEFORE_END_MS = 2_000
@@ -23,6 +25,8 @@ export interface WatchParts {
   readonly process: SimulatedProcess
   readonly type: ResourceType
   readonly options: WatchOptions
+  readonly timeline: Timeline
+  readonly view: ServerView | undefined
   readonly passageOf: (event: WatchEvent<KubeObject>) => Passage
   /** Delivers the request; calls back at the server with its table, or with the error that is the answer. */
   readonly dial: (arrived: (table: Table, revision: () => number) => void, failed: (error: Error) => void) => void
@@ -35,6 +39,7 @@ export interface WatchParts {
  */
 export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>> {
   readonly #parts: WatchParts
+  readonly #view: ServerView
   readonly #matches: Matcher
   #state: 'new' | 'dialling' | 'open' | 'closed' = 'new'
   // The wire
@@ -45,10 +50,12 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
   #again: { readonly event: WatchEvent<KubeObject>; readonly after: number }[] = []
   // The server's end
   #table: Table | undefined
+  /** What the watcher knows from the start. */
+  #from = 0
   #revision: () => number = () => 0
   #cancelTimer: (() => void) | undefined
   #isHungUp = false
-  readonly #onCommit = (commit: Commit) => this.#tell(commit)
+  readonly #onCommit = (commit: Commit) => this.#learn(commit)
   // The client's end
   readonly #arrived: Parcel[] = []
   #isOver = false
@@ -56,7 +63,8 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
 
   constructor(parts: WatchParts) {
     this.#parts = parts
-    this.#matches = matcherOf(parts.options)
+    this.#view = parts.view ?? UP_TO_DATE
+    this.#matches = matcherOf(parts.type, parts.options)
   }
 
   [Symbol.asyncIterator](): this {
@@ -130,7 +138,7 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     const { options, time } = this.#parts
     try {
       if (options.resourceVersion === undefined) this.#tellAll(table)
-      else for (const commit of table.since(Number(options.resourceVersion))) this.#tell(commit)
+      else for (const commit of table.since(this.#start(options.resourceVersion))) this.#learn(commit)
     } catch (error) {
       this.#fail(error as ApiError)
     }
@@ -138,6 +146,34 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     table.listeners.add(this.#onCommit)
     const endMs = (options.timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1_000
     this.#tick(time.elapsedMs + endMs)
+  }
+
+  /** After which revision it begins to tell. Throws where it refuses that. */
+  #start(resourceVersion: string): number {
+    const wanted = Number(resourceVersion)
+    this.#from = wanted
+    const known = this.#known
+    if (wanted <= known || this.#view.whenAhead === 'wait') return wanted
+    if (this.#view.whenAhead === 'refuse') throw tooLarge(resourceVersion, known)
+    return known
+  }
+
+  /** The newest revision that this server knows. */
+  get #known(): number {
+    const { time, timeline } = this.#parts
+    return this.#view.lagMs === 0 ? this.#revision() : timeline.revisionAt(time.elapsedMs - this.#view.lagMs)
+  }
+
+  /** A server that lags behind hears of it later, if the watch lasts so long. */
+  #learn(commit: Commit): void {
+    const { time, timeline } = this.#parts
+    const { lagMs } = this.#view
+    const inMs = lagMs === 0 ? 0 : timeline.timeOf(commit.revision) + lagMs - time.elapsedMs
+    if (inMs <= 0) this.#tell(commit)
+    else
+      time.schedule(inMs, () => {
+        if (!this.#isHungUp) this.#tell(commit)
+      })
   }
 
   /** The next thing that happens by itself: a bookmark, or the end. */
@@ -149,16 +185,30 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     this.#cancelTimer = time.schedule(waitMs, () => {
       if (!this.isAlive) return
       if (time.elapsedMs >= endsAt) return this.end()
-      this.#post({ type: 'BOOKMARK', resourceVersion: String(this.#revision()) })
+      this.#bookmark()
       this.#tick(endsAt)
     })
   }
 
-  /** Everything as it is now, and that this was everything. */
+  /** Everything as it is now, and that this was everything; a server that lags behind first has to hear of it. */
   #tellAll(table: Table): void {
     const inOrder = [...table.objects].toSorted(([a], [b]) => (a < b ? -1 : 1))
-    for (const [, object] of inOrder) if (this.#matches(object)) this.#tellOf({ type: 'ADDED', object })
-    this.#post({ type: 'BOOKMARK', resourceVersion: String(this.#revision()), endsInitialEvents: true })
+    const revision = this.#revision()
+    this.#from = revision
+    const tell = () => {
+      if (this.#isHungUp) return
+      for (const [, object] of inOrder) if (this.#matches(object)) this.#tellOf({ type: 'ADDED', object })
+      this.#post({ type: 'BOOKMARK', resourceVersion: String(revision), endsInitialEvents: true })
+    }
+    const { lagMs } = this.#view
+    if (lagMs === 0) tell()
+    else this.#parts.time.schedule(lagMs, tell)
+  }
+
+  /** Never of what the watcher is past. */
+  #bookmark(): void {
+    const known = this.#known
+    if (known >= this.#from) this.#post({ type: 'BOOKMARK', resourceVersion: String(known) })
   }
 
   #tell(commit: Commit): void {

@@ -3,7 +3,7 @@ import { ApiError } from '../../operator/kube/api-error.ts'
 import type { RequestOptions, WatchEvent, WatchOptions } from '../../operator/kube/kube-client.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, NAMESPACE } from '../../operator/kube/resource-types.ts'
-import type { Fate, Passage } from './faults.ts'
+import type { Fate, Passage, ServerView } from './faults.ts'
 import { MemoryCluster } from './memory-cluster.ts'
 import { SERVED_TYPES } from './served-types.ts'
 import { SimulatedProcess } from './simulated-process.ts'
@@ -22,11 +22,13 @@ class Scene {
   readonly cluster = new MemoryCluster({ time: this.time, random: () => 0.5, types: SERVED_TYPES })
   readonly seen: string[] = []
   fate: Fate = { kind: 'deliver', requestMs: 10, answerMs: 10 }
+  view: ServerView | undefined
   passage: (event: WatchEvent<KubeObject>) => Passage = () => ({ delayMs: 1 })
   readonly client = this.cluster.connect({
     process: this.process,
     fateOf: () => this.fate,
     passageOf: (event) => this.passage(event),
+    viewOf: () => this.view,
   })
 
   constructor() {
@@ -248,6 +250,57 @@ describe('a watch', () => {
     scene.time.schedule(50, () => scene.add('b'))
     const told = (await scene.run()).filter((line) => !line.includes('ADDED'))
     expect(told).toEqual(['10: watch 200', '31: saw a', '40: NoAnswer'])
+  })
+
+  describe('at an API server that is behind', () => {
+    function behind(whenAhead: ServerView['whenAhead'], options?: Partial<WatchOptions>): Scene {
+      const scene = new Scene()
+      scene.view = { lagMs: 100, whenAhead }
+      scene.time.schedule(300, () => scene.add('a'))
+      scene.time.schedule(350, () => scene.add('b'))
+      scene.time.schedule(360, () => scene.watch(options))
+      scene.time.schedule(500, () => scene.add('c'))
+      return scene
+    }
+    const told = async (scene: Scene) => (await scene.run()).filter((line) => !line.includes('ADDED'))
+
+    test('hears nothing of what it knows, and the rest so much later', async () => {
+      expect(await told(behind('wait'))).toEqual(['370: watch 200', '601: saw c'])
+    })
+
+    test('may hear again what it knows', async () => {
+      const lines = ['370: watch 200', '401: saw a', '451: saw b', '601: saw c']
+      expect(await told(behind('replay'))).toEqual(lines)
+    })
+
+    test('may be refused', async () => {
+      expect(await told(behind('refuse'))).toEqual(['370: watch 200', '370: Unavailable'])
+    })
+
+    test('is told what happened before the server heard of it, if it begins there', async () => {
+      const resourceVersion = String(new Scene().cluster.revision)
+      const lines = ['370: watch 200', '401: saw a', '451: saw b', '601: saw c']
+      expect(await told(behind('wait', { resourceVersion }))).toEqual(lines)
+    })
+
+    test('may end before it hears of something, and has bookmarks of what the server knows', async () => {
+      const scene = new Scene()
+      scene.view = { lagMs: 5_000, whenAhead: 'wait' }
+      const bookmarks: string[] = []
+      scene.passage = (event) => {
+        if (event.type === 'BOOKMARK') bookmarks.push(event.resourceVersion)
+        return { delayMs: 1 }
+      }
+      scene.watch({ timeoutSeconds: 10 })
+      let known = 0
+      scene.time.schedule(1_000, () => {
+        scene.add('a')
+        known = scene.cluster.revision
+      })
+      scene.time.schedule(7_000, () => scene.add('b'))
+      expect(await told(scene)).toEqual(['10: watch 200', '6001: saw a', '8011: bookmark', '10010: end of watch'])
+      expect(bookmarks).toEqual([String(known)])
+    })
   })
 
   test('ends when its kind is uninstalled, and the kind is not found until it is installed again', async () => {

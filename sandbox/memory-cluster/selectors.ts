@@ -1,5 +1,6 @@
 import type { Selection } from '../../operator/kube/kube-client.ts'
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import { EVENT, POD } from '../../operator/kube/resource-types.ts'
 import { badRequest } from './errors.ts'
 
 type Predicate = (object: KubeObject) => boolean
@@ -8,11 +9,11 @@ type Predicate = (object: KubeObject) => boolean
 export type Matcher = Predicate
 
 /** Parses once what is asked for many objects. */
-export function matcherOf({ namespace, labelSelector, fieldSelector }: Selection): Matcher {
+export function matcherOf(type: ResourceType, { namespace, labelSelector, fieldSelector }: Selection): Matcher {
   const predicates: Predicate[] = []
   if (namespace !== undefined) predicates.push(({ metadata }) => metadata.namespace === namespace)
   for (const requirement of requirementsIn(labelSelector)) predicates.push(labelPredicate(requirement))
-  for (const requirement of requirementsIn(fieldSelector)) predicates.push(fieldPredicate(requirement))
+  for (const requirement of requirementsIn(fieldSelector)) predicates.push(fieldPredicate(type, requirement))
   const [only] = predicates
   if (only === undefined) return () => true
   if (predicates.length === 1) return only
@@ -41,15 +42,44 @@ function labelPredicate(requirement: string): Predicate {
   return ({ metadata }) => metadata.labels?.[requirement] !== undefined
 }
 
+type Fields = Readonly<Record<string, (object: KubeObject) => string>>
+
 /** Fields that every kind can be selected by. */
-const FIELDS: Readonly<Record<string, (object: KubeObject) => string>> = {
+const FIELDS: Fields = {
   'metadata.name': ({ metadata }) => metadata.name,
   'metadata.namespace': ({ metadata }) => metadata.namespace ?? '',
 }
 
-function fieldPredicate(requirement: string): Predicate {
+interface Event extends KubeObject {
+  readonly type?: string
+  readonly reason?: string
+  readonly involvedObject?: { readonly kind?: string; readonly name?: string; readonly uid?: string }
+}
+
+/** Events can be selected by what they are about as well. */
+const EVENT_FIELDS: Fields = {
+  ...FIELDS,
+  type: ({ type }: Event) => type ?? '',
+  reason: ({ reason }: Event) => reason ?? '',
+  'involvedObject.kind': ({ involvedObject }: Event) => involvedObject?.kind ?? '',
+  'involvedObject.name': ({ involvedObject }: Event) => involvedObject?.name ?? '',
+  'involvedObject.uid': ({ involvedObject }: Event) => involvedObject?.uid ?? '',
+}
+
+/** Of the fields that Pods can be selected by the one that is asked for. */
+const POD_FIELDS: Fields = {
+  ...FIELDS,
+  'status.phase': ({ status }: KubeObject & { readonly status?: { readonly phase?: string } }) => status?.phase ?? '',
+}
+
+function fieldsOf({ group, kind }: ResourceType): Fields {
+  const is = (type: ResourceType) => type.group === group && type.kind === kind
+  return is(EVENT) ? EVENT_FIELDS : is(POD) ? POD_FIELDS : FIELDS
+}
+
+function fieldPredicate(type: ResourceType, requirement: string): Predicate {
   const [, path = '', sign, value] = /^([^=!]+)(==|=|!=)(.*)$/.exec(requirement) ?? []
-  const read = FIELDS[path]
+  const read = fieldsOf(type)[path]
   if (read === undefined) throw badRequest(`field label not supported: ${path === '' ? requirement : path}`)
   return (object) => (read(object) === value) === (sign !== '!=')
 }

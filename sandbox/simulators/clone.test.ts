@@ -60,6 +60,21 @@ describe('a clone of a snapshot in another namespace', () => {
     await world.until('no helper', () => helpers().length === 0 && world.claim('disk') === undefined)
   })
 
+  it('leaves no claim to a machine that waits for it when CDI is removed, and no node takes the machine', async () => {
+    await world.createSnapshot('golden')
+    world.simulators.cdi.script({ name: 'disk' }, { type: 'cloneStalls' })
+    world.createClone('disk', 'golden')
+    await world.until('the claim', () => world.claim('disk') !== undefined)
+    world.createMachine('vm', 'disk')
+    await world.untilStatus('vm', 'Provisioning')
+    world.cluster.uninstall(DATA_VOLUME)
+    await world.until('no claim', () => world.claim('disk') === undefined)
+    const lost = '0/1 nodes are available: persistentvolumeclaim "disk" not found.'
+    await world.until('the pod', () => world.pods()[0]?.status?.conditions?.[0]?.message === lost)
+    world.createClaim('disk')
+    await world.untilStatus('vm', 'Running')
+  })
+
   it('goes on under simulators that start anew', async () => {
     await world.createSnapshot('golden')
     world.createClone('disk', 'golden')
@@ -131,8 +146,9 @@ describe('a clone without a source', () => {
     const spec = { source: { persistentVolumeClaimName: 'late' }, volumeSnapshotClassName: 'snap' }
     world.create(VOLUME_SNAPSHOT, { namespace: FARM, name: 'golden' }, { spec })
     world.createClone('disk', 'golden')
-    const clone = await world.untilPhase('disk', 'Pending')
-    expect(short(clone, 'Ready')).toMatch(/^False\/CloneValidationFailed\/.*no status on source snapshot yet$/)
+    const text = /^False\/CloneValidationFailed\/.*no status on source snapshot yet$/
+    const said = () => short(world.dataVolume('disk'), 'Ready') ?? ''
+    await world.until('the snapshot to be waited for', () => text.test(said()))
     world.createClaim('late', FARM)
     await world.untilPhase('disk', 'CloneFromSnapshotSourceInProgress')
     await world.pass(10_000)

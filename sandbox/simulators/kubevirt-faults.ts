@@ -11,8 +11,11 @@ export type MachineStateFault =
   | { readonly type: 'unschedulable'; readonly message?: string }
   /** `ErrImagePull`, then `ImagePullBackOff`. */
   | { readonly type: 'imagePull' }
-  /** The container never starts: `Starting` for ever, only an event of the pod tells why. */
-  | { readonly type: 'notCreated'; readonly message: string }
+  /**
+   * The container never starts: `Starting` for ever, only events of the pod tell why: one for each try, with this reason (default
+   * `FailedCreatePodSandBox`). `<id>` in the message is another id in each.
+   */
+  | { readonly type: 'notCreated'; readonly message: string; readonly reason?: string; readonly everyMs?: number }
   /** The guest runs, and is not ready. */
   | { readonly type: 'neverReady' }
   /** The guest takes so much longer to run. */

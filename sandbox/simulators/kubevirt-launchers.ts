@@ -1,9 +1,13 @@
-import { PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
+import { createHash } from 'node:crypto'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import type { ObjectKey } from '../../operator/kube/kube-object.ts'
+import { NETWORK_ATTACHMENT_DEFINITION, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
 import { KUBELET_FINALIZER, SELECTED_NODE } from './annotations.ts'
 import { Delays } from './delays.ts'
-import type { MachineFaults } from './kubevirt-faults.ts'
+import type { MachineFault, MachineFaults } from './kubevirt-faults.ts'
 import { hasEnded, NODE } from './kubevirt-instances.ts'
 import { type Instance, isFinal } from './kubevirt-models.ts'
+import { MULTUS_NETWORKS } from './kubevirt-objects.ts'
 import type { KubevirtOptions } from './kubevirt-options.ts'
 import { type Claim, isTerminating, type Pod, uidOf } from './models.ts'
 import * as podStatus from './pod-status.ts'
@@ -11,7 +15,15 @@ import { needsConsumer } from './storage.ts'
 import { Worker } from './worker.ts'
 import { instanceUid, type World } from './world.ts'
 
+/** A kubelet tries again to start what waits for a network. */
+const RETRY_MS = 10_000
+/** Its longest back-off for an image. */
+const PULL_EVERY_MS = 300_000
+const TRY = 'try'
 const UNBOUND = '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.'
+
+/** Why a kubelet does not start a container. */
+type Stuck = Omit<Extract<MachineFault, { type: 'notCreated' }>, 'type'>
 
 /** Scheduler and kubelet of launcher pods, the first consumers of their claims. A deleted one ends as importer pods do. */
 export class Launchers {
@@ -48,7 +60,7 @@ export class Launchers {
 
   async #schedule(key: string, pod: Pod, instance: Instance): Promise<void> {
     const unbound = this.#claimsOf(pod).filter(({ status }) => status?.phase !== 'Bound')
-    const obstacle = this.#unplaced(instance, unbound) ?? this.#obstacle(pod, instance)
+    const obstacle = this.#unplaced(pod, instance, unbound) ?? (await this.#obstacle(key, pod, instance))
     if (this.#faults.state('unschedulable', instance) === undefined) await this.#selectNodes(unbound)
     if (obstacle !== undefined || unbound.length > 0) {
       await this.#write(pod, obstacle ?? { phase: 'Pending' })
@@ -63,24 +75,89 @@ export class Launchers {
   }
 
   /** What the scheduler says of a pod that finds no node. Claims that wait for it are no reason: they get the node. */
-  #unplaced(instance: Instance, unbound: readonly Claim[]): podStatus.PodStatus | undefined {
+  #unplaced(pod: Pod, instance: Instance, unbound: readonly Claim[]): podStatus.PodStatus | undefined {
     const scripted = this.#faults.state('unschedulable', instance)
     if (scripted !== undefined) return podStatus.unschedulable(this.#now(), scripted.message)
+    const lost = pod.status?.containerStatuses === undefined ? this.#lostClaim(pod) : undefined
+    if (lost !== undefined) return podStatus.unschedulable(this.#now(), `0/1 nodes are available: ${lost}.`)
     return unbound.some((claim) => !this.#bindsLate(claim)) ? podStatus.unschedulable(this.#now(), UNBOUND) : undefined
   }
 
-  #obstacle(pod: Pod, instance: Instance): podStatus.PodStatus | undefined {
-    if (this.#faults.state('imagePull', instance)) return imagePull(pod)
-    const { namespace } = pod.metadata
-    const secrets = (pod.spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? [])
-    const missing = secrets.find((name) => this.#world.secrets.get(`${namespace}/${name}`) === undefined)
+  /** Without which no node takes the pod. */
+  #lostClaim({ metadata, spec }: Pod): string | undefined {
+    for (const { persistentVolumeClaim } of spec.volumes ?? []) {
+      if (persistentVolumeClaim === undefined) continue
+      const { claimName } = persistentVolumeClaim
+      const claim = this.#world.claims.get(`${metadata.namespace}/${claimName}`)
+      if (claim === undefined) return `persistentvolumeclaim "${claimName}" not found`
+      if (isTerminating(claim)) return `persistentvolumeclaim "${claimName}" is being deleted`
+    }
+    return undefined
+  }
+
+  /** What keeps the kubelet from starting the container. Each of its tries is an event, and only the first one changes the pod. */
+  async #obstacle(key: string, pod: Pod, instance: Instance): Promise<podStatus.PodStatus | undefined> {
+    if (this.#faults.state('imagePull', instance)) return this.#imagePull(key, pod)
     const stuck =
-      this.#faults.state('notCreated', instance)?.message ??
-      (missing && `MountVolume.SetUp failed for volume "${missing}" : secret "${missing}" not found`)
+      this.#faults.state('notCreated', instance) ?? this.#missingSecret(pod) ?? (await this.#missingNetwork(pod))
     if (stuck === undefined) return undefined
-    const isNews = pod.status?.containerStatuses === undefined
-    if (isNews) this.#world.event(pod, 'Pod', missing === undefined ? 'FailedCreatePodSandBox' : 'FailedMount', stuck)
+    const { reason = 'FailedCreatePodSandBox', message, everyMs } = stuck
+    if (this.#tries(key, pod, everyMs)) {
+      const id = createHash('sha256')
+        .update(`${uidOf(pod)} ${this.#now()}`)
+        .digest('hex')
+      this.#world.event(pod, 'Pod', reason, message.replaceAll('<id>', id))
+    }
     return podStatus.waiting(pod, 'ContainerCreating', '')
+  }
+  #missingSecret({ metadata: { namespace }, spec }: Pod): Stuck | undefined {
+    const secrets = (spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? [])
+    const missing = secrets.find((name) => this.#world.secrets.get(`${namespace}/${name}`) === undefined)
+    if (missing === undefined) return undefined
+    return {
+      reason: 'FailedMount',
+      message: `MountVolume.SetUp failed for volume "${missing}" : secret "${missing}" not found`,
+    }
+  }
+
+  /** In the words of Multus. */
+  async #missingNetwork({ metadata }: Pod): Promise<Stuck | undefined> {
+    if (!this.#options.needsNetworks) return undefined
+    const networks: ObjectKey[] = JSON.parse(metadata.annotations?.[MULTUS_NETWORKS] ?? '[]')
+    for (const { namespace = '', name } of networks) {
+      if (await this.#isThere({ namespace, name })) continue
+      const message = `Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "<id>": plugin type="multus" failed (add): Multus: [${metadata.namespace}/${metadata.name}/${metadata.uid}]: error loading k8s delegates k8s args: cannot find a network-attachment-definition (${name}) in namespace (${namespace})`
+      return { message, everyMs: RETRY_MS }
+    }
+    return undefined
+  }
+
+  async #isThere(network: ObjectKey): Promise<boolean> {
+    const { client, signal } = this.#world
+    try {
+      await client.get(NETWORK_ATTACHMENT_DEFINITION, network, { signal })
+      return true
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return false
+      throw error
+    }
+  }
+
+  #imagePull(key: string, pod: Pod): podStatus.PodStatus {
+    if (this.#tries(key, pod, PULL_EVERY_MS)) {
+      this.#world.event(pod, 'Pod', 'Failed', `Failed to pull image "${pod.spec.containers[0]?.image}": not found`)
+      this.#world.event(pod, 'Pod', 'Failed', 'Error: ErrImagePull')
+    }
+    return imagePull(pod)
+  }
+
+  /** Whether the kubelet is at it now: at first, and again after each `everyMs`. */
+  #tries(key: string, pod: Pod, everyMs: number | undefined): boolean {
+    const isFirst = pod.status?.containerStatuses === undefined
+    if (everyMs === undefined || !this.#delays.passed(this.worker, key, TRY, everyMs)) return isFirst
+    this.#delays.forget(key)
+    this.#delays.passed(this.worker, key, TRY, everyMs)
+    return true
   }
 
   async #end(key: string, pod: Pod, instance: Instance | undefined): Promise<void> {

@@ -24,7 +24,8 @@ const CREATED_BY = 'kubevirt.io/created-by'
 const LAUNCHER_LABEL = 'kubevirt.io'
 const LAUNCHER_LABEL_VALUE = 'virt-launcher'
 const LAUNCHER_IMAGE = 'registry.example.com/kubevirt/virt-launcher:v1.9.0'
-const MULTUS_NETWORKS = 'k8s.v1.cni.cncf.io/networks'
+/** On a launcher pod: the networks that Multus is to attach. */
+export const MULTUS_NETWORKS = 'k8s.v1.cni.cncf.io/networks'
 const PCI_TOPOLOGY = 'kubevirt.io/pci-topology-version'
 const HOTPLUG_FACTOR = 4
 const LONGEST_LABEL = 63

@@ -1,4 +1,4 @@
-/** Durations in milliseconds. */
+/** Durations are in milliseconds. */
 export interface KubevirtOptions {
   /** From a launcher pod that can run to one that does. */
   readonly launchMs: number
@@ -11,4 +11,6 @@ export interface KubevirtOptions {
   readonly startBackoffMaxMs: number
   /** How often a creation that was refused is tried again. */
   readonly retryMs: number
+  /** Whether launcher pods wait for the NetworkAttachmentDefinitions that they name, as with Multus; otherwise those count as there. */
+  readonly needsNetworks: boolean
 }

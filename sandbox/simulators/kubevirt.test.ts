@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../operator/kube/resource-types.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import {
+  EVENT,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  PERSISTENT_VOLUME_CLAIM,
+  SECRET,
+} from '../../operator/kube/resource-types.ts'
 import { SimulatedCluster, short, TEAM } from './simulated-cluster.fixtures.ts'
 
 const KEY = `${TEAM}/vm`
@@ -212,6 +219,11 @@ describe('a launcher pod that does not start', () => {
     world.createClaim('root')
     world.createMachine('vm', 'root')
   }
+  const warnings = () =>
+    world.cluster.admin.list<KubeObject & { readonly reason: string; readonly message: string }>(EVENT, {
+      namespace: TEAM,
+      fieldSelector: 'involvedObject.kind=Pod,type=Warning',
+    }).items
 
   it('is unschedulable, with the text of the scheduler', async () => {
     const go = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'unschedulable', message: '0/3 nodes' })
@@ -249,6 +261,32 @@ describe('a launcher pod that does not start', () => {
       undefined,
     ])
     world.create(SECRET, { namespace: TEAM, name: 'init' })
+    await world.untilStatus('vm', 'Running')
+  })
+
+  it('is starting for ever while something scripted is in its way, with an event of each try', async () => {
+    const fault = { type: 'notCreated', message: 'no sandbox <id>', everyMs: 10_000 } as const
+    const go = world.simulators.kubevirt.script({ name: 'vm' }, fault)
+    start()
+    await world.untilStatus('vm', 'Starting')
+    await world.pass(45_000)
+    const tries = warnings()
+    expect(tries.map(({ reason }) => reason)).toEqual(Array(5).fill('FailedCreatePodSandBox'))
+    expect(new Set(tries.map(({ message }) => message)).size).toBe(5)
+    expect(world.machine('vm')?.status?.printableStatus).toBe('Starting')
+    go()
+    await world.untilStatus('vm', 'Running')
+  })
+
+  it('waits for its networks as with Multus, where that is asked for', async () => {
+    await world.startSimulators({ needsNetworks: true })
+    start()
+    await world.untilStatus('vm', 'Starting')
+    await world.pass(5_000)
+    expect(warnings().map(({ message }) => message)).toEqual([
+      expect.stringContaining('cannot find a network-attachment-definition (net) in namespace (team)'),
+    ])
+    world.create(NETWORK_ATTACHMENT_DEFINITION, { namespace: TEAM, name: 'net' })
     await world.untilStatus('vm', 'Running')
   })
 

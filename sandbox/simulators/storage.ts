@@ -3,7 +3,7 @@ import { PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
 import { BIND_COMPLETED, DATA_VOLUME_NAME, DEFAULT_CLASS, IMMEDIATE_BINDING, SELECTED_NODE } from './annotations.ts'
 import { Delays } from './delays.ts'
 import type { FaultScript } from './faults.ts'
-import { type Claim, isTerminating, type StorageClass, uidOf } from './models.ts'
+import { type Claim, isTerminating, type Pod, type StorageClass, uidOf } from './models.ts'
 import { Worker } from './worker.ts'
 import { BY_CLAIM, type World } from './world.ts'
 
@@ -77,12 +77,18 @@ export class Storage {
   async #letGo(key: string, claim: Claim): Promise<void> {
     const { finalizers = [], resourceVersion } = claim.metadata
     if (!finalizers.includes(PROTECTION)) return
-    const users = this.#world.pods.find(BY_CLAIM, key)
-    if (users.some(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')) return
+    // A pod that no node has is started with no claim that is being deleted: it is no user.
+    const isUsable = claim.status?.phase === 'Bound'
+    if (isUsable && this.#world.pods.find(BY_CLAIM, key).some(isUser)) return
     const others = finalizers.filter((finalizer) => finalizer !== PROTECTION)
     const patch = { metadata: { resourceVersion, finalizers: others } }
     await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, patch)
   }
+}
+
+function isUser({ status }: Pod): boolean {
+  const isPlaced = !status?.conditions?.some(({ type, status: holds }) => type === 'PodScheduled' && holds === 'False')
+  return isPlaced && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
 }
 
 /** Gives a claim its volume. */

@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import type { WatchEvent } from '../../operator/kube/kube-client.ts'
-import { CONFIG_MAP, SECRET } from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, EVENT, POD, SECRET } from '../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import { create, eventsUntil, type Full, HOLD, position, summary, versionOf } from './objects.ts'
-import { conform, type Subject } from './subjects.ts'
+import { conform, refusalOf, type Subject } from './subjects.ts'
 
 const isLast = (event: { object: Full }) => event.object.metadata.name === 'last'
 
@@ -153,6 +153,22 @@ const SELECTORS: readonly (readonly [labelSelector: string, names: readonly stri
   ['tier in (gold),age notin (old)', ['gold']],
 ]
 
+/** Events as `[name, kind and name of what it is about, type]`. */
+const EVENTS: readonly (readonly [name: string, kind: string, about: string, type: string])[] = [
+  ['a', 'Pod', 'one', 'Warning'],
+  ['b', 'Pod', 'one', 'Normal'],
+  ['c', 'Pod', 'two', 'Warning'],
+  ['d', 'VirtualMachineInstance', 'one', 'Warning'],
+]
+const EVENT_SELECTORS: readonly (readonly [fieldSelector: string, names: readonly string[]])[] = [
+  ['type=Warning', ['a', 'c', 'd']],
+  ['type!=Warning', ['b']],
+  ['reason=b', ['b']],
+  ['involvedObject.kind=Pod,type=Warning', ['a', 'c']],
+  ['involvedObject.uid=uid-two', ['c']],
+  ['involvedObject.name=one,involvedObject.kind!=Pod', ['d']],
+]
+
 conform('a list', {
   'by labels': async (subject) => {
     const { client, namespace } = subject
@@ -167,6 +183,46 @@ conform('a list', {
       found.push([labelSelector, items.map(({ metadata }) => metadata.name)])
     }
     expect(found).toEqual(SELECTORS)
+  },
+  'of Events by what they are about': async (subject) => {
+    const { client, namespace } = subject
+    for (const [name, kind, about, type] of EVENTS) {
+      const involvedObject = { kind, name: about, namespace, uid: `uid-${about}` }
+      const event = {
+        apiVersion: 'v1',
+        kind: 'Event',
+        metadata: { namespace, name },
+        involvedObject,
+        type,
+        reason: name,
+      }
+      await client.create(EVENT, event)
+    }
+    const found: (readonly [string, string[]])[] = []
+    for (const [fieldSelector] of EVENT_SELECTORS) {
+      const { items } = await client.list(EVENT, { namespace, fieldSelector })
+      found.push([fieldSelector, items.map(({ metadata }) => metadata.name)])
+    }
+    expect(found).toEqual(EVENT_SELECTORS)
+  },
+  'of Pods by their phase': async (subject) => {
+    const { client, namespace } = subject
+    await create(POD, subject, 'a')
+    const pod = await create(POD, subject, 'b')
+    await client.replaceStatus<Full>(POD, { ...pod, status: { phase: 'Running' } })
+    const found = async (fieldSelector: string) => {
+      const { items } = await client.list(POD, { namespace, fieldSelector, metadataOnly: true })
+      return items.map(({ metadata }) => metadata.name)
+    }
+    expect(await found('status.phase=Pending')).toEqual(['a'])
+    expect(await found('status.phase!=Pending')).toEqual(['b'])
+  },
+  'of a kind that is no Event cannot be selected by such fields': async (subject) => {
+    const { client, namespace } = subject
+    for (const type of [CONFIG_MAP, IMAGE]) {
+      const fieldSelector = 'involvedObject.kind=Pod'
+      expect(await refusalOf(client.list(type, { namespace, fieldSelector }))).toMatchObject({ status: 400 })
+    }
   },
   'is in the order of names, whatever that of creation': async (subject) => {
     for (const name of ['c', 'a', 'b.a', 'b', 'b-a']) await create(IMAGE, subject, name)

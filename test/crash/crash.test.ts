@@ -7,6 +7,7 @@ import { MACHINE_FLOWS } from './machine-flows.ts'
 import { countWrites, type Outcome, outcomeOf, type WriteCounts } from './outcome.ts'
 import { type Crash, Play } from './play.ts'
 import { PASSWORD } from './played-machine.ts'
+import { REMOVAL_FLOWS } from './removal-flows.ts'
 import { leaksOf } from './secrecy.ts'
 import { kindOf, tally } from './writes.ts'
 
@@ -59,7 +60,8 @@ describe('an operator that is killed', () => {
     return { outcome: outcomeOf(play), writes: countWrites(play.writes.slice(since)) }
   }
 
-  describe.each([...IMAGE_FLOWS, ...MACHINE_FLOWS].map((flow) => [flow.name, flow] as const))('%s', (_name, flow) => {
+  const flows = [...IMAGE_FLOWS, ...REMOVAL_FLOWS, ...MACHINE_FLOWS]
+  describe.each(flows.map((flow) => [flow.name, flow] as const))('%s', (_name, flow) => {
     let reference: Played
     beforeAll(async () => {
       reference = await perform(flow)

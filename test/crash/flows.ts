@@ -26,10 +26,10 @@ const ELEVEN_MINUTES = 11 * 60_000
 
 const DOWNLOAD = ['update configmaps', 'create datavolumes', 'update vmdiskimages/status', 'create events']
 const TEARDOWN = ['update vmdiskimages/status', 'delete datavolumes', 'create events', 'update configmaps']
-const FROM_DOWNLOAD_TO_SNAPSHOT = ['update configmaps', 'update vmdiskimages/status', 'create volumesnapshots']
-const PUBLICATION = ['create datasources', 'update vmdiskimages/status', 'create events']
+export const FROM_DOWNLOAD_TO_SNAPSHOT = ['update configmaps', 'update vmdiskimages/status', 'create volumesnapshots']
+export const PUBLICATION = ['create datasources', 'update vmdiskimages/status', 'create events']
 
-async function download(play: Play): Promise<void> {
+export async function download(play: Play): Promise<void> {
   await play.createImage()
   await play.untilDownloading()
   await play.untilQuiet()
@@ -98,6 +98,19 @@ const failure: Flow = {
     await play.untilStopped()
   },
   writes: [...TEARDOWN, 'update vmdiskimages/status', ...DOWNLOAD, ...TEARDOWN, 'update vmdiskimages/status'],
+}
+
+const permanentFailure: Flow = {
+  name: 'a failure that no retry can mend',
+  policy: QUICK,
+  prepare: download,
+  act: async (play) => {
+    play.world.imageServer.set({ path: play.pathOf(), fault: { status: 404 } })
+    play.letThrough()
+    await play.until('Failed', () => play.getImage()?.status?.phase === 'Failed')
+    await play.untilStopped()
+  },
+  writes: [...TEARDOWN, 'update vmdiskimages/status'],
 }
 
 const backoff: Flow = {
@@ -201,6 +214,7 @@ export const IMAGE_FLOWS: readonly Flow[] = [
   success,
   handOver,
   failure,
+  permanentFailure,
   backoff,
   refresh,
   deletion,

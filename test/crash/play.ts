@@ -3,7 +3,7 @@ import type { SeenEvent } from '../harness/etcd-history.ts'
 import { FaultProxy, type SeenRequest } from '../harness/fault-proxy.ts'
 import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from '../harness/kinds.ts'
 import { OperatorProcess } from '../harness/operator-process.ts'
-import type { World } from '../harness/world.ts'
+import type { SpecInput, World } from '../harness/world.ts'
 import { isWrite } from './writes.ts'
 
 const NAME = 'image'
@@ -82,9 +82,9 @@ export class Play implements AsyncDisposable {
   // What people do
 
   /** Its downloads are held back, each until it is let through. */
-  async createImage(name = NAME): Promise<void> {
+  async createImage(name = NAME, spec: SpecInput = {}): Promise<void> {
     this.holdDownloads(name)
-    await this.world.createImage(name, { url: this.urlOf(name) }, { namespace: this.namespace })
+    await this.world.createImage(name, { url: this.urlOf(name), ...spec }, { namespace: this.namespace })
   }
 
   holdDownloads(name = NAME): void {

@@ -24,7 +24,7 @@ export class PlayedMachine {
   // What people do
 
   /** Its image does not exist: it is to be made from the template, and its downloads are held back. */
-  async create(): Promise<void> {
+  async create(more: object = {}): Promise<void> {
     const { world, namespace } = this.#play
     this.#play.holdDownloads()
     await this.#put(SECRET, LOGIN.name, { stringData: { [LOGIN.key]: PASSWORD } })
@@ -37,6 +37,7 @@ export class PlayedMachine {
         interfaces: [{ network: 'control-net', ipAddress: '10.10.0.161/24' }],
         vmDiskImageRef: { name: 'image' },
         vmDiskImageTemplate,
+        ...more,
       },
     })
   }

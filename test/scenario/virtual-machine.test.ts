@@ -1,14 +1,16 @@
-import { Operator, render, type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs'
+import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
-import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
+  NETWORK_ATTACHMENT_DEFINITION,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { operatorAccount } from '../harness/operator-account.ts'
 import { World } from '../harness/world.ts'
 
 const { group, version, kind, plural, apiVersion } = virtualMachine
@@ -25,18 +27,6 @@ const ADMISSION: readonly ResourceType[] = [
 }))
 const CHILDREN = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
 const PATIENCE = { timeout: 60_000, interval: 50 }
-const RIGHTS: readonly ResourceType[] = [
-  ['ClusterRole', 'clusterroles', false],
-  ['ClusterRoleBinding', 'clusterrolebindings', false],
-  ['Role', 'roles', true],
-  ['RoleBinding', 'rolebindings', true],
-].map(([kind, plural, namespaced]) => ({
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: String(kind),
-  plural: String(plural),
-  namespaced: namespaced === true,
-}))
 
 interface Machine extends KubeObject {
   readonly status?: VirtualMachineStatus
@@ -94,6 +84,40 @@ describe('a virtual machine on a real API server', () => {
     await expect.poll(look, PATIENCE).toBeUndefined()
     await world.finish()
   }, 180_000)
+
+  it('that does not start says why, with the rights that the operator is installed with', async () => {
+    const pace = { needsNetworks: true }
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true, pace })
+    const { requests } = world.startOperator(await operatorAccount(world))
+    const { namespace, client } = world
+    const look = async () => (await find<Machine>(world, MACHINE, 'vm'))?.status
+    const ready = async () => (await look())?.conditions?.find(({ type }) => type === 'Ready')
+    await client.create(MACHINE, manifest(world))
+
+    await expect.poll(ready, PATIENCE).toMatchObject({ status: 'False', reason: 'NetworkMissing' })
+    expect((await look())?.message).toContain('NetworkAttachmentDefinition control-net')
+    const message = 'failed to setup network for sandbox "<id>": no such bridge'
+    const end = world.simulators.kubevirt.script({ namespace }, { type: 'notCreated', message, everyMs: 5_000 })
+    const network = NETWORK_ATTACHMENT_DEFINITION
+    await client.create(network, {
+      apiVersion: apiVersionOf(network),
+      kind: network.kind,
+      metadata: { namespace, name: 'control-net' },
+      spec: { config: '{}' },
+    } as KubeObject)
+    await expect.poll(ready, PATIENCE).toMatchObject({
+      reason: 'PodNotStarting',
+      message: expect.stringContaining(
+        'FailedCreatePodSandBox: failed to setup network for sandbox "…": no such bridge',
+      ),
+    })
+    end()
+    await expect.poll(async () => (await look())?.phase, PATIENCE).toBe('Ready')
+    await client.delete(MACHINE, { namespace, name: 'vm' })
+    await expect.poll(look, PATIENCE).toBeUndefined()
+    await world.finish()
+    expect(requests.filter(({ code }) => code === '403' || code === '401')).toEqual([])
+  }, 300_000)
 
   it('writes nothing once it runs', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
@@ -169,17 +193,6 @@ function manifest(world: World): Machine {
     vmDiskImageTemplate: template,
   }
   return { apiVersion, kind, metadata: { namespace, name: 'vm' }, spec } as Machine
-}
-
-/** The kubeconfig of the operator's ServiceAccount, with the rights of the manifest that it is installed from. */
-async function operatorAccount(world: World): Promise<string> {
-  const namespace = world.operatorNamespace
-  const objects = render((chart) => new Operator(chart, 'Operator', { image: 'operator', namespace })) as KubeObject[]
-  for (const type of RIGHTS) {
-    for (const object of objects.filter((one) => one.kind === type.kind)) await world.client.create(type, object)
-  }
-  const account = `system:serviceaccount:${namespace}:open-terrain-operator`
-  return (await world.cluster.controlPlane.addUser(account, ['system:serviceaccounts'])).path
 }
 
 async function find<T extends KubeObject>(world: World, type: ResourceType, name: string): Promise<T | undefined> {

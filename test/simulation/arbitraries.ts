@@ -210,6 +210,22 @@ export const networkAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('compact' as const, 'breakWatches' as const) }) },
 )
 
+/** More than one API server, of which one is behind, and a load balancer that changes its mind. */
+export const serverAction: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('laggingServer' as const),
+      percent: fc.constantFrom(30, 60, 100),
+      lagMs: duration(5 * SECOND, MINUTE),
+      whenAhead: fc.constantFrom('wait', 'wait', 'replay', 'refuse'),
+      forMs: duration(MINUTE, 5 * MINUTE),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('breakWatches' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const) }) },
+)
+
 const policy: fc.Arbitrary<PolicyPlan> = fc.record({
   concurrency: fc.oneof(fc.integer({ min: 1, max: 4 }), limit),
   retryLimit: fc.nat(3),
@@ -227,13 +243,14 @@ const GROUPS = {
   surroundings: surroundingsAction,
   process: processAction,
   network: networkAction,
+  servers: serverAction,
 } as const
 
-type Leanings = Readonly<Record<keyof typeof GROUPS, number>>
+type Leanings = Readonly<Partial<Record<keyof typeof GROUPS, number>>>
 
 function steps(leanings: Leanings, size: { maxLength: number; usualGapMs: number }): fc.Arbitrary<Step[]> {
   const weighted = Object.entries(GROUPS).flatMap(([group, arbitrary]) => {
-    const weight = leanings[group as keyof Leanings]
+    const weight = leanings[group as keyof Leanings] ?? 0
     return weight === 0 ? [] : [{ weight, arbitrary: arbitrary as fc.Arbitrary<Action> }]
   })
   const step = fc.record({ afterMs: duration(size.usualGapMs, 10 * size.usualGapMs), action: fc.oneof(...weighted) })
@@ -250,8 +267,6 @@ function story(leanings: Leanings): fc.Arbitrary<Schedule> {
     steps: steps(leanings, { maxLength: 25, usualGapMs: 5 * SECOND }),
   })
 }
-
-const NOTHING: Leanings = { image: 0, toggle: 0, policy: 0, ledger: 0, cdi: 0, surroundings: 0, process: 0, network: 0 }
 
 /** Everything may happen: each schedule is a story of its own. */
 const varied = story({
@@ -295,24 +310,26 @@ export const FAMILIES = {
   varied,
   crowded,
   /** What people and other systems do, without any trouble for the operator. */
-  undisturbed: story({ ...NOTHING, image: 10, toggle: 3, policy: 4, cdi: 6 }),
+  undisturbed: story({ image: 10, toggle: 3, policy: 4, cdi: 6 }),
   /** People who edit, refresh and clone. */
-  curators: story({ ...NOTHING, image: 1 }),
+  curators: story({ image: 1 }),
   /** Failing imports, and nobody there to see it. */
-  unattended: story({ ...NOTHING, cdi: 4, process: 4 }),
+  unattended: story({ cdi: 4, process: 4 }),
   /** Everybody comes at once, and one after the other is served. */
   rush: fc.record({
     seed: fc.nat(),
     replicas: fc.constantFrom(1, 2),
     policy: policy.map((one) => ({ ...one, concurrency: 1 + (one.concurrency % 3) })),
     images: fc.array(image(fc.nat(2 * SECOND)), { minLength: 8, maxLength: 20, size: 'max' }),
-    steps: steps({ ...NOTHING, process: 1, cdi: 1 }, { maxLength: 5, usualGapMs: 10 * SECOND }),
+    steps: steps({ process: 1, cdi: 1 }, { maxLength: 5, usualGapMs: 10 * SECOND }),
   }),
   /** Creates of DataVolumes are carried out long after anybody waits for their answer, and people change their minds meanwhile. */
-  delayed: story({ ...NOTHING, image: 10, process: 2, network: 1 }).map((schedule) => ({
+  delayed: story({ image: 10, process: 2, network: 1 }).map((schedule) => ({
     ...schedule,
     steps: [{ afterMs: 0, action: LATE_CREATES }, ...schedule.steps],
   })),
   /** A bad link to the API server. */
-  disconnected: story({ ...NOTHING, image: 3, policy: 2, network: 10, process: 2 }),
+  disconnected: story({ image: 3, policy: 2, network: 10, process: 2 }),
+  /** Watches go from one API server to another, which is behind. */
+  lagging: story({ image: 8, toggle: 2, policy: 2, cdi: 3, process: 3, servers: 10 }),
 } as const satisfies Record<string, fc.Arbitrary<Schedule>>

@@ -13,6 +13,8 @@ import type { World } from './world.ts'
 const LEDGER = { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-slots' }
 /** Among the values that spoil a policy. */
 const MORE_RETRIES = '5'
+const DEFAULT_RETRIES = 2
+
 /** Carries out what a schedule says that people, systems and networks do. */
 export class Driver {
   /** How often each action was carried out. */
@@ -172,18 +174,22 @@ export class Driver {
         this.setPolicy({ ...policy, retryLimit: String(action.retryLimit) })
         return
       case 'spoilPolicy':
-        // What is no value for most keys is one for this.
-        if (action.key === 'retryLimit' && action.value === MORE_RETRIES)
-          this.#world.highestRetryLimit = Math.max(this.#world.highestRetryLimit, Number(MORE_RETRIES))
+        if (action.key === 'retryLimit') this.#permitRetries(action.value)
         this.setPolicy({ ...policy, [action.key]: action.value })
         return
       case 'deletePolicy':
         leaveRefused(() => this.#world.cluster.admin.delete(CONFIG_MAP, objects.POLICY_KEY))
         // After a restart without a policy its defaults hold.
-        this.#world.highestRetryLimit = Math.max(this.#world.highestRetryLimit, 2)
+        this.#world.highestRetryLimit = Math.max(this.#world.highestRetryLimit, DEFAULT_RETRIES)
         this.#trouble.later(action.forMs, () => this.setPolicy(this.#world.policy))
         return
     }
+  }
+
+  #permitRetries(value: string): void {
+    // What is no value for most keys is one for this. Of the others the default comes, after a restart.
+    const retries = value === MORE_RETRIES ? Number(MORE_RETRIES) : DEFAULT_RETRIES
+    this.#world.highestRetryLimit = Math.max(this.#world.highestRetryLimit, retries)
   }
 
   // The systems underneath

@@ -77,6 +77,22 @@ const oldNews = (kind: string): Step => ({
   action: { do: 'watchFaults', fault: 'held', percent: 100, forMs: TEN_MINUTES_MS, kind },
 })
 
+/**
+ * One replica after the other takes over, and of what it knows about half comes from an API server that is behind: which kinds,
+ * is another matter each time that watches are opened.
+ */
+export const laggingTakeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
+  ...schedule,
+  replicas: 2,
+  steps: [0, 1, 0, 1].flatMap((replica): Step[] => [
+    {
+      afterMs: 1_000,
+      action: { do: 'laggingServer', percent: 50, lagMs: 25_000, whenAhead: 'wait', forMs: TEN_MINUTES_MS },
+    },
+    { afterMs: 24_000, action: { do: 'crash', replica, downMs: 2_000 } },
+  ]),
+}))
+
 /** One replica after the other takes over, and knows what images say, but not yet what became of their children. */
 export const takeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
   ...schedule,

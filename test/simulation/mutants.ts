@@ -183,6 +183,22 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     kind: 'disconnected',
   },
   {
+    name: 'an event of the past undoes the present',
+    invariant: 7,
+    file: 'operator/runtime/store.ts',
+    find: 'if (before !== undefined && compareResourceVersions(versionOf(before), versionOf(item)) >= 0) return',
+    replace: 'if (before !== undefined && compareResourceVersions(versionOf(before), versionOf(item)) === 0) return',
+    kind: 'writesLaggingTakeOvers',
+  },
+  {
+    name: 'who takes over believes what its watches have told so far',
+    invariant: 7,
+    file: `${IMAGES}/controller.ts`,
+    find: 'refresh: (signal) => caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal),',
+    replace: 'refresh: () => Promise.resolve(),',
+    kind: 'writesLaggingTakeOvers',
+  },
+  {
     name: 'every reconcile writes the status',
     invariant: 7,
     file: `${IMAGES}/status.ts`,
@@ -205,7 +221,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     file: `${IMAGES}/controller.ts`,
     find: 'if (await this.#findLost(image, plan, signal)) return NOT_SEEN',
     replace: 'if (signal.aborted) return NOT_SEEN',
-    kind: 'writesTakeOvers',
+    kind: 'writesLaggingTakeOvers',
   },
   {
     name: 'a bad policy value means the default',

@@ -1,6 +1,6 @@
 import type { WatchEvent } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
-import type { Fate, Passage, RequestInfo } from '../../sandbox/memory-cluster/index.ts'
+import type { Fate, Passage, RequestInfo, ServerView } from '../../sandbox/memory-cluster/index.ts'
 import type { Disturbances } from './disturbances.ts'
 import type { NetworkAction, RequestFault, WatchFault } from './schedule.ts'
 
@@ -14,6 +14,8 @@ export interface Strikes {
 
 /** The promises about slots count on requests being carried out within this time of being sent. */
 const LATEST_MS = 10_000
+/** The operator asks for shorter watches. */
+const LONGEST_WATCH_MS = 60_000
 /** In the key of an image, or of a child, which is called after it. */
 const IMAGE_KEY = /^[^/]+\/image-\d+/
 
@@ -66,13 +68,24 @@ export class Network {
     return passage
   }
 
+  viewOf(): ServerView | undefined {
+    for (const window of this.#windows) {
+      if (window.do !== 'laggingServer' || this.#random() * 100 >= window.percent) continue
+      this.struck.set('lagging', (this.struck.get('lagging') ?? 0) + 1)
+      this.#disturbances.mark('watch', LONGEST_WATCH_MS + window.lagMs)
+      return window
+    }
+    return undefined
+  }
+
   #strikes<F extends RequestFault | WatchFault>(
-    which: Window['do'],
+    which: Exclude<Window['do'], 'laggingServer'>,
     { verb, resource: { kind }, key: named }: RequestInfo,
     key = named,
   ): F | undefined {
     if (this.#windows.size === 0) return undefined
     for (const window of this.#windows) {
+      if (window.do === 'laggingServer') continue
       const isMeant = window.do === which && (window.kind === undefined || window.kind === kind)
       if (!isMeant || this.#random() * 100 >= window.percent) continue
       this.struck.set(window.fault, (this.struck.get(window.fault) ?? 0) + 1)

@@ -9,12 +9,12 @@ import { randomFrom, seedFor } from './random.ts'
 const LEASE = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
 
 /** So far ahead or behind a replica's wall clock is at most. */
-const CLOCK_OFFSET_MS = 5_000
+export const CLOCK_OFFSET_MS = 5_000
 
 export interface ReplicaOptions {
   readonly time: VirtualTime
   readonly cluster: MemoryCluster
-  readonly network: Pick<Network, 'fateOf' | 'passageOf'>
+  readonly network: Pick<Network, 'fateOf' | 'passageOf' | 'viewOf'>
   readonly seed: number
   readonly number: number
   readonly log: Logger
@@ -61,6 +61,7 @@ export class Replica {
       process,
       fateOf: network.fateOf.bind(network),
       passageOf: network.passageOf.bind(network),
+      viewOf: network.viewOf.bind(network),
     }
     const operator = new Operator({
       client: cluster.connect(connection),

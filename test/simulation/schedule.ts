@@ -1,3 +1,5 @@
+import type { ServerView } from '../../sandbox/memory-cluster/index.ts'
+
 /**
  * What happens in one simulated run, as plain data: it is printed when a run fails, and replayed from there. Times are
  * virtual milliseconds. Images and steps refer to each other by number, modulo how many there are, so that taking some
@@ -169,6 +171,8 @@ export type NetworkAction =
       readonly forMs: number
       readonly kind: string | undefined
     }
+  /** All watches are opened anew, and so many of them, from now on, at a second API server that is behind. */
+  | ({ readonly do: 'laggingServer'; readonly percent: number; readonly forMs: number } & ServerView)
   | { readonly do: 'compact' | 'breakWatches' }
 
 /** Whether the action harms the operator or its link to the API server: the rest is what it has to do in any case. */
@@ -182,6 +186,7 @@ const DISTURBANCES: ReadonlySet<string> = new Set<Action['do']>([
   'freeze',
   'requestFaults',
   'watchFaults',
+  'laggingServer',
   'compact',
   'breakWatches',
 ])

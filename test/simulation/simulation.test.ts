@@ -27,18 +27,22 @@ const RUNS: Partial<Readonly<Record<WholeKind, number>>> = {
   curators: 30,
   unattended: 40,
   disconnected: 60,
+  lagging: 40,
   rush: 20,
   delayed: 60,
   crowded: 1,
   endsVaried: 30,
   endsUnattended: 20,
   endsDisconnected: 20,
+  endsLagging: 10,
   writesVaried: 20,
   writesUnattended: 20,
   writesDisconnected: 20,
+  writesLagging: 15,
   writesRush: 10,
   writesDelayed: 20,
   writesTakeOvers: 10,
+  writesLaggingTakeOvers: 10,
 }
 
 describe('every invariant holds', () => {

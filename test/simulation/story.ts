@@ -2,12 +2,13 @@ import fc from 'fast-check'
 import { FAMILIES } from './arbitraries.ts'
 import { crowd } from './crowd.ts'
 import { GATE_KINDS, type GateKind } from './gate/gate-story.ts'
-import { amnesiac, cloners, impatient, lateLedger, takeOvers } from './hunts.ts'
+import { amnesiac, cloners, impatient, laggingTakeOvers, lateLedger, takeOvers } from './hunts.ts'
 import { MACHINE_FAMILIES } from './machines/machine-arbitraries.ts'
 import {
   machinesForgotten,
   machinesLate,
   machinesLocked,
+  machinesLowered,
   machinesRefreshed,
   machinesUnseen,
 } from './machines/machine-hunts.ts'
@@ -41,6 +42,7 @@ export const WHOLE_KINDS = {
   disconnected: inFull(FAMILIES.disconnected),
   rush: inFull(FAMILIES.rush),
   delayed: inFull(FAMILIES.delayed),
+  lagging: inFull(FAMILIES.lagging),
   cloners: inFull(cloners),
   impatient: inFull(impatient),
   lateLedger: inFull(lateLedger),
@@ -51,12 +53,15 @@ export const WHOLE_KINDS = {
   endsVaried: comparingEnds(FAMILIES.varied),
   endsUnattended: comparingEnds(FAMILIES.unattended),
   endsDisconnected: comparingEnds(FAMILIES.disconnected),
+  endsLagging: comparingEnds(FAMILIES.lagging),
   writesVaried: comparingWrites(FAMILIES.varied),
   writesUnattended: comparingWrites(FAMILIES.unattended),
   writesDisconnected: comparingWrites(FAMILIES.disconnected),
+  writesLagging: comparingWrites(FAMILIES.lagging),
   writesRush: comparingWrites(FAMILIES.rush),
   writesDelayed: comparingWrites(FAMILIES.delayed),
   writesTakeOvers: comparingWrites(takeOvers),
+  writesLaggingTakeOvers: comparingWrites(laggingTakeOvers),
 } as const satisfies Record<string, KindOfSchedules>
 export type WholeKind = keyof typeof WHOLE_KINDS
 
@@ -68,6 +73,7 @@ const MACHINE_KINDS = {
   machinesLate,
   machinesLocked,
   machinesForgotten,
+  machinesLowered,
 } as const
 type MachineKind = keyof typeof MACHINE_KINDS
 export type Kind = WholeKind | MachineKind | GateKind
@@ -171,6 +177,12 @@ const MIX: readonly (WholeKind | MachineKind)[] = [
   'writesTakeOvers',
   'machinesDisconnected',
   'machinesHanging',
+  'machinesUprooted',
+  'lagging',
+  'writesLagging',
+  'endsLagging',
+  'machinesLagging',
+  'writesLaggingTakeOvers',
 ]
 
 /**

@@ -34,6 +34,12 @@ export class Trouble {
         network.open(action)
         this.later(action.forMs, () => network.close(action))
         return
+      case 'laggingServer':
+        network.open(action)
+        disturbances.mark('watch')
+        cluster.breakWatches()
+        this.later(action.forMs, () => network.close(action))
+        return
       case 'compact':
         cluster.compact()
         return

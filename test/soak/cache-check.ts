@@ -35,7 +35,7 @@ const CACHED: readonly (readonly [ResourceType, Selection])[] = [
   [SECRET, { metadataOnly: true }],
   [CONFIG_MAP, { metadataOnly: true }],
   [NAMESPACE, { metadataOnly: true }],
-  [STORAGE_CLASS, { metadataOnly: true }],
+  [STORAGE_CLASS, {}],
   [VOLUME_SNAPSHOT_CLASS, { metadataOnly: true }],
   [CUSTOM_RESOURCE_DEFINITION, { metadataOnly: true }],
 ]

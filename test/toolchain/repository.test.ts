@@ -16,13 +16,14 @@ it('reports every breach of a dependency rule', () => {
   expect(silentRules()).toEqual([])
 })
 
-it('has small CRDs of its own for what it uses of CDI, snapshots and KubeVirt', async () => {
+it('has small CRDs of its own for what it uses of CDI, snapshots, KubeVirt and Multus', async () => {
   const { crds } = await foreignCrds({ source: 'own' })
   expect(crds.map(({ metadata }) => metadata.name)).toEqual([
     'datavolumes.cdi.kubevirt.io',
     'datasources.cdi.kubevirt.io',
     'virtualmachines.kubevirt.io',
     'virtualmachineinstances.kubevirt.io',
+    'network-attachment-definitions.k8s.cni.cncf.io',
     'volumesnapshots.snapshot.storage.k8s.io',
     'volumesnapshotclasses.snapshot.storage.k8s.io',
   ])

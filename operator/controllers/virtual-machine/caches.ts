@@ -3,7 +3,7 @@ import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-objec
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
-import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView } from './views.ts'
+import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView, StorageClassFacts } from './views.ts'
 import { viewInstance, viewKubeVirt, viewMachine } from './views.ts'
 
 export const MACHINE: ResourceType = {
@@ -34,6 +34,7 @@ export interface SharedCaches {
   readonly snapshots: Readable<KubeObject>
   readonly dataSources: Readable<KubeObject>
   readonly secrets: Readable<KubeObject>
+  readonly storageClasses: Readable<StorageClassFacts>
   readonly namespaces: Readable<KubeObject>
 }
 

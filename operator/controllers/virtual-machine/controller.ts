@@ -22,14 +22,16 @@ import { redactUrls } from '../../runtime/redact.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
+import { isStarting, tellsOfHang } from './judge.ts'
 import type { MachineMetrics } from './machine-metrics.ts'
 import { FINALIZER, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
 import { observeMachine, parsedSpec } from './observe.ts'
+import { ObstacleWatch, type Start } from './obstacle-watch.ts'
 import { planMachine } from './plan.ts'
 import { isWorthWriting, movesEveryMs, reasonOf } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
 import type { CloneSource, MachineView } from './views.ts'
-import type { CloudInit } from './world.ts'
+import type { CloudInit, World } from './world.ts'
 
 const WORKERS = 8
 const ANSWERED_FAILURES = 4
@@ -56,16 +58,19 @@ export class MachineController {
   readonly #queue: WorkQueue
   readonly #writer: PlanWriter<MachineView, MachineRemoval>
   readonly #cloudInit: CloudInitSource
+  readonly #obstacles: ObstacleWatch
   /** What the API server refused last, by uid. */
   readonly #refusals = new Map<string, string>()
   /** How often in a row the API server could not carry out what it was asked, by uid. */
   readonly #failures = new Map<string, number>()
 
   constructor(options: MachineControllerOptions) {
-    const { client, caches, clock, log, events, imageType } = options
+    const { client, caches, clock, random, log, events, runtimeMetrics, imageType } = options
     this.#options = options
     this.#queue = new WorkQueue(clock)
     this.#cloudInit = new CloudInitSource(client, caches.shared.secrets)
+    const onNews = (key: string) => this.#queue.add(key)
+    this.#obstacles = new ObstacleWatch({ client, clock, random, log, runtimeMetrics, onNews })
     this.#writer = new PlanWriter({
       client,
       caches: caches.reflectors,
@@ -98,20 +103,22 @@ export class MachineController {
       listenForTriggers(caches, (key) => this.#queue.add(key)),
       onPolicyChange(() => this.#addAll()),
       caches.machines.onChange(({ before, after }) => {
-        if (before !== undefined && after === undefined) this.#forget(before.metadata.uid ?? '')
+        if (before !== undefined && after === undefined) this.#forget(before)
       }),
     ]
     metrics.readFrom(() => this.#facts())
     this.#addAll()
     try {
-      await controller.run(signal)
+      await Promise.all([controller.run(signal), this.#obstacles.run(signal)])
     } finally {
       for (const stop of stops) stop()
       metrics.readFrom(undefined)
     }
   }
 
-  #forget(uid: string): void {
+  #forget(vm: MachineView): void {
+    const { uid = '' } = vm.metadata
+    this.#obstacles.drop(vm)
     this.#writer.forget(uid)
     this.#cloudInit.forget(uid)
     this.#refusals.delete(uid)
@@ -130,7 +137,7 @@ export class MachineController {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
-    const { caches, metrics } = this.#options
+    const { caches, clock, metrics } = this.#options
     const vm = caches.machines.get(key)
     if (vm === undefined) return undefined
     const cloudInit = await this.#renderCloudInit(vm, signal)
@@ -140,7 +147,11 @@ export class MachineController {
     const { uid = '' } = current.metadata
     let plan: MachinePlan
     try {
-      plan = this.#plan(current, cloudInit)
+      const world = this.#observe(current, cloudInit)
+      const start = this.#start(world)
+      // What was told of it stays, until this process has looked itself.
+      if (start?.isLookedAt === false && tellsOfHang(current.status)) return undefined
+      plan = planMachine({ ...world, obstacle: start?.obstacle }, clock.now())
     } catch (error) {
       await this.#writer.tellBug(current, error, signal)
       throw error
@@ -162,10 +173,25 @@ export class MachineController {
     return image === undefined ? 1 : this.#options.caches.machines.count(BY_IMAGE, image)
   }
 
-  #plan(vm: MachineView, cloudInit: CloudInit): MachinePlan {
-    const { caches, clock, policy } = this.#options
+  #observe(vm: MachineView, cloudInit: CloudInit): World {
+    const { caches, policy } = this.#options
     const refusal = this.#refusals.get(vm.metadata.uid ?? '')
-    return planMachine(observeMachine(vm, caches, { policy: policy(), cloudInit, refusal }), clock.now())
+    return observeMachine(vm, caches, { policy: policy(), cloudInit, refusal })
+  }
+
+  /** What is known of its start; undefined where it is not starting. */
+  #start(world: World): Start | undefined {
+    const { vm, spec, instance } = world
+    if (!isStarting(world) || !spec.ok) {
+      this.#obstacles.drop(vm)
+      return undefined
+    }
+    const networks = (spec.spec.interfaces ?? []).map(({ network }) => network)
+    return this.#obstacles.note(vm, {
+      instanceUid: instance?.metadata.uid,
+      networks,
+      hasHung: tellsOfHang(vm.status),
+    })
   }
 
   async #renderCloudInit(vm: MachineView, signal: AbortSignal): Promise<CloudInit> {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { standingOfDisk, standingOfMachine } from './judge.ts'
+import { isStarting, standingOfDisk, standingOfMachine, tellsOfHang } from './judge.ts'
+import { failed, waiting } from './machine-plan.ts'
+import { aDisk, aMachine, aWorld, DISK, KUBEVIRT, type WorldOverrides } from './machine-world.fixtures.ts'
+import type { Obstacle } from './obstacle.ts'
+import { type Standing, withStanding } from './status.ts'
 import type { CloneFacts, KubeVirtView } from './views.ts'
 
 const machine = (more: Partial<KubeVirtView>) =>
@@ -53,5 +57,96 @@ describe('a disk that waits for a node', () => {
     expect(standingOfDisk(disk('PendingPopulation'), full).message).toContain('insufficient memory')
     const stale = machine({ trouble: 'PVC team/x does not exist, waiting for it to appear' })
     expect(standingOfDisk(disk('WaitForFirstConsumer'), stale).message).not.toContain('does not exist')
+  })
+})
+
+describe('a machine that KubeVirt says is starting', () => {
+  const nothing: Obstacle = { missingNetworks: [], hasMultus: true, warning: undefined }
+  const found = (more: Partial<Obstacle>): Obstacle => ({ ...nothing, ...more })
+  const starting = machine({ printableStatus: 'Starting', metadata: { name: 'vm', namespace: 'team' } })
+
+  it.each<[string, Obstacle, string, string]>([
+    [
+      'a warning about its pod',
+      found({ warning: 'FailedMount: no such volume' }),
+      'PodNotStarting',
+      'the pod of the machine does not start: FailedMount: no such volume',
+    ],
+    [
+      'networks that are not there, which count before their consequences',
+      found({ missingNetworks: ['lan', 'wan'], warning: 'FailedCreatePodSandBox: no such network' }),
+      'NetworkMissing',
+      'spec.interfaces names what namespace team does not have, NetworkAttachmentDefinition lan, wan: create it, or correct the name',
+    ],
+    [
+      'no Multus',
+      found({ missingNetworks: ['lan'], hasMultus: false }),
+      'NetworkMissing',
+      'spec.interfaces names NetworkAttachmentDefinition lan, and the cluster does not serve that kind: install Multus',
+    ],
+  ])('says what is in its way: %s', (_what, obstacle, reason, message) => {
+    expect(standingOfMachine(starting, obstacle)).toEqual({ phase: 'Provisioning', reason, message })
+  })
+
+  it.each([
+    ['ErrImagePull', 'PodNotStarting'],
+    ['ImagePullBackOff', 'PodNotStarting'],
+    ['Stopping', 'GuestStopped'],
+    ['CrashLoopBackOff', 'CrashLoop'],
+    ['ErrorUnschedulable', 'Unschedulable'],
+    ['Paused', 'Paused'],
+  ])('as long as it is: %s is %s', (printableStatus, reason) => {
+    const other = machine({ printableStatus, trouble: 'in the words of KubeVirt' })
+    expect(standingOfMachine(other, found({ warning: 'Failed: from before' })).reason).toBe(reason)
+  })
+
+  it('and runs meanwhile has nothing in its way', () => {
+    const running = machine({ printableStatus: 'Running', isReady: true })
+    expect(standingOfMachine(running, found({ missingNetworks: ['lan'] })).phase).toBe('Ready')
+  })
+
+  it('and whose pod is refused says that', () => {
+    const refused = machine({ printableStatus: 'Starting', refusedPod: 'exceeded quota: small' })
+    expect(standingOfMachine(refused, found({ warning: 'Failed: from before' })).reason).toBe('StartFailed')
+  })
+
+  const world = (more: WorldOverrides = {}) => aWorld({ machine: aMachine(KUBEVIRT.starting), clone: aDisk(), ...more })
+  const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+  const failure = [{ type: 'Failure', status: 'True', reason: 'FailedCreate', message: 'no' }]
+  const refusal = [{ type: 'Synchronized', status: 'False', reason: 'FailedCreate', message: 'no' }]
+
+  it.each<[string, WorldOverrides, boolean]>([
+    ['one that starts', {}, true],
+    ['one whose DataVolume is gone', { clone: undefined }, true],
+    ['one whose image is pulled in vain', { machine: aMachine({ printableStatus: 'ErrImagePull' }) }, true],
+    ['one that is tried again', { machine: aMachine({ printableStatus: 'ImagePullBackOff' }) }, true],
+    ['none', { machine: undefined }, false],
+    ['one that runs', { machine: aMachine(KUBEVIRT.running) }, false],
+    ['one that KubeVirt has not seen', { machine: aMachine(KUBEVIRT.new) }, false],
+    ['one that no node can take', { machine: aMachine({ printableStatus: 'ErrorUnschedulable' }) }, false],
+    ['one whose disk is not complete', { clone: aDisk(DISK.populating) }, false],
+    ['one that is refused', { machine: aMachine({ ...KUBEVIRT.starting, conditions: failure }) }, false],
+    ['one whose pod is refused', { machine: aMachine({ ...KUBEVIRT.starting, conditions: refusal }) }, false],
+    ['one that goes', { machine: aMachine(KUBEVIRT.starting, GOING) }, false],
+    ['one whose owner goes', { metadata: GOING }, false],
+    ['one that is left as it is', { spec: { ignoreOnDeploy: true } }, false],
+    ['one whose spec cannot be read', { spec: { resources: undefined } }, false],
+  ])('is worth a look: %s', (_what, more, expected) => {
+    expect(isStarting(world(more))).toBe(expected)
+  })
+
+  it.each<[Standing, string, boolean]>([
+    [waiting('NetworkMissing', 'no lan'), 'Starting', true],
+    [waiting('PodNotStarting', 'no disk'), 'Starting', true],
+    [failed('Timeout', 'not ready: no disk'), 'Starting', true],
+    [failed('Timeout', 'not ready: no image'), 'ImagePullBackOff', true],
+    [failed('Timeout', 'not ready: no node'), 'ErrorUnschedulable', false],
+    [waiting('Starting', 'KubeVirt says Starting'), 'Starting', false],
+    [waiting('CrashLoop', 'the machine fails'), 'Starting', false],
+  ])('has been told of, or not: $reason', (standing, printableStatus, expected) => {
+    const imageReady = { holds: true, reason: 'ImageReady', message: '' } as const
+    const facts = { standing, image: undefined, imageReady, remarks: [], generation: 1 }
+    const status = withStanding({ kubevirt: { name: 'vm', printableStatus } }, facts, 0)
+    expect(tellsOfHang(status)).toBe(expected)
   })
 })

@@ -1,12 +1,32 @@
 import { failed, waiting } from './machine-plan.ts'
-import type { Standing } from './status.ts'
-import type { CloneFacts, KubeVirtView } from './views.ts'
+import type { Obstacle } from './obstacle.ts'
+import { reasonOf, type Standing } from './status.ts'
+import type { CloneFacts, KubeVirtView, MachineView } from './views.ts'
+import type { World } from './world.ts'
 
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
 const WAITS_FOR_CONSUMER: ReadonlySet<string> = new Set(['WaitForFirstConsumer', 'PendingPopulation'])
 
 /** Of an admission webhook or of validation, in the words of the API server: the same instance is refused again. */
 const REFUSED = /denied the request|is forbidden|is invalid|exceeded quota/
+
+/** States of a pod that does not run yet. KubeVirt hides under the first one whatever keeps it from that. */
+const STARTS: ReadonlySet<string> = new Set(['Starting', 'ErrImagePull', 'ImagePullBackOff'])
+
+/** Whether a machine is starting, as KubeVirt says without saying more: where that lasts, it is worth a look. */
+export function isStarting({ vm, spec, clone, machine }: Pick<World, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
+  if (vm.metadata.deletionTimestamp !== undefined || !spec.ok || spec.spec.ignoreOnDeploy === true) return false
+  if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) return false
+  const hasDisk = clone === undefined || clone.phase === 'Succeeded'
+  return hasDisk && STARTS.has(machine.printableStatus) && machine.failure === '' && machine.refusedPod === ''
+}
+
+/** Whether the status tells of a machine that has been starting for too long. */
+export function tellsOfHang({ phase, kubevirt, conditions }: MachineView['status']): boolean {
+  const reason = reasonOf({ conditions })
+  if (reason === 'NetworkMissing' || reason === 'PodNotStarting') return true
+  return phase === 'Failed' && reason === 'Timeout' && STARTS.has(kubevirt?.printableStatus ?? '')
+}
 
 /**
  * Where the disk of a machine stands, as long as it is not complete.
@@ -31,8 +51,10 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Stand
 /**
  * Where the machine stands by what KubeVirt says, once its disk is complete. Of KubeVirt's states only an instance that was refused
  * is an end: whether another one lasts too long is judged by time.
+ * @param obstacle what a live look has found to keep its pod from starting
  */
-export function standingOfMachine({ printableStatus, isReady, trouble, failure, refusedPod }: KubeVirtView): Standing {
+export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle): Standing {
+  const { printableStatus, isReady, trouble, failure, refusedPod } = machine
   const text = trouble === '' ? '' : `: ${trouble}`
   const isUp = printableStatus === 'Running' || printableStatus === 'Migrating'
   if (isUp && isReady) return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
@@ -42,6 +64,7 @@ export function standingOfMachine({ printableStatus, isReady, trouble, failure, 
   }
   // A full quota shows only here, while the state says `Starting`, or something stale.
   if (refusedPod !== '') return waiting('StartFailed', `KubeVirt cannot start the machine: ${refusedPod}`)
+  if (obstacle !== undefined && STARTS.has(printableStatus)) return standingOfPod(machine, obstacle)
   switch (printableStatus) {
     case 'CrashLoopBackOff':
       return waiting('CrashLoop', `the machine fails before it runs, and is tried again after a while${text}`)
@@ -59,4 +82,16 @@ export function standingOfMachine({ printableStatus, isReady, trouble, failure, 
       return waiting('Starting', `KubeVirt ${state}${text}`)
     }
   }
+}
+
+function standingOfPod({ metadata }: KubeVirtView, { missingNetworks, hasMultus, warning = '' }: Obstacle): Standing {
+  if (missingNetworks.length === 0)
+    return waiting('PodNotStarting', `the pod of the machine does not start: ${warning}`)
+  const names = missingNetworks.join(', ')
+  return waiting(
+    'NetworkMissing',
+    hasMultus
+      ? `spec.interfaces names what namespace ${metadata.namespace} does not have, NetworkAttachmentDefinition ${names}: create it, or correct the name`
+      : `spec.interfaces names NetworkAttachmentDefinition ${names}, and the cluster does not serve that kind: install Multus`,
+  )
 }

@@ -6,7 +6,7 @@ import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
 import { MachineCaches, type SharedCaches } from './caches.ts'
-import type { CloneFacts, ImageFacts } from './views.ts'
+import type { CloneFacts, ImageFacts, StorageClassFacts } from './views.ts'
 
 /** Caches that a test fills by hand. */
 export class CachesBench {
@@ -18,6 +18,7 @@ export class CachesBench {
   readonly dataSources = new Store<KubeObject>()
   readonly secrets = new Store<KubeObject>()
   readonly namespaces = new Store<KubeObject>()
+  readonly storageClasses = new Store<StorageClassFacts>()
   /** Whether the cluster serves DataVolumes. */
   hasDataVolumes = true
   readonly reflectors: Reflectors
@@ -25,14 +26,15 @@ export class CachesBench {
   #version = 1_000
 
   constructor() {
-    const { client, images, dataVolumes, claims, snapshots, dataSources, secrets, namespaces } = this
+    const { client, images, dataVolumes, claims, snapshots, dataSources, secrets, namespaces, storageClasses } = this
     client.before = ({ kind }) => {
       if (kind === DATA_VOLUME.kind && !this.hasDataVolumes) throw apiError('NotFound')
     }
     const clock = new FakeClock()
     this.reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
     this.reflectors.add(DATA_VOLUME, dataVolumes, (object) => object as CloneFacts)
-    const shared: SharedCaches = { images, dataVolumes, claims, snapshots, dataSources, secrets, namespaces }
+    const found = { images, dataVolumes, claims, snapshots, dataSources }
+    const shared: SharedCaches = { ...found, secrets, namespaces, storageClasses }
     this.caches = new MachineCaches(this.reflectors, shared)
   }
 

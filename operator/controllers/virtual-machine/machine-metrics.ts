@@ -51,7 +51,7 @@ export class MachineMetrics {
     })
     this.#kicks = new Counter({
       name: 'ot_vm_kicks_total',
-      help: 'Instances that were deleted to revive a machine',
+      help: 'Instances, and clones of disks, that were deleted to revive a machine',
       registers,
     })
   }

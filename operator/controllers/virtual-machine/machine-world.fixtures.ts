@@ -22,6 +22,7 @@ import {
   type InstanceView,
   type KubeVirtView,
   type MachineView,
+  type StorageClassFacts,
   viewKubeVirt,
 } from './views.ts'
 import type { CloudInit, World } from './world.ts'
@@ -146,6 +147,11 @@ export const DISK = {
   succeeded: { phase: 'Succeeded', progress: '100.0%', bound: { reason: 'Bound', message: 'PVC Bound' } },
 } as const satisfies Record<string, Partial<CloneFacts>>
 
+/** That of the disk, in which volumes can grow. */
+export function aStorageClass(allowVolumeExpansion = true): StorageClassFacts {
+  return { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'fast' }, allowVolumeExpansion }
+}
+
 /** The claim of the root disk, as CDI makes it. */
 export function aClaim(metadata: Partial<ObjectMeta> = {}): KubeObject {
   const owner = { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', name: 'vm-root', uid: 'uid of vm-root' }
@@ -241,14 +247,17 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     image: anImage(),
     imageNamespace: 'there',
     clone: undefined,
+    storageClass: aStorageClass(),
     hasCloneSource: true,
     claim: undefined,
     secret: undefined,
     machine: undefined,
     instance: undefined,
     conflict: undefined,
+    leaving: undefined,
     cloudInit: cloudInitOf(vm),
     refusal: undefined,
+    obstacle: undefined,
     ...more,
   }
 }

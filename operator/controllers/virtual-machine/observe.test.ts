@@ -4,20 +4,23 @@ import { apiError } from '../../kube/fake-client.fixtures.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import {
+  ARTIFACT,
   aClaim,
   aDisk,
   aMachine,
   anImage,
   anInstance,
   aSecret,
+  aStorageClass,
   aVM,
   childMeta,
   cloudInitOf,
+  DISK,
   SOURCE,
   SPEC,
 } from './machine-world.fixtures.ts'
 import { namespaceState, observeMachine, parsedSpec } from './observe.ts'
-import type { MachineView } from './views.ts'
+import type { ImageFacts, MachineView } from './views.ts'
 import type { World } from './world.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
@@ -26,6 +29,8 @@ const theirs = (name: string): Partial<ObjectMeta> => ({
   ownerReferences: (childMeta(name).ownerReferences ?? []).map((owner) => ({ ...owner, uid: 'earlier' })),
   labels: { [LABELS.vmUid]: 'earlier' },
 })
+
+const leaving = (name: string) => ({ ...theirs(name), ...GOING })
 
 function build() {
   const bench = new CachesBench()
@@ -57,7 +62,9 @@ describe('a machine that has nothing', () => {
       secret: undefined,
       machine: undefined,
       instance: undefined,
+      storageClass: undefined,
       conflict: undefined,
+      leaving: undefined,
     })
   })
 })
@@ -100,6 +107,37 @@ describe('children', () => {
     expect([clone, secret, machine, claim, instance]).toEqual([undefined, undefined, undefined, undefined, undefined])
   })
 
+  it.each<[string, (bench: CachesBench) => unknown, string]>([
+    ['DataVolume', (bench) => bench.put(bench.dataVolumes, aDisk({}, leaving('vm-root'))), 'DataVolume vm-root'],
+    ['Secret', (bench) => bench.put(bench.secrets, aSecret(undefined, leaving('vm-cloudinit'))), 'Secret vm-cloudinit'],
+    [
+      'machine',
+      (bench) => bench.put(bench.caches.kubevirt, aMachine(undefined, leaving('vm'))),
+      'VirtualMachine vm of KubeVirt',
+    ],
+    ['claim', (bench) => bench.put(bench.claims, aClaim(leaving('vm-root'))), 'PersistentVolumeClaim vm-root'],
+  ])('of somebody else that are being deleted are not ours, and no conflict: a %s', (_what, put, expected) => {
+    const { bench, look } = build()
+    put(bench)
+    const { clone, secret, machine, claim, instance, ...world } = look()
+    expect(world).toMatchObject({ conflict: undefined, leaving: expected })
+    expect([clone, secret, machine, claim, instance]).toEqual([undefined, undefined, undefined, undefined, undefined])
+  })
+
+  it('of somebody else may be both: what stays is a conflict, what goes is not', () => {
+    const { bench, look } = build()
+    bench.put(bench.dataVolumes, aDisk({}, leaving('vm-root')))
+    bench.put(bench.secrets, aSecret(undefined, theirs('vm-cloudinit')))
+    expect(look()).toMatchObject({ conflict: 'Secret vm-cloudinit', leaving: 'DataVolume vm-root' })
+  })
+
+  it('of our own that are being deleted are ours still', () => {
+    const { bench, look } = build()
+    bench.put(bench.dataVolumes, aDisk({}, GOING))
+    bench.put(bench.claims, aClaim(GOING))
+    expect(look()).toMatchObject({ conflict: undefined, leaving: undefined })
+  })
+
   it('in another namespace are nobody’s concern', () => {
     const { bench, look } = build()
     bench.put(bench.secrets, aSecret(undefined, { namespace: 'other', ...theirs('vm-cloudinit') }))
@@ -137,10 +175,11 @@ describe('the claim of the root disk', () => {
     expect(look().claim).toEqual(isOurs ? claim : undefined)
   })
 
-  it('of a machine that was is waited for while it goes, and is no conflict', () => {
+  it('of a machine that was is CDI’s to wait for, where our DataVolume is there already', () => {
     const { bench, look } = build()
-    bench.put(bench.claims, aClaim({ ...theirs('vm-root'), ...GOING }))
-    expect(look()).toMatchObject({ claim: undefined, conflict: undefined })
+    bench.put(bench.dataVolumes, aDisk(DISK.new))
+    bench.put(bench.claims, aClaim(leaving('vm-root')))
+    expect(look()).toMatchObject({ claim: undefined, conflict: undefined, leaving: undefined })
   })
 })
 
@@ -218,6 +257,25 @@ describe('the image', () => {
       })
     },
   )
+})
+
+describe('the StorageClass', () => {
+  const artifact = { ...ARTIFACT, storageClass: 'published' }
+
+  it.each<[string, string | undefined, ImageFacts | undefined]>([
+    ['of the artifact', 'published', anImage({ artifact })],
+    ['that the image names, before there is an artifact', 'fast', anImage({ defaults: { storageClass: 'default' } })],
+    ['that the image got, where it names none', 'default', anImage({ defaults: { storageClass: 'default' } }, {}, {})],
+    ['none, where nobody names one', undefined, anImage({}, {}, {})],
+    ['none, where the image cannot be read', undefined, anImage({}, {}, { storageClass: 7 })],
+    ['none, without an image', undefined, undefined],
+  ])('is that of the disk: %s', (_what, expected, image) => {
+    const { bench, look } = build()
+    for (const name of ['published', 'fast', 'default'])
+      bench.put(bench.storageClasses, { ...aStorageClass(), metadata: { name, uid: name } })
+    if (image !== undefined) bench.put(bench.images, image)
+    expect(look().storageClass?.metadata.name).toBe(expected)
+  })
 })
 
 describe('a namespace', () => {

@@ -3,10 +3,11 @@ import { isControlledBy, type KubeObject, keyOf } from '../../kube/kube-object.t
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE } from '../../kube/resource-types.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import { imageOf, type MachineCaches } from './caches.ts'
+import { storageClassOf } from './plan-children.ts'
 import type { CloneFacts, MachineView } from './views.ts'
 import type { World } from './world.ts'
 
-/** All but the cloud-init data comes from caches. */
+/** All but the cloud-init data, and what is in the way of a start, comes from caches. */
 export function observeMachine(
   vm: MachineView,
   caches: MachineCaches,
@@ -23,6 +24,7 @@ export function observeMachine(
   const machine = ours(caches.kubevirt.get(key(names.machine)))
   const claim = claimOf(vm, caches)
   const instance = caches.instances.get(key(names.machine))
+  const image = imageKey === undefined ? undefined : shared.images.get(imageKey)
   return {
     vm,
     spec: parsedSpec(vm.spec),
@@ -30,9 +32,10 @@ export function observeMachine(
     namespaceTerminating: namespaceState(shared.namespaces.get(namespace)) === 'terminating',
     hasDataVolumes: caches.reflectors.isInstalled(DATA_VOLUME),
     hasKubeVirt: caches.reflectors.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
-    image: imageKey === undefined ? undefined : shared.images.get(imageKey),
+    image,
     imageNamespace: namespaceState(shared.namespaces.get(imageKey?.split('/')[0] ?? '')),
     clone,
+    storageClass: shared.storageClasses.get(storageClassOf(image) ?? ''),
     hasCloneSource: clone === undefined || sourceExists(clone, caches),
     claim,
     secret: ours(shared.secrets.get(key(names.cloudInit))),
@@ -41,7 +44,9 @@ export function observeMachine(
       machine !== undefined && instance !== undefined && isControlledBy(instance, machine.metadata.uid)
         ? instance
         : undefined,
-    conflict: conflictOf(vm, claim, caches),
+    ...namesakes(vm, claim, caches),
+    // Looked for live, and only where the rest of it says that the machine is starting.
+    obstacle: undefined,
   }
 }
 
@@ -59,26 +64,33 @@ function claimOf({ metadata: { namespace = '', name, uid } }: MachineView, { sha
  * What has a name that the machine needs, and is not ours.
  * @param ours the claim of its disk, where it has one
  */
-function conflictOf(
+function namesakes(
   vm: MachineView,
   ours: KubeObject | undefined,
   { shared, kubevirt }: MachineCaches,
-): string | undefined {
+): Pick<World, 'conflict' | 'leaving'> {
   const { namespace = '', name, uid } = vm.metadata
   const names = vmChildNames(name)
   const key = (child: string) => keyOf({ namespace, name: child })
-  const children = [
-    shared.dataVolumes.get(key(names.clone)),
-    shared.secrets.get(key(names.cloudInit)),
-    kubevirt.get(key(names.machine)),
-  ]
-  const taken = children.find((object) => object !== undefined && !isControlledBy(object, uid))
-  if (taken !== undefined)
-    return `${taken.kind} ${taken.metadata.name}${taken.kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
+  const clone = shared.dataVolumes.get(key(names.clone))
   const claim = shared.claims.get(key(names.clone))
-  // One that goes is of a machine that was.
-  const isStrange = claim !== undefined && claim !== ours && claim.metadata.deletionTimestamp === undefined
-  return isStrange ? `PersistentVolumeClaim ${names.clone}` : undefined
+  const children = [clone, shared.secrets.get(key(names.cloudInit)), kubevirt.get(key(names.machine))]
+  const taken = [
+    ...children.filter((object) => object !== undefined && !isControlledBy(object, uid)),
+    ...(claim === ours ? [] : [claim]),
+  ].filter((object) => object !== undefined)
+  const conflict = taken.find((object) => !isGoing(object))
+  // A claim in the place of that of our DataVolume is CDI's to wait for.
+  const leaving = taken.find((object) => isGoing(object) && (object !== claim || clone === undefined))
+  return { conflict: conflict && titleOf(conflict), leaving: leaving && titleOf(leaving) }
+}
+
+function isGoing({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined
+}
+
+function titleOf({ kind, metadata }: KubeObject): string {
+  return `${kind} ${metadata.name}${kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
 }
 
 function sourceExists({ cloneOf }: CloneFacts, { shared }: MachineCaches): boolean {

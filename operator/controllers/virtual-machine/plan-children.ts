@@ -12,7 +12,11 @@ import {
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { type Draft, isSameSize } from './machine-plan.ts'
 import { type ImageState, imageKeyOf } from './plan-image.ts'
+import type { ImageFacts } from './views.ts'
 import type { World } from './world.ts'
+
+/** How CDI makes a clone, on its DataVolume. */
+export const CLONE_TYPE = 'cdi.kubevirt.io/cloneType'
 
 type CloneStatus = NonNullable<VirtualMachineStatus['clone']>
 type Wants = Pick<CloneStatus, 'image' | 'diskSize' | 'generation'>
@@ -37,12 +41,18 @@ export function changedSince(made: CloneStatus | undefined, wants: Wants): strin
   ]
 }
 
+/** Name of the StorageClass of a disk that is made from an image; undefined where nothing tells. */
+export function storageClassOf(image: ImageFacts | undefined): string | undefined {
+  const { artifact, defaults } = image?.status ?? {}
+  const { storageClass } = (image?.spec ?? {}) as { readonly storageClass?: unknown }
+  return artifact?.storageClass ?? (typeof storageClass === 'string' ? storageClass : defaults?.storageClass)
+}
+
 /** The disk as it should be. */
 export function wantedClone({ world, spec }: Draft, image: Extract<ImageState, { kind: 'ready' }>) {
-  const { artifact, defaults } = image.image.status
+  const { artifact } = image.image.status
   if (artifact === undefined) throw new Error('an image that is ready has an artifact')
-  const { storageClass } = (image.image.spec ?? {}) as { readonly storageClass?: string }
-  const className = artifact.storageClass ?? storageClass ?? defaults?.storageClass
+  const className = storageClassOf(image.image)
   return renderCloneDataVolume({
     vm: refOf(world),
     artifact,

@@ -9,6 +9,7 @@ import {
   aSecret,
   aWorld,
   DISK,
+  HOUR,
   KUBEVIRT,
   MINUTE,
   NAMES,
@@ -323,6 +324,7 @@ describe('what stands in the way', () => {
 
   it.each<[string, Partial<World>, string, string]>([
     ['a foreign object', { conflict }, 'Failed/NameConflict', `${conflict} exists and is not ours: it is left alone`],
+    ['one that is left over', { conflict, leaving: 'DataVolume vm-root' }, 'Failed/NameConflict', `${conflict} exists`],
     ['no CDI', { hasDataVolumes: false }, 'Provisioning/CDIMissing', 'install CDI'],
     ['no KubeVirt', { hasKubeVirt: false }, 'Provisioning/KubeVirtMissing', 'install KubeVirt'],
     ['neither', { hasDataVolumes: false, hasKubeVirt: false }, 'Provisioning/CDIMissing', 'install CDI'],
@@ -333,13 +335,27 @@ describe('what stands in the way', () => {
     expect(walk.log.filter((line) => /^(apply|delete)/.test(line))).toEqual([])
     expect(walk.plan().wake).toBeUndefined()
     expect(walk.told).toEqual([`Warning ${stand.split('/')[1]}`])
-    const { conflict: none, hasDataVolumes, hasKubeVirt, cloudInit } = aWorld()
-    walk.set({ conflict: none, hasDataVolumes, hasKubeVirt, cloudInit })
+    const { conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit } = aWorld()
+    walk.set({ conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit })
     expect(walk.deploy().stand).toBe('Ready/Running')
+  })
+
+  it('a foreign object that is being deleted is waited for without an alarm, however long that takes', () => {
+    const walk = new Walk().set({ leaving: 'DataVolume vm-root' }).settle()
+    for (const ms of [0, 10 * HOUR]) {
+      expect(walk.after(ms).stand).toBe('Provisioning/NamesakeTerminating')
+      expect(walk.message).toBe(
+        'DataVolume vm-root has a name that the virtual machine needs, is not ours, and is being deleted: it goes on when that is gone; where it stays, see its finalizers',
+      )
+    }
+    expect([walk.log.filter((line) => /^(apply|delete)/.test(line)), walk.plan().wake]).toEqual([[], undefined])
+    expect(walk.told).toEqual(['Normal NamesakeTerminating'])
+    expect(walk.set({ leaving: undefined }).deploy().stand).toBe('Ready/Running')
   })
 
   it.each<[string, Partial<World>]>([
     ['a foreign object', { conflict }],
+    ['one that is being deleted', { leaving: conflict }],
     ['no CDI', { hasDataVolumes: false }],
     ['no KubeVirt', { hasKubeVirt: false }],
   ])('%s: a machine that runs is not touched', (_what, change) => {

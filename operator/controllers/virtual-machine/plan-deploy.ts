@@ -3,15 +3,13 @@ import { toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
 import { type Draft, failed, hasBooted, type Step, waiting } from './machine-plan.ts'
-import { changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
+import { CLONE_TYPE, changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
 import { cloneStatus, planDisk } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
 import { judged } from './plan-timeouts.ts'
 import { leftClaim, type Remark, type Standing } from './status.ts'
 import type { World } from './world.ts'
 
-/** How CDI makes a clone, on its DataVolume. */
-const CLONE_TYPE = 'cdi.kubevirt.io/cloneType'
 /** Nobody tells of a right that was given. */
 const SECRET_LOOK_MS = 60_000
 
@@ -25,10 +23,14 @@ export function planDeploy(draft: Draft, image: ImageState): Step {
 }
 
 function obstacle(draft: Draft): Step | undefined {
-  const { conflict, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
+  const { conflict, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
   if (conflict !== undefined) {
     const message = `${conflict} exists and is not ours: it is left alone; delete or rename it, or give the virtual machine another name`
     return { standing: failed('NameConflict', message) }
+  }
+  if (leaving !== undefined) {
+    const message = `${leaving} has a name that the virtual machine needs, is not ours, and is being deleted: it goes on when that is gone; where it stays, see its finalizers`
+    return { standing: waiting('NamesakeTerminating', message) }
   }
   if (!hasDataVolumes) return { standing: waiting('CDIMissing', 'the cluster does not serve DataVolumes: install CDI') }
   if (!hasKubeVirt) {
@@ -53,7 +55,7 @@ function planRun(draft: Draft): Step {
   const fingerprint = wanted.metadata.annotations[ANNOTATIONS.cloudInit]
   const isBooted = hasBooted(world)
   const status: Partial<VirtualMachineStatus> = {
-    ...(clone && cloneStatus(vm.status, clone)),
+    ...(clone && cloneStatus(draft, clone)),
     kubevirt: {
       name: wanted.metadata.name,
       ...(machine?.metadata.uid !== undefined && { uid: machine.metadata.uid }),
@@ -91,7 +93,7 @@ function standing(world: World): Standing {
   }
 }
 
-function standingOf({ machine, clone, claim }: World): Standing {
+function standingOf({ machine, clone, claim, obstacle }: World): Standing {
   if (machine === undefined) return waiting('Starting', 'the machine is created')
   if (machine.metadata.deletionTimestamp !== undefined)
     return waiting(
@@ -100,7 +102,7 @@ function standingOf({ machine, clone, claim }: World): Standing {
     )
   // Before the disk is complete, what KubeVirt shows is stale or about something else.
   if (clone !== undefined && clone.phase !== 'Succeeded' && !machine.isReady) return standingOfDisk(clone, machine)
-  const stands = standingOfMachine(machine)
+  const stands = standingOfMachine(machine, obstacle)
   const isLost = (clone ?? claim)?.metadata.deletionTimestamp !== undefined
   const warning = '; its disk is being deleted, and is gone when the guest stops: save what is needed'
   return isLost ? { ...stands, message: `${stands.message}${warning}` } : stands

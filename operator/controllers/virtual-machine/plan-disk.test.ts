@@ -109,7 +109,8 @@ describe('a clone whose source is gone', () => {
   })
 
   it('is removed however late it is', () => {
-    const walk = new Walk().settle().disk(DISK.cloning).after(HOUR).set({ hasCloneSource: false })
+    const walk = new Walk({ policy: { kickLimit: 0 } }).settle().disk(DISK.cloning)
+    walk.after(HOUR).set({ hasCloneSource: false })
     expect(walk.plan().remove).toHaveLength(1)
     expect(walk.plan().status.phase).toBe('Failed')
   })

@@ -1,8 +1,9 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
-import { withoutUndefined } from '../../runtime/conditions.ts'
+import { toTime, withoutUndefined } from '../../runtime/conditions.ts'
 import { standingOfDisk } from './judge.ts'
 import { type Draft, hasBooted, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
+import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
 import { judged } from './plan-timeouts.ts'
 import type { Standing } from './status.ts'
@@ -10,18 +11,18 @@ import type { CloneFacts, CloneSource } from './views.ts'
 
 /** The disk and the Secret; undefined when the disk is there, or as good as there. */
 export function planDisk(draft: Draft, image: ImageState): Step | undefined {
-  const { clone, vm, claim } = draft.world
+  const { clone, claim } = draft.world
   const hasClaim = claim !== undefined
   if (clone === undefined) return hasClaim ? undefined : newDisk(draft, image)
   // A guest that has started may have written to its disk: from then on only people decide about it.
   if (!hasBooted(draft.world) && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)
-  return hasClaim ? undefined : judged(draft, standingOfDisk(clone), { status: cloneStatus(vm.status, clone) })
+  return hasClaim ? undefined : judged(draft, standingOfDisk(clone), { status: cloneStatus(draft, clone) })
 }
 
 /** A disk that nobody has written to but CDI. */
 function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
-  const { vm, claim, machine } = draft.world
-  const status = cloneStatus(vm.status, clone)
+  const { claim, machine } = draft.world
+  const status = cloneStatus(draft, clone)
   if (clone.metadata.deletionTimestamp !== undefined) {
     const message = `DataVolume ${clone.metadata.name} is being deleted: the root disk is made anew when it is gone`
     return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
@@ -75,7 +76,8 @@ function newDisk(draft: Draft, image: ImageState): Step {
 }
 
 /** What is shown of the disk. */
-export function cloneStatus({ clone: before }: VirtualMachineStatus, clone: CloneFacts): Partial<VirtualMachineStatus> {
+export function cloneStatus({ world, now }: Draft, clone: CloneFacts): Partial<VirtualMachineStatus> {
+  const { clone: before } = world.vm.status
   const { name, uid } = clone.metadata
   const { image, diskSize, generation, sourceRevision } = before?.name === name ? before : {}
   return {
@@ -88,6 +90,14 @@ export function cloneStatus({ clone: before }: VirtualMachineStatus, clone: Clon
       sourceRevision,
       phase: clone.phase || undefined,
       progress: clone.progress || undefined,
+      progressTime: canHang(world, clone) ? progressTime(before, clone, now) : undefined,
     }) as NonNullable<VirtualMachineStatus['clone']>,
   }
+}
+
+function progressTime(before: VirtualMachineStatus['clone'], clone: CloneFacts, now: number): string {
+  const { phase, progress, metadata } = clone
+  const { uid, phase: hadPhase = '', progress: hadProgress = '' } = before ?? {}
+  const isSame = uid === metadata.uid && hadPhase === phase && hadProgress === progress
+  return (isSame ? before?.progressTime : undefined) ?? toTime(now)
 }

@@ -27,18 +27,23 @@ export function imageState(draft: Draft): ImageState {
   const { world, spec } = draft
   const { image } = world
   const shown = shownImage(world, spec)
-  if (image?.status.artifact !== undefined && image.metadata.deletionTimestamp === undefined) {
-    const { kind, name } = image.status.artifact
+  if (isReady(image)) {
+    const { artifact } = image.status
     return {
       kind: 'ready',
       image,
       shown,
-      condition: { holds: true, reason: 'ImageReady', message: `${kind} ${name} can be cloned` },
+      condition: { holds: true, reason: 'ImageReady', message: `${artifact?.kind} ${artifact?.name} can be cloned` },
     }
   }
   const step = image === undefined ? missing(draft) : present(image, spec, world)
   const { reason, message } = (isDeployed(world) && afterwards(draft)) || step.standing
   return { kind: 'not yet', step, shown, condition: { holds: false, reason, message } }
+}
+
+/** Whether a disk can be cloned from it: not from one that goes. */
+export function isReady(image: ImageFacts | undefined): image is ImageFacts {
+  return image?.status.artifact !== undefined && image.metadata.deletionTimestamp === undefined
 }
 
 /** What becomes of an image whose disk is there already. */

@@ -52,7 +52,6 @@ describe('the time that a machine has', () => {
   })
 
   it.each<[string, (walk: Walk) => Walk]>([
-    ['its disk is made', (walk) => walk.disk(DISK.cloning)],
     ['its disk waits for a node', (walk) => walk.disk(DISK.waiting)],
     ['CDI does nothing', (walk) => walk],
     ['its disk has no claim', (walk) => walk.disk(DISK.succeeded, false)],

@@ -1,6 +1,7 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
 import { type Draft, failed, removalAsSeen, type Step, waiting } from './machine-plan.ts'
+import { type Hung, hungPart } from './plan-hung.ts'
 import type { Standing } from './status.ts'
 import type { World } from './world.ts'
 
@@ -22,8 +23,9 @@ export function judged({ world, now }: Draft, standing: Standing, step: Omit<Ste
   const began = (isNewSpec ? undefined : fromTime(status.provisioningSince)) ?? now
   const leftMs = began + policy.vmProvisionTimeoutMs - now
   const kept = { ...step.status, provisioningSince: toTime(began), ...(isNewSpec && { kicks: undefined }) }
-  if (!isNewSpec && owesKick(world)) return kickedLate(world, standing, { ...step, status: kept }, { leftMs, now })
-  if (leftMs <= 0) return overdue(world, standing, { ...step, status: kept }, now)
+  const hung = hungPart(world, step, now)
+  if (!isNewSpec && hung?.isOwed) return kickedLate(world, standing, { ...step, status: kept }, { hung, leftMs, now })
+  if (leftMs <= 0) return overdue(world, standing, { ...step, status: kept }, hung, now)
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   const wake = isCloning
     ? { afterMs: Math.min(leftMs, CLONE_LOOK_MS), because: 'what the disk is cloned from may be gone by then' }
@@ -36,58 +38,51 @@ function kickedLate(
   world: World,
   standing: Standing,
   step: Omit<Step, 'standing'>,
-  { leftMs, now }: { leftMs: number; now: number },
+  { hung, leftMs, now }: { hung: Hung; leftMs: number; now: number },
 ): Step {
-  const { instance, vm } = world
-  if (leftMs <= 0) return kick(world, step, vm.status.kicks ?? { count: 0 }, now)
-  const remove = [...(step.remove ?? []), ...(instance === undefined ? [] : removalAsSeen(instance))]
+  if (leftMs <= 0) return kick(world, step, hung, world.vm.status.kicks ?? { count: 0 }, now)
+  const remove = [...(step.remove ?? []), ...removalAsSeen(hung.object)]
   return { ...step, standing, remove, wake: { afterMs: leftMs, because: READY_BY_THEN } }
 }
 
-function kick(world: World, step: Omit<Step, 'standing'>, kicks: Kicks, now: number): Step {
-  const { policy, instance } = world
+function kick({ policy }: World, step: Omit<Step, 'standing'>, hung: Hung, kicks: Kicks, now: number): Step {
   const { vmProvisionTimeoutMs, kickLimit } = policy
-  const message = `the instance runs and was not ready for ${minutesOf(vmProvisionTimeoutMs)} min: it is deleted, so that KubeVirt starts it anew (${kicks.count} of ${kickLimit})`
+  const message = `${hung.kicked(minutesOf(vmProvisionTimeoutMs))} (${kicks.count} of ${kickLimit})`
   return {
     ...step,
     standing: waiting('Kicked', message),
-    remove: instance === undefined ? [] : removalAsSeen(instance),
+    remove: removalAsSeen(hung.object),
     status: { ...step.status, provisioningSince: toTime(now), kicks },
     wake: { afterMs: vmProvisionTimeoutMs, because: READY_BY_THEN },
   }
-}
-
-function owesKick({ vm, instance }: World): boolean {
-  const { uid, deletionTimestamp } = instance?.metadata ?? {}
-  const isSame = uid !== undefined && uid === vm.status.kicks?.instanceUID
-  return isSame && deletionTimestamp === undefined && instance?.isReady === false
 }
 
 function minutesOf(ms: number): number {
   return Math.round(ms / 60_000)
 }
 
-function overdue(world: World, standing: Standing, step: Omit<Step, 'standing'>, now: number): Step {
-  const { vm, policy, instance, machine } = world
+function overdue(
+  world: World,
+  standing: Standing,
+  step: Omit<Step, 'standing'>,
+  hung: Hung | undefined,
+  now: number,
+): Step {
+  const { vm, policy } = world
   const minutes = minutesOf(policy.vmProvisionTimeoutMs)
   const { kicks = { count: 0 } } = vm.status
-  // An instance that has never run is not helped by deleting it: KubeVirt only counts one more failure.
-  const isRunning =
-    instance?.phase === 'Running' && machine?.printableStatus === 'Running' && !machine.isReady && !instance.isReady
-  const isNew = isRunning && instance.metadata.uid !== kicks.instanceUID
-  // A guest that has just been switched on gets the whole time to become ready.
-  const leftMs = isNew ? (instance.unreadySince ?? now) + policy.vmProvisionTimeoutMs - now : 0
-  const isKickable = isNew && leftMs <= 0
-  if (isKickable && kicks.count < policy.kickLimit) {
-    const { uid } = instance.metadata
-    const next = { count: kicks.count + 1, lastTime: toTime(now), ...(uid !== undefined && { instanceUID: uid }) }
-    return kick(world, step, next, now)
+  // What has just begun, or got further, has the whole time to come to an end.
+  const leftMs = hung === undefined ? 0 : hung.since + policy.vmProvisionTimeoutMs - now
+  const wake = { afterMs: leftMs, because: 'it has had the whole time to get further' }
+  // A clone is set going a moment after its machine: one that hangs is not told as a failure for that moment.
+  if (leftMs > 0 && leftMs <= CLONE_LOOK_MS) return { ...step, standing, wake }
+  if (hung === undefined || leftMs > 0) {
+    const message = `not ready after ${minutes} min: ${standing.message}`
+    return { ...step, standing: failed('Timeout', message), ...(leftMs > 0 && { wake }) }
   }
-  if (isKickable) {
-    const message = `restarted ${kicks.count} times and not ready still: ${standing.message}; see its console, and the events of VirtualMachineInstance ${instance.metadata.name}`
-    return { ...step, standing: failed('KickBudgetSpent', message) }
-  }
-  const message = `not ready after ${minutes} min: ${standing.message}`
-  const wake = { afterMs: leftMs, because: 'the guest has had the whole time to become ready' }
-  return { ...step, standing: failed('Timeout', message), ...(leftMs > 0 && { wake }) }
+  if (kicks.count >= policy.kickLimit)
+    return { ...step, standing: failed('KickBudgetSpent', hung.givenUp(kicks.count, standing.message)) }
+  const { uid } = hung.object.metadata
+  const next = { count: kicks.count + 1, lastTime: toTime(now), ...(uid !== undefined && { [hung.noted]: uid }) }
+  return kick(world, step, hung, next, now)
 }

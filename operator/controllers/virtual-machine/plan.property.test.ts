@@ -1,4 +1,4 @@
-import { virtualMachine } from '@open-terrain/constructs'
+import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
@@ -13,6 +13,7 @@ import {
   anImage,
   anInstance,
   aSecret,
+  aStorageClass,
   aWorld,
   DISK,
   HOUR,
@@ -29,6 +30,7 @@ import {
   type WorldOverrides,
 } from './machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
+import { storageClassOf } from './plan-children.ts'
 import { isWorthWriting } from './status.ts'
 import { type KubeVirtView, viewKubeVirt } from './views.ts'
 import type { World } from './world.ts'
@@ -40,6 +42,8 @@ const going = fc.option(
   time.map((deletionTimestamp) => ({ deletionTimestamp })),
   { nil: {}, freq: 4 },
 )
+const DISK_UID = 'uid of vm-root'
+const EARLIER = toTime(START - HOUR)
 const rarely = fc.integer({ min: 0, max: 9 }).map((digit) => digit === 0)
 
 const spec = fc.constantFrom<Readonly<Record<string, unknown>>>(
@@ -77,9 +81,13 @@ const clone = fc
     state: fc.constantFrom(...Object.values(DISK)),
     meta: going,
     cloneType: fc.constantFrom('snapshot', 'copy'),
+    bound: fc.constantFrom('', '', 'ErrExceededQuota'),
   })
-  .map(({ state, meta, cloneType }) =>
-    aDisk(state, { ...meta, annotations: { 'cdi.kubevirt.io/cloneType': cloneType } }),
+  .map(({ state, meta, cloneType, bound }) =>
+    aDisk(
+      { ...state, bound: { reason: bound, message: '' } },
+      { ...meta, annotations: { 'cdi.kubevirt.io/cloneType': cloneType } },
+    ),
   )
 const SHOWN: KubeVirtStatus[] = [
   ...Object.values(KUBEVIRT),
@@ -107,7 +115,15 @@ const status = fc.record(
     specHash: fc.constant('0123456789abcdef'),
     addresses: fc.constant(['10.0.0.1']),
     clone: fc.constantFrom({ name: 'vm-root', sourceRevision: 'old' }, { name: 'other' }),
-    kicks: fc.record({ count: fc.nat(4), instanceUID: fc.constantFrom('instance-1', 'instance-2') }),
+    kicks: fc.record(
+      {
+        count: fc.nat(4),
+        lastTime: fc.constantFrom(EARLIER, toTime(START)),
+        instanceUID: fc.constantFrom('instance-1', 'instance-2'),
+        dataVolumeUID: fc.constantFrom(DISK_UID, 'another'),
+      },
+      { requiredKeys: ['count'] },
+    ),
   },
   { requiredKeys: [] },
 )
@@ -127,6 +143,8 @@ const world = fc
     machine: maybe(machine),
     instance: maybe(instance),
     conflict: rarely,
+    leaving: rarely,
+    storageClass: fc.constantFrom(undefined, aStorageClass(), aStorageClass(false)),
     namespaceTerminating: rarely,
     lacks: rarely,
     isPasswordMissing: rarely,
@@ -144,6 +162,8 @@ const world = fc
       hasCloneSource: one.hasCloneSource,
       claim: one.claim && aClaim(one.claim),
       conflict: one.conflict ? 'Secret vm-cloudinit' : undefined,
+      leaving: one.leaving ? 'DataVolume vm-root' : undefined,
+      storageClass: one.storageClass,
       namespaceTerminating: one.namespaceTerminating,
       hasKubeVirt: !one.lacks,
       refusal: one.isRefused ? 'r'.repeat(5_000) : undefined,
@@ -183,6 +203,22 @@ function machineOf(base: World, how: { shown: KubeVirtStatus; meta: object; isWa
   return viewKubeVirt({ ...wanted, metadata, status: how.shown } as KubeObject)
 }
 
+/** The same world, in which the disk is as it was an hour ago, the time of the machine is over, nothing runs, and nothing else stands in the way. */
+function hanging(one: World): World {
+  const stays = <T extends KubeObject>(object: T): T => ({
+    ...object,
+    metadata: { ...object.metadata, deletionTimestamp: undefined },
+  })
+  const { phase, progress } = one.clone ?? {}
+  const clone = { name: 'vm-root', uid: DISK_UID, phase, progress, progressTime: EARLIER }
+  const times = { observedGeneration: 1, provisioningSince: EARLIER, bootedAt: undefined }
+  const status = { ...one.vm.status, ...times, clone } as VirtualMachineStatus
+  const [image, disk] = [one.image && stays(one.image), one.clone && stays(one.clone)]
+  const vm = { ...stays(one.vm), status }
+  const free = { namespaceTerminating: false, hasKubeVirt: true, conflict: undefined, leaving: undefined }
+  return { ...one, ...free, vm, image, clone: disk, machine: undefined, instance: undefined }
+}
+
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)
@@ -191,12 +227,12 @@ function frozen<T>(value: T): T {
 }
 
 /** Checks `holds` in many random worlds. */
-function always(holds: (world: World) => void): void {
+function always(holds: (world: World) => void, numRuns = 700): void {
   fc.assert(
     fc.property(world, (one) => {
       holds(frozen(one))
     }),
-    { numRuns: 700 },
+    { numRuns },
   )
 }
 
@@ -248,6 +284,25 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     })
   })
 
+  it('removes a disk that hangs only while CDI should get further, and another one can be made within the budget', () => {
+    let isSeen = false
+    always((any) => {
+      const one = hanging(any)
+      const { remove, status: next } = planMachine(one, START)
+      const [was, is] = [one.vm.status.kicks?.count ?? 0, next.kicks?.count ?? 0]
+      if (isDeleted(one) || is <= was || !kindsOf(remove).includes('DataVolume')) return
+      isSeen = true
+      expect(next.kicks).toMatchObject({ count: was + 1, dataVolumeUID: one.clone?.metadata.uid })
+      expect(is).toBeLessThanOrEqual(one.policy.kickLimit)
+      expect(['CloneScheduled', 'CloneInProgress']).toContain(one.clone?.phase)
+      expect(one.clone?.bound.reason).toBe('')
+      expect([hasRun(one), one.hasCloneSource]).toEqual([false, true])
+      expect(one.image?.status.artifact).toBeDefined()
+      expect(one.storageClass ?? storageClassOf(one.image)).toBe(one.storageClass)
+    }, 2_000)
+    expect(isSeen).toBe(true)
+  })
+
   it('makes a disk only where there is none, of an image that is there to stay', () => {
     always((one) => {
       if (!kindsOf(planMachine(one, START).apply).includes('DataVolume')) return
@@ -281,7 +336,8 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     always((one) => {
       const { status: next, remove } = planMachine(one, START)
       // A kick is followed by what comes of it.
-      if (kindsOf(remove).includes('VirtualMachineInstance') || isDeleted(one)) return
+      const isKick = (next.kicks?.count ?? 0) > (one.vm.status.kicks?.count ?? 0)
+      if (kindsOf(remove).includes('VirtualMachineInstance') || isKick || isDeleted(one)) return
       const stored = JSON.parse(JSON.stringify(next)) as typeof next
       const again = planMachine({ ...one, vm: { ...one.vm, status: stored } }, START)
       expect(isWorthWriting(stored, again.status, undefined)).toBe(false)
@@ -302,7 +358,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
   it('touches nothing but the image where there is a conflict, nor where nothing is to be deployed', () => {
     always((one) => {
       const isIgnored = one.spec.ok && one.spec.spec.ignoreOnDeploy === true
-      if (isDeleted(one) || !(isIgnored || one.conflict !== undefined)) return
+      if (isDeleted(one) || !(isIgnored || one.conflict !== undefined || one.leaving !== undefined)) return
       const { apply, remove } = planMachine(one, START)
       expect([kindsOf(apply).filter((kind) => kind !== 'VMDiskImage'), remove]).toEqual([[], []])
     })

@@ -12,6 +12,7 @@ import {
 } from './machine-plan.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { planDeploy } from './plan-deploy.ts'
+import { expansionWarnings } from './plan-expansion.ts'
 import { type ImageState, imageState, mismatches } from './plan-image.ts'
 import { eventsBetween, type Remark, withStanding } from './status.ts'
 import type { World } from './world.ts'
@@ -103,8 +104,10 @@ function sizeOf(image: World['image']): string | undefined {
   return image?.status.artifact?.restoreSize ?? (diskSize === undefined ? undefined : String(diskSize))
 }
 
-function remarksOn({ image }: World, spec: VirtualMachineSpec): Remark[] {
-  const warnings = warningsOf(spec, sizeOf(image))
+function remarksOn(world: World, spec: VirtualMachineSpec): Remark[] {
+  const { image } = world
+  const imageSize = sizeOf(image)
+  const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
   const differing = mismatches(spec, image)
   const remarks: Remark[] = []
   const [first] = warnings

@@ -118,7 +118,7 @@ describe('a status is worth a write', () => {
   })
 
   it.each<[string, VirtualMachineStatus]>([
-    ['progress', { clone: { name: 'vm-root', progress: '2.0%' } }],
+    ['progress', { clone: { name: 'vm-root', progress: '2.0%', progressTime: '2026-01-01T00:00:00Z' } }],
     ['a place in the queue', { image: { namespace: 'farm', name: 'golden', queuePosition: 1 } }],
     ['a text', { message: 'other' }],
     ['a text of a condition', { conditions: statusOf(at('Provisioning', 'Cloning', 'other')).conditions }],
@@ -163,6 +163,7 @@ describe('events', () => {
     ['KickBudgetSpent', 'Warning'],
     ['Timeout', 'Warning'],
     ['NameConflict', 'Warning'],
+    ['NamesakeTerminating', 'Normal'],
     ['InvalidSpec', 'Warning'],
     ['MissingPasswordSecret', 'Warning'],
     ['KubeVirtMissing', 'Warning'],

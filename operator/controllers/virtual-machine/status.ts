@@ -98,7 +98,7 @@ function significant(status: VirtualMachineStatus): unknown {
   const { clone, image, message: _message, conditions, ...rest } = status
   return {
     ...rest,
-    clone: clone && { ...clone, progress: undefined },
+    clone: clone && { ...clone, progress: undefined, progressTime: undefined },
     image: image && { ...image, queuePosition: undefined },
     // A message tells the position or the progress; a new reason is news.
     conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
@@ -115,6 +115,8 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'CloneSourceGone',
   'StartFailed',
   'CrashLoop',
+  'NetworkMissing',
+  'PodNotStarting',
   'Unschedulable',
   'Timeout',
   'KickBudgetSpent',

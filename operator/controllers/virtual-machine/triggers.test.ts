@@ -10,6 +10,7 @@ import {
   anImage,
   anInstance,
   aSecret,
+  aStorageClass,
   aVM,
   DISK,
   KUBEVIRT,
@@ -195,6 +196,10 @@ describe('a namespace', () => {
       expect(taken()).toEqual(concerned)
     },
   )
+})
+
+it('a StorageClass concerns the machines that are not ready, when it comes, changes or goes', () => {
+  lives(({ storageClasses }) => storageClasses, aStorageClass(false), aStorageClass())
 })
 
 it('a kind that comes concerns the machines that are not ready', async () => {

@@ -45,6 +45,8 @@ export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) 
       child(change)
       all(machines.find(BY_PASSWORD_SECRET, change.key))
     }),
+    // What a disk waits for, or is warned of.
+    shared.storageClasses.onChange(onlyNews(waiting)),
     shared.namespaces.onChange(({ key, before, after }) => {
       if (namespaceState(before) === namespaceState(after)) return
       all(machines.find(BY_NAMESPACE, key))

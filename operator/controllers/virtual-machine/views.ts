@@ -23,6 +23,11 @@ export interface CloneFacts extends KubeObject {
   readonly cloneOf: CloneSource | undefined
 }
 
+/** As much of the StorageClass of a root disk. */
+export interface StorageClassFacts extends KubeObject {
+  readonly allowVolumeExpansion: boolean
+}
+
 export interface CloneSource {
   readonly kind: 'VolumeSnapshot' | 'PersistentVolumeClaim' | 'DataSource'
   readonly namespace: string

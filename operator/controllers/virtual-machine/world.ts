@@ -1,6 +1,7 @@
 import type { CloudInitData, ParsedVirtualMachineSpec, Policy } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView } from './views.ts'
+import type { Obstacle } from './obstacle.ts'
+import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView, StorageClassFacts } from './views.ts'
 
 /** What the guest is to be told, as far as it can be rendered. */
 export type CloudInit =
@@ -20,6 +21,8 @@ export interface World {
   readonly imageNamespace: 'there' | 'missing' | 'terminating'
   /** Ours alone; namesakes of others are in `conflict`. */
   readonly clone: CloneFacts | undefined
+  /** Of the disk that is made from the image; undefined where none is named, or there is none of that name. */
+  readonly storageClass: StorageClassFacts | undefined
   /** Whether what the clone reads from exists. */
   readonly hasCloneSource: boolean
   /** Of the root disk, by which the machine is started. */
@@ -29,7 +32,11 @@ export interface World {
   readonly instance: InstanceView | undefined
   /** Kind and name of an object of somebody else that has a name which the machine needs. */
   readonly conflict: string | undefined
+  /** The same of one that is being deleted: its name is free when it is gone. */
+  readonly leaving: string | undefined
   readonly cloudInit: CloudInit
   /** What the API server answered when it last refused something that the machine needs. */
   readonly refusal: string | undefined
+  /** What keeps its pod from starting, where KubeVirt says `Starting` for too long. */
+  readonly obstacle: Obstacle | undefined
 }

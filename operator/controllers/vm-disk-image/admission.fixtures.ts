@@ -63,6 +63,7 @@ export class AdmissionBench {
       ledger: new SlotLedger({ client, clock, namespace: NAMESPACE }),
       me: 'me',
       limit: (ledgerLimit) => this.limit ?? ledgerLimit ?? 4,
+      refresh: () => Promise.resolve(),
       onChange: (key) => {
         this.changed.push(key)
         const start = this.#wanted.get(key)

@@ -34,6 +34,8 @@ export interface AdmissionOptions {
   readonly hasImporter: (uid: string) => boolean
   /** The limit that the policy wants, given what the ledger says. */
   readonly limit: (ledgerLimit: number | undefined) => number
+  /** Brings the copies of images and DataVolumes up to date: who led before has changed them until a moment ago. Throws ApiErrors. */
+  readonly refresh: (signal: AbortSignal) => Promise<void>
   /** The image should be looked at: it got a slot, lost it, or was refused. */
   readonly onChange: (key: string) => void
 }
@@ -94,6 +96,12 @@ export class Admission {
     return this.#claims.refusalOf(uid)
   }
 
+  /** Whether the image has a slot, and nobody answers when its DataVolume is asked for. */
+  isUnanswered(uid: string): boolean {
+    const slot = this.slotOf(uid)
+    return slot !== undefined && this.#claims.isUnanswered(slot)
+  }
+
   /**
    * Resolves when nobody waits for a slot that is being handed on. Requests of others at that moment, of which the end of a
    * download causes many, would slow down the few that decide how long a slot is empty.
@@ -142,6 +150,8 @@ export class Admission {
       const state = await this.#load(signal)
       // Whoever claimed them, and be it this process in an earlier term: its requests may still be on their way.
       await this.#adopt(state, state.holders, signal)
+      // Only now: nobody else claims from here on, so nobody else comes to an end either.
+      await this.#options.refresh(signal)
       this.#tellChanges()
     })
   }

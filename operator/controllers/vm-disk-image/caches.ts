@@ -26,6 +26,7 @@ import {
   type MetaView,
   type PodView,
   type SnapshotView,
+  type StorageClassView,
   targetOfDataSource,
   viewClaim,
   viewDataSource,
@@ -79,7 +80,9 @@ export class Caches {
   readonly secrets = new Store<MetaView>()
   readonly configMaps = new Store<MetaView>()
   readonly namespaces = new Store<MetaView>()
-  readonly storageClasses = new Store<MetaView>().index('default', (item) => (isDefaultClass(item) ? ['yes'] : []))
+  readonly storageClasses = new Store<StorageClassView>().index('default', (item) =>
+    isDefaultClass(item) ? ['yes'] : [],
+  )
   readonly snapshotClasses = new Store<MetaView>()
 
   constructor(reflectors: Reflectors) {
@@ -94,7 +97,7 @@ export class Caches {
     reflectors.add(SECRET, this.secrets, viewSecret, metadataOnly)
     reflectors.add(CONFIG_MAP, this.configMaps, viewMeta, metadataOnly)
     reflectors.add(NAMESPACE, this.namespaces, viewMeta, metadataOnly)
-    reflectors.add(STORAGE_CLASS, this.storageClasses, viewStorageClass, metadataOnly)
+    reflectors.add(STORAGE_CLASS, this.storageClasses, viewStorageClass)
     reflectors.add(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses, viewMeta, metadataOnly)
   }
 }

@@ -31,6 +31,12 @@ export class ClaimNotes {
     return answered
   }
 
+  /** How many creates of the claim nobody answered. */
+  unanswered(claim: string): number {
+    const { count = 0, answered = 0 } = this.#retries.get(claim) ?? {}
+    return count - answered
+  }
+
   /** A create may arrive until then, whatever later ones were told. */
   doubt(claim: string, until: number): void {
     this.#doubtfulUntil.set(claim, until)

@@ -100,6 +100,7 @@ export class ImageController {
       dataVolumes: caches.dataVolumes,
       hasImporter: (uid) => caches.pods.find(BY_IMAGE, uid).some(isAlive),
       limit: options.limit,
+      refresh: (signal) => caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal),
       onChange: (key) => this.#queue.add(key, 'urgent'),
     })
     this.#writer = new PlanWriter({

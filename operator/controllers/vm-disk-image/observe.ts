@@ -49,6 +49,7 @@ export function observeImage(image: ImageView, sources: Sources): World {
     slots: { inUse: holders.length, limit },
     queuePosition: admission.queue.position(uid, ticket),
     refusal: admission.refusalOf(uid),
+    isUnanswered: admission.isUnanswered(uid),
     dataVolumes,
     snapshots: ours(caches.snapshots.find(BY_IMAGE, uid)),
     claims: claimsOf(image, dataVolumes, sources),

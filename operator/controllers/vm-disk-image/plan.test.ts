@@ -795,6 +795,17 @@ describe('a refused DataVolume', () => {
     expect(late.plan().start?.admissible).toBe(true)
   })
 
+  it('that nobody answers for is told of while it is asked for', () => {
+    const walk = new Walk()
+    walk.settle().claim().set({ isUnanswered: true }).settle()
+    expect(walk.stand).toBe('Queued/CreateFailed')
+    expect(walk.status.message).toContain('cdi-apiserver')
+    expect(walk.status.ticket).toBeDefined()
+    expect(walk.plan().start?.admissible).toBe(true)
+    walk.set({ isUnanswered: false }).release().settle()
+    expect(walk.stand).toBe('Queued/Queued')
+  })
+
   it('that will never be taken is a failure until the spec changes, also after a restart', () => {
     const walk = refused(undefined, 'RejectedByCDI')
     expect(walk.stand).toBe('Failed/RejectedByCDI')

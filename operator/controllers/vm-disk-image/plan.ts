@@ -188,7 +188,8 @@ function untilTimeout({ startedAt }: VMDiskImageStatus, { world, now }: Draft): 
 
 /**
  * A slot is held and nothing downloads: its DataVolume is about to be made, or it is over and the slot about to be freed.
- * Both are the admission's; all that it needs is to be told what. Nothing that people should know has happened.
+ * Both are the admission's; all that it needs is to be told what. Nothing that people should know has happened, unless
+ * nobody answers.
  */
 function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined {
   const { world, target, status } = draft
@@ -202,7 +203,20 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
     status.ticket !== undefined
   if (!isStillWanted || whatBlocks(target, world) !== undefined || isRefused(world, target, draft.now))
     return plan(image.status, {})
-  return plan(image.status, { start: startOf(draft, status.ticket ?? '') })
+  return plan(world.isUnanswered ? unanswered(draft) : image.status, { start: startOf(draft, status.ticket ?? '') })
+}
+
+/** One sentence without numbers: it is written once, however long this lasts. */
+function unanswered({ world, now }: Draft): VMDiskImageStatus {
+  const { status } = world.image
+  const message =
+    "nobody answers when the DataVolume is created: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; it is tried again by itself, and the slot is kept meanwhile"
+  return withStanding(
+    { ...status, queuePosition: undefined, queuePositionTime: undefined },
+    { phase: 'Queued', reason: 'CreateFailed', message },
+    world,
+    now,
+  )
 }
 
 /** The end of a download that went well, once it is seen. */

@@ -29,7 +29,7 @@ describe('a view', () => {
       raw(
         {},
         {
-          labels: { [LABELS.imageUid]: uid, [LABELS.image]: 'a', ...labels },
+          labels: { [LABELS.imageUid]: uid, [LABELS.imageName]: 'a', ...labels },
           ownerReferences: [{ apiVersion: 'v', kind: 'K', name: 'a', uid, controller: true, ...owner }],
         },
       )
@@ -123,6 +123,14 @@ describe('a view', () => {
   ])('of a storage class knows the default: %s', (value, expected) => {
     const annotations = { 'storageclass.kubernetes.io/is-default-class': value }
     expect(isDefaultClass(viewStorageClass(raw({}, { annotations })))).toBe(expected)
+  })
+
+  it.each([
+    [true, true],
+    [false, false],
+    [undefined, false],
+  ])('of a storage class knows whether volumes can grow: %s', (allowVolumeExpansion, expected) => {
+    expect(viewStorageClass(raw({ allowVolumeExpansion })).allowVolumeExpansion).toBe(expected)
   })
 })
 

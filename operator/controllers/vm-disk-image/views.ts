@@ -336,9 +336,16 @@ function sourceNamed(source: Raw, ownNamespace: string): CloneSource | undefined
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
-export function viewStorageClass(object: KubeObject): MetaView {
+export interface StorageClassView extends MetaView {
+  /** Whether a volume of it can grow. */
+  readonly allowVolumeExpansion: boolean
+}
+
+export function viewStorageClass(object: KubeObject): StorageClassView {
   const { apiVersion, kind } = object
-  return { apiVersion, kind, metadata: trim(object.metadata, [], [DEFAULT_CLASS]) }
+  const { allowVolumeExpansion } = object as KubeObject & { readonly allowVolumeExpansion?: boolean }
+  const metadata = trim(object.metadata, [], [DEFAULT_CLASS])
+  return { apiVersion, kind, metadata, allowVolumeExpansion: allowVolumeExpansion === true }
 }
 
 export function isDefaultClass({ metadata }: KubeObject): boolean {

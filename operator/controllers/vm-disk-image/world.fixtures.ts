@@ -165,6 +165,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     slots: { inUse: 0, limit: 4 },
     queuePosition: 1,
     refusal: undefined,
+    isUnanswered: false,
     dataVolumes: [],
     snapshots: [],
     claims: [],

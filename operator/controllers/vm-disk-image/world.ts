@@ -84,6 +84,8 @@ export interface World {
   /** Place in the queue, from 1; undefined while it does not wait for a slot. */
   readonly queuePosition: number | undefined
   readonly refusal: Refusal | undefined
+  /** It has a slot, and nobody answers when its DataVolume is asked for. */
+  readonly isUnanswered: boolean
   /** Ours alone; namesakes of others are in `lookup`. */
   readonly dataVolumes: readonly DataVolumeView[]
   readonly snapshots: readonly SnapshotView[]

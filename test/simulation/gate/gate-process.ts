@@ -148,6 +148,7 @@ export class GateProcess {
       metrics: UNCOUNTED,
       ledger: new SlotLedger({ client, clock, namespace: OPERATOR_NAMESPACE }),
       images: this.#images,
+      refresh: () => Promise.resolve(),
       dataVolumes: this.dataVolumes,
       hasImporter: (uid) => this.#pods.find(BY_IMAGE, uid).some(isAlive),
       limit: (ledgerLimit) => this.#policyLimit ?? ledgerLimit ?? 4,

@@ -21,10 +21,12 @@ const TIMEOUT_MS = LONGEST_MS + 100_000
 
 /** How many schedules of each kind make about a minute of CPU time together. */
 const RUNS: Readonly<Record<MachineFamily, number>> = {
-  machines: 25,
-  machinesCalm: 15,
-  machinesDisconnected: 15,
-  machinesHanging: 15,
+  machines: 20,
+  machinesCalm: 10,
+  machinesDisconnected: 10,
+  machinesLagging: 10,
+  machinesHanging: 10,
+  machinesUprooted: 12,
 }
 
 const parameters = (runs: number) => ({

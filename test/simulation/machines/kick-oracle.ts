@@ -1,8 +1,17 @@
-import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
+import type { KubeObject } from '../../../operator/kube/kube-object.ts'
+import {
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  VIRTUAL_MACHINE_INSTANCE,
+} from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { hasRun, type Instance, type Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
+import type { DataVolume } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
+import { CLOCK_OFFSET_MS } from '../replica.ts'
+import type { Trace } from './machine-chronicle.ts'
 import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
+import type { MachinePolicy } from './machine-policy.ts'
 import { MACHINE, type Machine } from './machine-world.ts'
 import { nameOf } from './use-oracle.ts'
 
@@ -14,16 +23,19 @@ interface Budget {
 }
 
 export interface KickWitness extends MachineWitness {
-  readonly kickLimit: number
+  readonly policy: Pick<MachinePolicy, 'kickLimit' | 'highestKickLimit' | 'shortestProvisionTimeoutMs'>
 }
 
 /**
- * Invariant 4, for machines: an instance is ended only while its guest runs and is not ready, only after the status has told of
- * it, and at most `kickLimit` times until the machine was ready or its spec changed.
+ * Invariant 4, for machines: an instance is ended only while its guest runs and is not ready, a disk only while its clone gets no
+ * further, both only after the status has told of it, and at most `kickLimit` times until the machine was ready or its spec
+ * changed. A disk that goes for another reason has lost its source, or its machine another spec.
  */
 export class KickOracle implements MachineOracle {
   readonly #witness: KickWitness
   readonly #budgets = new Map<string, Budget>()
+  /** When each disk last got further, by uid. */
+  readonly #movedAtMs = new Map<string, number>()
 
   constructor(witness: KickWitness) {
     this.#witness = witness
@@ -35,6 +47,29 @@ export class KickOracle implements MachineOracle {
     if (resource === KUBEVIRT_VIRTUAL_MACHINE && isReady(object as KubeVirtMachine)) this.#renew(object)
     if (resource === VIRTUAL_MACHINE_INSTANCE && isOperator(actor) && isEnd(commit))
       this.#checkKick(object as Instance, (commit.before ?? object) as Instance)
+    if (resource === DATA_VOLUME) this.#followDisk(commit)
+  }
+
+  #followDisk(commit: Commit): void {
+    const { object, before, actor } = commit
+    const { uid = '' } = object.metadata
+    const [was, is] = [before, object].map((one) => howFar(one as DataVolume | undefined))
+    if (was !== is) this.#movedAtMs.set(uid, this.#witness.chronicle.nowMs)
+    const machine = isOperator(actor) && isEnd(commit) ? this.#witness.chronicle.machineOf(object) : undefined
+    if (machine === undefined || isDeletion(machine.object)) return
+    if (machine.object.status?.kicks?.dataVolumeUID === uid) this.#checkDisk(machine, (before ?? object) as DataVolume)
+    else if (!isToGo(machine.object))
+      this.#report(`${nameOf(object)} is deleted, and the status of its machine does not tell why`)
+  }
+
+  #checkDisk(machine: Trace<Machine>, { metadata, status }: DataVolume): void {
+    const { chronicle, policy } = this.#witness
+    const who = nameOf(machine.object)
+    this.#count(machine)
+    if (status?.phase === 'Succeeded') this.#report(`${who} is kicked, and its disk is complete`)
+    const stillMs = chronicle.nowMs - (this.#movedAtMs.get(metadata.uid ?? '') ?? 0)
+    if (stillMs < policy.shortestProvisionTimeoutMs - 2 * CLOCK_OFFSET_MS)
+      this.#report(`${who} is kicked, and its disk got further ${stillMs} ms before that`)
   }
 
   #followMachine({ type, object, before, actor }: Commit): void {
@@ -48,26 +83,39 @@ export class KickOracle implements MachineOracle {
     if (before !== undefined && before.metadata.generation !== generation) budget.renewedAtMs = chronicle.nowMs
     if (!isOperator(actor)) return
     const [had, has] = [before, object].map((one) => (one as Machine | undefined)?.status?.kicks?.count ?? 0)
+    this.#checkDecision(object, had ?? 0, has ?? 0)
     if ((has ?? 0) >= (had ?? 0)) return
     if (budget.renewedAtMs < budget.lastKickAtMs) report(4, `${nameOf(object)} forgets that it was kicked ${had} times`)
     budget.kicks = 0
   }
 
+  /** It is in the status before it is carried out, which may be when people have lowered the limit. */
+  #checkDecision(machine: KubeObject, had: number, has: number): void {
+    const { kickLimit } = this.#witness.policy
+    if (has > had && has > kickLimit)
+      this.#report(`${nameOf(machine)} is to be kicked for the ${has}. time, the limit is ${kickLimit}`)
+  }
+
   #checkKick(instance: Instance, before: Instance): void {
-    const { chronicle, kickLimit } = this.#witness
-    const machine = chronicle.machineOfInstance(instance)
+    const machine = this.#witness.chronicle.machineOfInstance(instance)
     if (machine === undefined || isDeletion(machine.object)) return
-    const budget = this.#budgetOf(machine.object.metadata.uid ?? '')
-    budget.kicks += 1
-    budget.lastKickAtMs = chronicle.nowMs
+    this.#count(machine)
     const who = nameOf(machine.object)
-    if (budget.kicks > kickLimit)
-      this.#report(`${who} is kicked for the ${budget.kicks}. time, the limit is ${kickLimit}`)
     if (!hasRun(before)) this.#report(`${who} is kicked, and its instance has never run`)
     if (before.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'))
       this.#report(`${who} is kicked, and it is ready`)
     if (machine.object.status?.kicks?.instanceUID !== instance.metadata.uid)
       this.#report(`${who} is kicked, and its status does not tell of it`)
+  }
+
+  #count({ object }: Trace<Machine>): void {
+    const { chronicle, policy } = this.#witness
+    const budget = this.#budgetOf(object.metadata.uid ?? '')
+    budget.kicks += 1
+    budget.lastKickAtMs = chronicle.nowMs
+    const { highestKickLimit: most } = policy
+    if (budget.kicks > most)
+      this.#report(`${nameOf(object)} is kicked for the ${budget.kicks}. time, the limit was never over ${most}`)
   }
 
   #renew(machine: KubeVirtMachine | Commit['object']): void {
@@ -87,6 +135,16 @@ export class KickOracle implements MachineOracle {
   #report(message: string): void {
     this.#witness.report(4, message)
   }
+}
+
+/** Whether a disk is made anew for another reason than that it hangs. */
+function isToGo({ metadata, status }: Machine): boolean {
+  const isAsMade = status?.clone?.generation === metadata.generation
+  return !isAsMade || status?.message?.includes('what the root disk was being cloned from is gone') === true
+}
+
+function howFar(disk: DataVolume | undefined): string {
+  return `${disk?.status?.phase} ${disk?.status?.progress}`
 }
 
 function isReady({ status }: KubeVirtMachine): boolean {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { duration, maybe, networkAction, processAction } from '../arbitraries.ts'
+import { duration, maybe, networkAction, processAction, serverAction } from '../arbitraries.ts'
 import {
   GUEST_FAULTS,
   MACHINE_CHILDREN,
@@ -104,6 +104,44 @@ const guest: fc.Arbitrary<MachineAction> = fc.oneof(
   },
 )
 
+const surroundings: fc.Arbitrary<MachineAction> = fc.oneof(
+  fc.record({
+    do: fc.constant('deleteNamespace' as const),
+    namespace: fc.constantFrom('team', 'farm'),
+    forMs: duration(20 * SECOND, 3 * MINUTE),
+  }),
+  fc.record({
+    do: fc.constant('uninstall' as const),
+    what: fc.constantFrom('CDI', 'KubeVirt'),
+    forMs: duration(20 * SECOND, 3 * MINUTE),
+  }),
+)
+
+/** Keys of the policy that concern machines and their images, with values good and bad. */
+const POLICY_VALUES: Readonly<Record<string, readonly string[]>> = {
+  vmProvisionTimeout: ['5s', '30s', '2m', '10m', '', '0s', '-5m', 'soon', 'PT5M'],
+  kickLimit: ['0', '1', '2', '5', '', '-1', '1.5', '1e9', 'many'],
+  reclaimPolicy: ['Retain', 'Delete', 'delete', ''],
+  unreferencedTTL: ['0s', '20s', '72h', '-1s', 'never'],
+  keepSourceVolume: ['true', 'false', 'yes'],
+  concurrency: ['0', '1', '4', '-1', 'all'],
+}
+
+const policyAction: fc.Arbitrary<MachineAction> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .constantFrom(...Object.entries(POLICY_VALUES))
+      .chain(([key, values]) =>
+        fc.record({ do: fc.constant('setPolicy' as const), key: fc.constant(key), value: fc.constantFrom(...values) }),
+      ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('deletePolicy' as const), forMs: duration(MINUTE, 5 * MINUTE) }),
+  },
+)
+
 /** Among the kinds that {@link networkAction} names there are no machines. */
 const faultyKind = maybe(
   fc.constantFrom('VirtualMachine', 'VirtualMachineInstance', 'DataVolume', 'Secret', 'VMDiskImage', 'VolumeSnapshot'),
@@ -118,8 +156,11 @@ const GROUPS = {
   namesake,
   secret,
   guest,
+  surroundings,
+  policy: policyAction,
   process: processAction as fc.Arbitrary<MachineAction>,
   network,
+  servers: serverAction as fc.Arbitrary<MachineAction>,
 }
 type Leanings = Readonly<Partial<Record<keyof typeof GROUPS, number>>>
 
@@ -153,7 +194,11 @@ export const MACHINE_FAMILIES = {
   machinesCalm: schedule(PEOPLE),
   /** A bad link to the API server. */
   machinesDisconnected: schedule({ person: 3, image: 3, network: 10, process: 2 }),
+  /** Watches go from one API server to another, which is behind. */
+  machinesLagging: schedule({ person: 6, image: 4, secret: 1, guest: 2, process: 3, servers: 10 }),
   /** Guests that hang and crash, and nobody there to see it for a while. */
   machinesHanging: schedule({ guest: 6, process: 3, network: 2 }, 30 * SECOND),
+  /** What machines rest on is taken away under them, and comes back: namespaces, CDI, KubeVirt; and the policy changes. */
+  machinesUprooted: schedule({ ...PEOPLE, surroundings: 5, policy: 6, process: 2, network: 2 }),
 } as const satisfies Record<string, fc.Arbitrary<MachineSchedule>>
 export type MachineFamily = keyof typeof MACHINE_FAMILIES

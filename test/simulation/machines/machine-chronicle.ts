@@ -3,6 +3,7 @@ import { controllerOf, type KubeObject, keyOf, type ResourceType } from '../../.
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
+  NAMESPACE,
   PERSISTENT_VOLUME_CLAIM,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
@@ -42,6 +43,8 @@ export class MachineChronicle {
   readonly instances = new Map<string, Trace<Instance>>()
   /** Uids of the DataVolumes and claims that a guest has run from. */
   readonly booted = new Set<string>()
+  /** Namespaces that are being deleted. */
+  readonly leavingNamespaces = new Set<string>()
   readonly #now: () => number
   readonly #traces: ReadonlyMap<ResourceType, Map<string, Trace<KubeObject>>>
 
@@ -64,6 +67,7 @@ export class MachineChronicle {
   }
 
   take(commit: Commit): void {
+    if (commit.resource === NAMESPACE) this.#takeNamespace(commit)
     const traces = this.#traces.get(commit.resource)
     if (traces === undefined) return
     const { type, object } = commit
@@ -138,6 +142,11 @@ export class MachineChronicle {
       ({ object: { metadata } }) => metadata.name === of?.name && metadata.namespace === of?.namespace,
     )
     return found && this.images.get(controllerOf(found.object)?.uid ?? '')
+  }
+
+  #takeNamespace({ type, object: { metadata } }: Commit): void {
+    if (type === 'DELETED') this.leavingNamespaces.delete(metadata.name)
+    else if (metadata.deletionTimestamp !== undefined) this.leavingNamespaces.add(metadata.name)
   }
 
   #noteBoot({ status, spec, metadata }: Instance): void {

@@ -1,5 +1,5 @@
 import { LABELS, type VirtualMachineSpecInput, vmChildNames } from '@open-terrain/constructs'
-import type { ObjectKey, ResourceType } from '../../../operator/kube/kube-object.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
@@ -12,6 +12,7 @@ import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import type { MachineFault } from '../../../sandbox/simulators/index.ts'
 import { ASK_AGAIN_MS, leaveRefused } from '../people.ts'
 import { Trouble } from '../trouble.ts'
+import type { MachinePolicy } from './machine-policy.ts'
 import type {
   GuestAction,
   GuestFault,
@@ -23,6 +24,7 @@ import type {
   NamesakeAction,
   PersonAction,
 } from './machine-schedule.ts'
+import { MachineSurroundings } from './machine-surroundings.ts'
 import { FARM, MACHINE, type Machine, type MachineWorld, PASSWORD, TEAM, TEMPLATE } from './machine-world.ts'
 
 /** That passwords of machines come from. */
@@ -51,15 +53,20 @@ export class MachineDriver {
   readonly subjects: readonly Subject[]
   readonly #world: MachineWorld
   readonly #schedule: MachineSchedule
+  readonly #policy: MachinePolicy
   readonly #trouble: Trouble
-  readonly #inTheWay: { readonly type: ResourceType; readonly key: Required<ObjectKey> }[] = []
+  readonly #surroundings: MachineSurroundings
+  /** Each with the name of the machine that needs its name. */
+  readonly #inTheWay: { readonly type: ResourceType; readonly name: string; readonly object: KubeObject }[] = []
   #counter = 0
 
-  constructor(world: MachineWorld, schedule: MachineSchedule) {
+  constructor(world: MachineWorld, schedule: MachineSchedule, policy: MachinePolicy) {
     this.#world = world
     this.#schedule = schedule
+    this.#policy = policy
     const { simulated, network, disturbances, replicas } = world
     this.#trouble = new Trouble({ time: simulated.time, cluster: simulated.cluster, network, disturbances, replicas })
+    this.#surroundings = new MachineSurroundings(world, this.#trouble, (namespace) => this.#refurnish(namespace))
     this.subjects = schedule.machines.map((plan, number) => ({
       plan,
       name: `vm-${number}`,
@@ -96,9 +103,19 @@ export class MachineDriver {
   /** People clear away what keeps machines waiting: what has their names, and images that are to go but have users. */
   clearAway(): void {
     this.#restoreLogin()
-    for (const { type, key } of this.#inTheWay.splice(0)) leaveRefused(() => this.#admin.delete(type, key))
+    this.#policy.resume()
+    for (const { type, name, object } of this.#inTheWay.splice(0)) {
+      const { uid = '' } = object.metadata
+      leaveRefused(() => {
+        this.#admin.delete(type, object.metadata, { uid })
+        // KubeVirt starts a machine from whatever claim has the name, and then the claim does not go before the guest does.
+        if (type === PERSISTENT_VOLUME_CLAIM) this.#world.delete(VIRTUAL_MACHINE_INSTANCE, TEAM, name)
+      })
+    }
+    // What goes with its namespace waits for nobody.
+    const isFarmLeaving = this.#world.namespace(FARM)?.metadata.deletionTimestamp !== undefined
     for (const image of this.#admin.list(IMAGE, { namespace: FARM }).items) {
-      if (image.metadata.deletionTimestamp === undefined) continue
+      if (image.metadata.deletionTimestamp === undefined || isFarmLeaving) continue
       for (const subject of this.subjects) {
         const hasDisk = this.#world.find(DATA_VOLUME, TEAM, vmChildNames(subject.name).clone) !== undefined
         const isItsImage = subject.spec.vmDiskImageRef.name === image.metadata.name
@@ -162,6 +179,17 @@ export class MachineDriver {
         this.#trouble.later(action.forMs, this.#world.simulated.simulators.cdi.script({ namespace: TEAM }, fault))
         return
       }
+      case 'deleteNamespace':
+      case 'uninstall':
+        this.#surroundings.carryOut(action)
+        return
+      case 'setPolicy':
+        this.#policy.set(action.key, action.value)
+        return
+      case 'deletePolicy':
+        this.#policy.delete()
+        this.#trouble.later(action.forMs, () => this.#policy.restore())
+        return
       default:
         this.#trouble.carryOut(action)
         return
@@ -198,12 +226,22 @@ export class MachineDriver {
     }
   }
 
-  /** Creates it, as soon as its namesake is gone. */
+  /** Creates it, as soon as its namesake is gone, and its namespace there. */
   #ensure(subject: Subject): void {
     const found = this.#world.find<Machine>(MACHINE, TEAM, subject.name)
     if (!subject.isWanted || (found !== undefined && found.metadata.deletionTimestamp === undefined)) return
-    if (found === undefined) this.#world.simulated.create(MACHINE, keyOfMachine(subject.name), { spec: subject.spec })
+    const namespace = this.#world.namespace(TEAM)
+    const canBeCreated = namespace !== undefined && namespace.metadata.deletionTimestamp === undefined
+    if (found === undefined && canBeCreated)
+      this.#world.simulated.create(MACHINE, keyOfMachine(subject.name), { spec: subject.spec })
     else this.#world.simulated.time.schedule(ASK_AGAIN_MS, () => this.#ensure(subject))
+  }
+
+  /** People make again what they had in a namespace. Images are made from templates. */
+  #refurnish(namespace: string): void {
+    if (namespace !== TEAM) return
+    this.#restoreLogin()
+    for (const subject of this.subjects) this.#ensure(subject)
   }
 
   #delete(subject: Subject): void {
@@ -251,12 +289,8 @@ export class MachineDriver {
     const isMarked = kind !== 'PersistentVolumeClaim' && uid !== undefined
     const key = { namespace: TEAM, name: childNameOf(name, kind) }
     leaveRefused(() => {
-      this.#world.simulated.create(
-        type,
-        { ...key, ...(isMarked && { labels: { [LABELS.vmUid]: uid } }) },
-        FOREIGN[kind],
-      )
-      this.#inTheWay.push({ type, key })
+      const metadata = { ...key, ...(isMarked && { labels: { [LABELS.vmUid]: uid } }) }
+      this.#inTheWay.push({ type, name, object: this.#world.simulated.create(type, metadata, FOREIGN[kind]) })
     })
   }
 

@@ -87,3 +87,23 @@ export const machinesForgotten: fc.Arbitrary<MachineSchedule> = likeThis({}).map
     ],
   }),
 )
+
+/** Guests hang for long, and people lower the limit of kicks when some of them were kicked. */
+export const machinesLowered: fc.Arbitrary<MachineSchedule> = fc
+  .tuple(likeThis({}), fc.integer({ min: 40, max: 80 }), fc.nat(1))
+  .map(
+    ([schedule, afterSeconds, limit]): MachineSchedule => ({
+      ...schedule,
+      cloneMs: 100,
+      policy: { ...schedule.policy, kickLimit: 3, provisionTimeoutSeconds: 30 },
+      machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false })),
+      steps: [
+        {
+          afterMs: 0,
+          action: { do: 'guestFault', machine: undefined, fault: 'neverReady', times: 1, forMs: 10 * MINUTE },
+        },
+        { afterMs: afterSeconds * SECOND, action: { do: 'setPolicy', key: 'kickLimit', value: String(limit) } },
+        { afterMs: 5 * MINUTE, action: { do: 'compact' } },
+      ],
+    }),
+  )

@@ -9,6 +9,7 @@ import { KickOracle } from './kick-oracle.ts'
 import { MachineChronicle } from './machine-chronicle.ts'
 import { MachineDriver } from './machine-driver.ts'
 import type { MachineOracle } from './machine-oracle.ts'
+import { MachinePolicy } from './machine-policy.ts'
 import type { MachinePolicyPlan, MachineSchedule } from './machine-schedule.ts'
 import { MachineSettlement } from './machine-settlement.ts'
 import { MachineWorld, PASSWORD } from './machine-world.ts'
@@ -47,9 +48,10 @@ class MachineRun {
 
   constructor(world: MachineWorld, schedule: MachineSchedule) {
     this.#world = world
-    this.#driver = new MachineDriver(world, schedule)
+    const policy = new MachinePolicy(world, policyData(schedule.policy))
+    this.#driver = new MachineDriver(world, schedule, policy)
     this.#settlement = new MachineSettlement(world, this.#driver.subjects)
-    this.#watch(schedule.policy.kickLimit)
+    this.#watch(policy)
   }
 
   async run({ isIdleChecked = true }: RunOptions): Promise<MachineRunResult> {
@@ -68,7 +70,7 @@ class MachineRun {
     return { violations: this.#violations, outcome, counts: this.#counts, events, elapsedMs: time.elapsedMs }
   }
 
-  #watch(kickLimit: number): void {
+  #watch(policy: MachinePolicy): void {
     const { simulated, disturbances } = this.#world
     const { time, cluster } = simulated
     const chronicle = new MachineChronicle(() => time.elapsedMs)
@@ -76,7 +78,7 @@ class MachineRun {
     const requests = new RequestOracle(this.#report)
     const oracles: readonly MachineOracle[] = [
       new UseOracle(witness),
-      new KickOracle({ ...witness, kickLimit }),
+      new KickOracle({ ...witness, policy }),
       new ChildrenOracle(witness),
       new MachineForeignOracle(witness),
       requests,

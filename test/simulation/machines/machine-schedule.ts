@@ -57,6 +57,8 @@ export type MachineAction =
   | SecretAction
   | GuestAction
   | CloneAction
+  | SurroundingsAction
+  | PolicyAction
   | ProcessAction
   | NetworkAction
 
@@ -117,3 +119,13 @@ export type CloneAction = {
   readonly fault: 'slowClone' | 'cloneStalls'
   readonly forMs: number
 }
+
+/** A namespace is deleted, or the kinds of a system are removed with all their objects; after so long they come back, empty. */
+export type SurroundingsAction =
+  | { readonly do: 'deleteNamespace'; readonly namespace: 'team' | 'farm'; readonly forMs: number }
+  | { readonly do: 'uninstall'; readonly what: 'CDI' | 'KubeVirt'; readonly forMs: number }
+
+/** By people, to the policy ConfigMap. The value may be one that nobody can use. */
+export type PolicyAction =
+  | { readonly do: 'setPolicy'; readonly key: string; readonly value: string }
+  | { readonly do: 'deletePolicy'; readonly forMs: number }

@@ -71,9 +71,10 @@ export class MachineWorld {
     this.network = new Network(randomFrom(seedFor(seed, 'network')), this.disturbances, (delayMs) => {
       time.schedule(delayMs, () => cluster.compact())
     })
-    const network: Pick<Network, 'fateOf' | 'passageOf'> = {
+    const network: Pick<Network, 'fateOf' | 'passageOf' | 'viewOf'> = {
       fateOf: (request) => this.fateOf(request) ?? this.network.fateOf(request),
       passageOf: (event, request) => this.network.passageOf(event, request),
+      viewOf: () => this.network.viewOf(),
     }
     const log = this.#log()
     this.replicas = Array.from(
@@ -139,6 +140,10 @@ export class MachineWorld {
       if (isApiError(error, 'NotFound')) return undefined
       throw error
     }
+  }
+
+  namespace(name: string): KubeObject | undefined {
+    return this.simulated.cluster.admin.list(NAMESPACE).items.find(({ metadata }) => metadata.name === name)
   }
 
   vm(name: string): Machine | undefined {

@@ -1,6 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
-import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, NAMESPACE, SECRET } from '../../../operator/kube/resource-types.ts'
+import {
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  SECRET,
+} from '../../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import { FARM, MACHINE, MachineWorld, PASSWORD, TEAM } from './machine-world.ts'
 
@@ -165,6 +171,133 @@ describe('a machine that hangs', () => {
     end()
     await world.untilReady('vm')
     expect(world.find(DATA_VOLUME, TEAM, 'vm-root')?.metadata.uid).toBe(disk)
+  })
+})
+
+describe('a machine that does not start', () => {
+  const VM = { namespace: TEAM, name: 'vm' }
+  const SANDBOX = 'failed to setup network for sandbox "<id>": no such bridge'
+  const network = () => world.simulated.create(NETWORK_ATTACHMENT_DEFINITION, { namespace: TEAM, name: 'control-net' })
+  const messages = () => {
+    const told: string[] = []
+    world.onOperatorCommit = ({ resource, object }) => {
+      const { message = '' } = (object as { status?: { message?: string } }).status ?? {}
+      if (resource.group === MACHINE.group && resource.kind === MACHINE.kind && told.at(-1) !== message)
+        told.push(message)
+    }
+    return told
+  }
+
+  it.each([
+    [
+      'notCreated',
+      { type: 'notCreated', message: SANDBOX, everyMs: 15_000 },
+      'FailedCreatePodSandBox: failed to setup network for sandbox "…": no such bridge',
+    ],
+    [
+      'a mount',
+      { type: 'notCreated', message: 'no disk', reason: 'FailedMount', everyMs: MINUTE },
+      'FailedMount: no disk',
+    ],
+    ['imagePull', { type: 'imagePull' }, 'Failed to pull image'],
+  ] as const)(
+    'says why, in one sentence that stays, and goes on when that is gone: %s',
+    async (_what, fault, sentence) => {
+      await start({ vmProvisionTimeout: '10m' })
+      network()
+      const end = world.simulated.simulators.kubevirt.script(VM, fault)
+      world.create('vm')
+      await world.untilReason('vm', 'PodNotStarting')
+      expect(world.vm('vm')?.status?.message).toContain(sentence)
+      const told = messages()
+      world.written.length = 0
+      await world.pass(5 * MINUTE)
+      expect(world.written).toEqual([])
+      expect(world.events('vm').filter((reason) => reason === 'PodNotStarting')).toHaveLength(1)
+      await world.untilPhase('vm', 'Failed')
+      expect(world.reason('vm')).toBe('Timeout')
+      expect(world.vm('vm')?.status?.message).toContain(sentence)
+      expect(world.vm('vm')?.status?.kicks).toBeUndefined()
+      await world.pass(5 * MINUTE)
+      expect(told).toHaveLength(1)
+      end()
+      await world.untilReady('vm')
+    },
+  )
+
+  it('for want of a network names it, and goes on when it is there', async () => {
+    await start({}, { needsNetworks: true })
+    world.create('vm')
+    await world.untilReason('vm', 'NetworkMissing')
+    expect(world.condition('vm', 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'NetworkMissing',
+      message: expect.stringContaining('NetworkAttachmentDefinition control-net'),
+    })
+    network()
+    await world.untilReady('vm')
+  })
+
+  it('for want of Multus says so', async () => {
+    await start({}, { needsNetworks: true })
+    world.simulated.cluster.uninstall(NETWORK_ATTACHMENT_DEFINITION)
+    world.create('vm')
+    await world.untilReason('vm', 'NetworkMissing')
+    expect(world.vm('vm')?.status?.message).toContain('install Multus')
+    world.simulated.cluster.install(NETWORK_ATTACHMENT_DEFINITION)
+    network()
+    await world.untilReady('vm')
+  })
+
+  it('is looked at at most every half minute, with all others of its namespace, and not at all once it runs', async () => {
+    await start({ concurrency: '10' })
+    network()
+    const looks: number[] = []
+    world.fateOf = ({ verb, resource }) => {
+      if (verb === 'list' && resource.kind === 'Event') looks.push(world.simulated.time.elapsedMs)
+      return undefined
+    }
+    world.create('good')
+    await world.untilReady('good')
+    await world.pass(5 * MINUTE)
+    expect(looks).toEqual([])
+    const end = world.simulated.simulators.kubevirt.script(
+      {},
+      { type: 'notCreated', message: 'no disk', everyMs: MINUTE },
+    )
+    const names = Array.from({ length: 20 }, (_, number) => `vm-${number}`)
+    for (const name of names) world.create(name)
+    for (const name of names) await world.untilReason(name, 'PodNotStarting')
+    await world.pass(5 * MINUTE)
+    const waits = looks.slice(1).map((at, number) => at - (looks[number] ?? 0))
+    expect(looks.length).toBeGreaterThan(9)
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(30_000)
+    end()
+    for (const name of names) await world.untilReady(name)
+    looks.length = 0
+    await world.pass(5 * MINUTE)
+    expect(looks).toEqual([])
+  })
+
+  it.each([
+    ['before its time is over', '60m', 'PodNotStarting'],
+    ['after that', '2m', 'Timeout'],
+  ])('is not told of anew by another process, %s', async (_what, vmProvisionTimeout, reason) => {
+    await start({ vmProvisionTimeout })
+    network()
+    world.simulated.simulators.kubevirt.script(VM, { type: 'notCreated', message: 'no disk', everyMs: MINUTE })
+    world.create('vm')
+    await world.untilReason('vm', reason)
+    await world.pass(MINUTE)
+    expect(world.vm('vm')?.status?.message).toContain('no disk')
+    world.written.length = 0
+    for (let restart = 0; restart < 3; restart += 1) {
+      world.killOperator()
+      await world.pass(MINUTE)
+      world.startOperator()
+      await world.pass(2 * MINUTE)
+    }
+    expect(world.written.filter((line) => line.includes(' VirtualMachine '))).toEqual([])
   })
 })
 

@@ -10,6 +10,8 @@ import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
  * Invariant 5: an image, and what disks are cloned from, last as long as they have users; a disk that has booted, and a guest
  * that runs, last as long as their machine. What nobody asked for any more is no base for new disks.
  *
+ * An image whose namespace is being deleted goes at once: nothing could keep it.
+ *
  * Use is counted live, so no stale cache is an excuse: only what came after the decision is.
  */
 export class UseOracle implements MachineOracle {
@@ -34,6 +36,7 @@ export class UseOracle implements MachineOracle {
   #checkImage(commit: Commit): void {
     const { chronicle } = this.#witness
     const { object, type, actor } = commit
+    if (this.#isDoomed(object)) return
     // Deleted by the operator itself: because nothing refers to it, it says.
     if (isEnd(commit) && isOperator(actor))
       for (const { object: machine, createdAtMs } of chronicle.referencesTo(object))
@@ -45,6 +48,7 @@ export class UseOracle implements MachineOracle {
   /** With an image that is being deleted, whoever has a disk of it is a user; else whoever reads from the artifact. */
   #checkArtifact(kind: 'snapshot' | 'pvc', object: KubeObject): void {
     const { chronicle } = this.#witness
+    if (this.#isDoomed(object)) return
     for (const clone of chronicle.clonesFrom(kind, object))
       if (this.#isKnown(clone.createdAtMs))
         this.#report(`${nameOf(object)} is deleted, and ${nameOf(clone.object)} is being cloned from it`)
@@ -82,6 +86,10 @@ export class UseOracle implements MachineOracle {
     if (leavingAtMs === undefined || image === undefined) return
     if (mustKnow(disturbances, chronicle.nowMs - leavingAtMs))
       this.#report(`${nameOf(disk)} is cloned from ${nameOf(image)}, which is being deleted`)
+  }
+
+  #isDoomed({ metadata }: KubeObject): boolean {
+    return this.#witness.chronicle.leavingNamespaces.has(metadata.namespace ?? '')
   }
 
   #isKnown(sinceMs: number): boolean {

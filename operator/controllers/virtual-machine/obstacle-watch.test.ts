@@ -1,0 +1,243 @@
+import { LABELS } from '@open-terrain/constructs'
+import { afterEach, describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
+import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { aVM, SECOND } from './machine-world.fixtures.ts'
+import { ObstacleWatch } from './obstacle-watch.ts'
+
+const ENOUGH = 30 * SECOND
+const NETWORK = 'NetworkAttachmentDefinition'
+const LOOK = [`list ${NETWORK} team`, 'list Pod team', 'list Event team']
+
+const stopping: AbortController[] = []
+afterEach(() => {
+  for (const one of stopping.splice(0)) one.abort()
+})
+
+function build() {
+  const client = new FakeClient()
+  const clock = new FakeClock()
+  const news: string[] = []
+  const watch = new ObstacleWatch({
+    client,
+    clock,
+    random: () => 0,
+    log: fakeLog(),
+    runtimeMetrics: new RuntimeMetrics(),
+    onNews: (key) => news.push(key),
+  })
+  const stop = new AbortController()
+  stopping.push(stop)
+  void watch.run(stop.signal)
+  const machine = (name = 'vm', namespace = 'team') => aVM({ name, namespace, uid: `uid of ${namespace}/${name}` })
+  const note = (vm = machine(), more: { networks?: string[]; hasHung?: boolean } = {}) =>
+    watch.note(vm, { instanceUid: `instance of ${vm.metadata.name}`, networks: [], hasHung: false, ...more })
+  /** A launcher pod of a machine, with one warning. */
+  const warn = (message: string, name = 'vm') => {
+    const metadata = { name: `virt-launcher-${name}`, namespace: 'team', uid: `pod of ${name}` }
+    const labels = { [LABELS.vmUid]: `uid of team/${name}`, 'kubevirt.io/created-by': `instance of ${name}` }
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, labels }, status: { phase: 'Pending' } }
+    client.put(pod)
+    return client.put({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `event of ${name}`, namespace: 'team' },
+      involvedObject: { kind: 'Pod', name: metadata.name, uid: metadata.uid },
+      type: 'Warning',
+      reason: 'FailedMount',
+      message,
+      lastTimestamp: new Date(clock.now()).toISOString(),
+    } as KubeObject)
+  }
+  const network = (name: string) =>
+    client.put({ apiVersion: 'k8s.cni.cncf.io/v1', kind: NETWORK, metadata: { name, namespace: 'team' } })
+  return { client, clock, news, watch, machine, note, warn, network }
+}
+
+describe('a machine that starts', () => {
+  it('in time costs no request', async () => {
+    const { client, clock, watch, machine, note } = build()
+    expect(note()).toEqual(expect.objectContaining({ obstacle: undefined, isLookedAt: false }))
+    await clock.advance(ENOUGH - 1)
+    watch.drop(machine())
+    await clock.advance(10 * ENOUGH)
+    expect(client.calls).toEqual([])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('for too long is looked at, with all others of its namespace, as long as one hangs', async () => {
+    const { client, clock, news, watch, machine, note, warn } = build()
+    warn('no disk')
+    note()
+    note(machine('other'))
+    await clock.advance(ENOUGH)
+    expect(client.said()).toEqual(LOOK)
+    expect(news).toEqual(['team/vm', 'team/other'])
+    expect(note().obstacle).toEqual({ missingNetworks: [], hasMultus: true, warning: 'FailedMount: no disk' })
+    expect(note(machine('other')).obstacle).toBeUndefined()
+    watch.drop(machine())
+    await clock.advance(ENOUGH)
+    expect(client.said()).toEqual([...LOOK, ...LOOK])
+    watch.drop(machine('other'))
+    await clock.advance(10 * ENOUGH)
+    expect(client.said()).toHaveLength(6)
+  })
+
+  it('is told of when something else is known, and not again for the same', async () => {
+    const { client, clock, news, note, warn } = build()
+    warn('no disk')
+    note()
+    await clock.advance(ENOUGH)
+    await clock.advance(3 * ENOUGH)
+    expect(news).toEqual(['team/vm'])
+    warn('no Secret')
+    await clock.advance(ENOUGH)
+    expect(news).toHaveLength(2)
+    expect(note().obstacle?.warning).toBe('FailedMount: no Secret')
+    client.drop('Event', 'team/event of vm')
+    await clock.advance(ENOUGH)
+    expect(news).toHaveLength(3)
+    expect(note().obstacle).toBeUndefined()
+  })
+
+  it('for a shorter time than its neighbour is not told of yet', async () => {
+    const { clock, machine, note, warn } = build()
+    warn('not yet', 'late')
+    note()
+    await clock.advance(ENOUGH - SECOND)
+    note(machine('late'))
+    await clock.advance(2 * SECOND)
+    expect(note(machine('late')).obstacle).toBeUndefined()
+    await clock.advance(ENOUGH)
+    expect(note(machine('late')).obstacle?.warning).toBe('FailedMount: not yet')
+  })
+
+  it('anew is not blamed for the pod of the instance before', async () => {
+    const { clock, watch, machine, note, warn } = build()
+    warn('no disk')
+    note()
+    await clock.advance(ENOUGH)
+    const again = { instanceUid: 'another', networks: [], hasHung: false }
+    expect(watch.note(machine(), again).obstacle).toBeUndefined()
+    await clock.advance(ENOUGH)
+    expect(watch.note(machine(), again).obstacle).toBeUndefined()
+  })
+
+  it('is not blamed for what is no warning, or about others', async () => {
+    const { client, clock, note, warn } = build()
+    const event = warn('theirs')
+    client.put({ ...event, type: 'Normal', metadata: { ...event.metadata, name: 'normal' } } as KubeObject)
+    client.drop('Event', 'team/event of vm')
+    warn('theirs', 'another')
+    note()
+    await clock.advance(ENOUGH)
+    expect(note().obstacle).toBeUndefined()
+  })
+})
+
+describe('networks', () => {
+  const needs = { networks: ['lan', 'wan'] }
+
+  it('are missing until they are there', async () => {
+    const { clock, news, note, network } = build()
+    network('lan')
+    note(undefined, needs)
+    await clock.advance(ENOUGH)
+    expect(note(undefined, needs).obstacle).toEqual({ missingNetworks: ['wan'], hasMultus: true, warning: undefined })
+    network('wan')
+    await clock.advance(ENOUGH)
+    expect(note(undefined, needs).obstacle).toBeUndefined()
+    expect(news).toHaveLength(2)
+  })
+
+  it('that are corrected count at once', async () => {
+    const { client, clock, note, network } = build()
+    network('lan')
+    note(undefined, needs)
+    await clock.advance(ENOUGH)
+    const requests = client.calls.length
+    expect(note(undefined, { networks: ['lan'] }).obstacle).toBeUndefined()
+    expect(client.calls).toHaveLength(requests)
+  })
+
+  it('are all missing without Multus', async () => {
+    const { client, clock, note } = build()
+    client.before = ({ kind }) => {
+      if (kind === NETWORK) throw apiError('NotFound')
+    }
+    note(undefined, needs)
+    await clock.advance(ENOUGH)
+    expect(note(undefined, needs).obstacle).toMatchObject({ missingNetworks: ['lan', 'wan'], hasMultus: false })
+  })
+
+  it('are of no matter to a machine that needs none', async () => {
+    const { client, clock, note } = build()
+    client.before = ({ kind }) => {
+      if (kind === NETWORK) throw apiError('NotFound')
+    }
+    note()
+    await clock.advance(ENOUGH)
+    expect(note().obstacle).toBeUndefined()
+  })
+})
+
+describe('a look', () => {
+  it.each(['Unavailable', 'Rejected'] as const)('that fails is no reason for more of them: %s', async (reason) => {
+    const { client, clock, news, note, warn } = build()
+    warn('no disk')
+    note()
+    client.before = () => {
+      throw apiError(reason)
+    }
+    await clock.advance(ENOUGH)
+    expect(note()).toMatchObject({ isLookedAt: true, obstacle: undefined })
+    await clock.advance(9 * ENOUGH)
+    expect(client.calls.length).toBeLessThanOrEqual(10)
+    expect(news).toEqual(['team/vm'])
+    client.before = undefined
+    await clock.advance(2 * ENOUGH)
+    expect(note().obstacle?.warning).toBe('FailedMount: no disk')
+  })
+
+  it('that fails leaves what is known', async () => {
+    const { client, clock, news, note, warn } = build()
+    warn('no disk')
+    note()
+    await clock.advance(ENOUGH)
+    client.before = () => {
+      throw apiError('Unavailable')
+    }
+    await clock.advance(ENOUGH)
+    expect(note().obstacle?.warning).toBe('FailedMount: no disk')
+    expect(news).toHaveLength(1)
+  })
+
+  it('at many namespaces is one a second for all of them', async () => {
+    const { client, clock, machine, note } = build()
+    const namespaces = Array.from({ length: 100 }, (_, number) => `team-${number}`)
+    for (const namespace of namespaces) note(machine('vm', namespace))
+    await clock.advance(ENOUGH)
+    const first = client.calls.length
+    expect(first).toBe(2 * namespaces.length)
+    await clock.advance(100 * SECOND)
+    expect(client.calls.length).toBe(2 * first)
+  })
+})
+
+describe('a machine that hung before', () => {
+  it('is looked at at once, and what was found serves all who come later', async () => {
+    const { client, clock, note, machine, warn } = build()
+    warn('no disk')
+    warn('no lan', 'other')
+    note(undefined, { hasHung: true })
+    await clock.advance(0)
+    expect(note()).toMatchObject({ isLookedAt: true, obstacle: { warning: 'FailedMount: no disk' } })
+    const other = note(machine('other'), { hasHung: true })
+    expect(other).toMatchObject({ isLookedAt: true, obstacle: { warning: 'FailedMount: no lan' } })
+    await clock.advance(SECOND)
+    expect(client.said()).toEqual(LOOK)
+  })
+})

@@ -1,0 +1,217 @@
+import { isDeepStrictEqual } from 'node:util'
+import { LABELS } from '@open-terrain/constructs'
+import { isApiError } from '../../kube/api-error.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import { keyOf } from '../../kube/kube-object.ts'
+import { listAll } from '../../kube/list-all.ts'
+import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD } from '../../kube/resource-types.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { Controller, type Wake } from '../../runtime/controller.ts'
+import type { Logger } from '../../runtime/log.ts'
+import type { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { WorkQueue } from '../../runtime/work-queue.ts'
+import { type Obstacle, type PodEvent, warningOf } from './obstacle.ts'
+import type { MachineView } from './views.ts'
+
+/** So long a start may take before anybody asks why. */
+const PATIENCE_MS = 30_000
+const LOOK_EVERY_MS = 30_000
+/** With many namespaces in which machines hang, one look a second is enough for all of them. */
+const APART_MS = 1_000
+/** More events than that about the pods of one namespace are not read. */
+const EVENTS_MAX = 5_000
+/** KubeVirt's, on a launcher pod: uid of its instance. */
+const CREATED_BY = 'kubevirt.io/created-by'
+const NAME = 'virtualmachine-obstacles'
+
+/** As much of a machine that is starting as a look needs. */
+export interface Needs {
+  readonly instanceUid: string | undefined
+  /** Names of the NetworkAttachmentDefinitions that it is to be on. */
+  readonly networks: readonly string[]
+  /** It hung before this process knew of it, so there is nothing to wait for. */
+  readonly hasHung: boolean
+}
+
+/** A machine that is starting. */
+export interface Start {
+  /** What a look has found to be in its way. */
+  readonly obstacle: Obstacle | undefined
+  /** Whether this process has looked, or tried to. */
+  readonly isLookedAt: boolean
+}
+
+interface Noted extends Start {
+  readonly key: string
+  readonly since: number
+  instanceUid: string | undefined
+  networks: readonly string[]
+  obstacle: Obstacle | undefined
+  isLookedAt: boolean
+}
+
+/** What is known of a namespace in which machines are starting. */
+interface Place {
+  readonly starts: Map<string, Noted>
+  /** When the last look began. */
+  lookedAt: number
+  /** Whether one has ended, well or not. */
+  isLookedAt: boolean
+  found: Found | undefined
+}
+
+/** What a look finds. */
+interface Found {
+  /** Names of the NetworkAttachmentDefinitions; undefined where the cluster serves none. */
+  readonly networks: ReadonlySet<string> | undefined
+  /** Of the launcher pods, by uid of the instance. */
+  readonly warnings: ReadonlyMap<string, string>
+}
+
+export interface ObstacleWatchOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly runtimeMetrics: RuntimeMetrics
+  /** Told the `<namespace>/<name>` of each machine of which something else is known. */
+  readonly onNews: (key: string) => void
+}
+
+/**
+ * Looks live for what keeps machines from starting, where KubeVirt does not say it: NetworkAttachmentDefinitions that do not exist, and
+ * Warning events about their pods. A look is three lists for all machines of a namespace together, at most every 30 s, one namespace
+ * after the other, and only as long as one of them hangs: no watch, and nothing at all while machines start as they should.
+ */
+export class ObstacleWatch {
+  readonly #options: ObstacleWatchOptions
+  readonly #queue: WorkQueue
+  readonly #places = new Map<string, Place>()
+
+  constructor(options: ObstacleWatchOptions) {
+    this.#options = options
+    this.#queue = new WorkQueue(options.clock)
+  }
+
+  /** Serves until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, log, runtimeMetrics } = this.#options
+    const controller = new Controller({
+      name: NAME,
+      queue: this.#queue,
+      reconcile: (namespace, stop) => this.#look(namespace, stop),
+      workers: 1,
+      clock,
+      random,
+      log,
+      metrics: runtimeMetrics.forController(NAME),
+    })
+    await controller.run(signal)
+  }
+
+  /** Notes that a machine is starting; returns what is known of that. */
+  note({ metadata }: MachineView, { instanceUid, networks, hasHung }: Needs): Start {
+    const { namespace = '', uid = '' } = metadata
+    const now = this.#options.clock.monotonic()
+    const place = this.#places.get(namespace) ?? unseen()
+    this.#places.set(namespace, place)
+    const known = place.starts.get(uid)
+    if (known !== undefined) {
+      Object.assign(known, { instanceUid, networks })
+      // A name that was corrected is not held against it until the next look.
+      if (known.obstacle !== undefined) known.obstacle = obstacleOf(known, place.found)
+      return known
+    }
+    const since = hasHung ? now - PATIENCE_MS : now
+    const { isLookedAt, found } = place
+    const start: Noted = { key: keyOf(metadata), since, instanceUid, networks, isLookedAt, obstacle: undefined }
+    if (hasHung) start.obstacle = obstacleOf(start, found)
+    place.starts.set(uid, start)
+    this.#queue.addAfter(namespace, since + PATIENCE_MS - now)
+    return start
+  }
+
+  /** The machine is not starting any more. */
+  drop({ metadata: { namespace = '', uid = '' } }: MachineView): void {
+    const place = this.#places.get(namespace)
+    if (place?.starts.delete(uid) && place.starts.size === 0) this.#places.delete(namespace)
+  }
+
+  async #look(namespace: string, signal: AbortSignal): Promise<Wake | undefined> {
+    const { client, clock } = this.#options
+    const place = this.#places.get(namespace)
+    if (place === undefined) return undefined
+    const now = clock.monotonic()
+    const everyMs = Math.max(LOOK_EVERY_MS, this.#places.size * APART_MS)
+    const eldest = Math.min(...[...place.starts.values()].map(({ since }) => since))
+    const leftMs = Math.max(eldest + PATIENCE_MS, place.lookedAt + everyMs) - now
+    if (leftMs > 0) return { afterMs: leftMs, because: 'a machine hangs by then' }
+    // Before the requests: one that fails counts as well.
+    place.lookedAt = now
+    try {
+      const networks = await networksIn(client, namespace, signal)
+      place.found = { networks, warnings: await warningsIn(client, namespace, { now: clock.now(), signal }) }
+    } finally {
+      place.isLookedAt = true
+      for (const start of place.starts.values()) if (now - start.since >= PATIENCE_MS) this.#tell(start, place.found)
+    }
+    return { afterMs: everyMs, because: 'it may be gone by then' }
+  }
+
+  #tell(start: Noted, found: Found | undefined): void {
+    const obstacle = obstacleOf(start, found)
+    const isNews = !start.isLookedAt || !isDeepStrictEqual(start.obstacle, obstacle)
+    Object.assign(start, { obstacle, isLookedAt: true })
+    if (isNews) this.#options.onNews(start.key)
+  }
+}
+
+function unseen(): Place {
+  return { starts: new Map(), lookedAt: Number.NEGATIVE_INFINITY, isLookedAt: false, found: undefined }
+}
+
+function obstacleOf({ networks, instanceUid = '' }: Noted, found: Found | undefined): Obstacle | undefined {
+  if (found === undefined) return undefined
+  const missingNetworks = networks.filter((name) => found.networks?.has(name) !== true)
+  const warning = found.warnings.get(instanceUid)
+  if (missingNetworks.length === 0 && warning === undefined) return undefined
+  return { missingNetworks, hasMultus: found.networks !== undefined, warning }
+}
+
+async function networksIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Found['networks']> {
+  try {
+    const { items } = await client.list(NETWORK_ATTACHMENT_DEFINITION, { namespace, metadataOnly: true, signal })
+    return new Set(items.map(({ metadata }) => metadata.name))
+  } catch (error) {
+    if (isApiError(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+
+async function warningsIn(
+  client: KubeClient,
+  namespace: string,
+  { now, signal }: { readonly now: number; readonly signal: AbortSignal },
+): Promise<Found['warnings']> {
+  /** Uid of the instance, by that of its launcher pod. */
+  const instances = new Map<string | undefined, string>()
+  const pending = { labelSelector: LABELS.vmUid, fieldSelector: 'status.phase=Pending' }
+  const pods = { namespace, ...pending, metadataOnly: true, signal }
+  for await (const { metadata } of listAll(client, POD, pods)) {
+    const instance = metadata.labels?.[CREATED_BY]
+    if (instance !== undefined) instances.set(metadata.uid, instance)
+  }
+  if (instances.size === 0) return new Map()
+  const events = new Map<string, PodEvent[]>()
+  const warnings = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal }
+  let count = 0
+  for await (const object of listAll(client, EVENT, warnings)) {
+    count += 1
+    if (count > EVENTS_MAX) break
+    const event = object as PodEvent
+    const instance = instances.get(event.involvedObject?.uid)
+    if (instance !== undefined) events.set(instance, [...(events.get(instance) ?? []), event])
+  }
+  const told = [...events].map(([instance, ofPod]) => [instance, warningOf(ofPod, now)] as const)
+  return new Map(told.filter((one): one is readonly [string, string] => one[1] !== undefined))
+}

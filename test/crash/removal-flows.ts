@@ -1,0 +1,76 @@
+import { download, type Flow, FROM_DOWNLOAD_TO_SNAPSHOT, PUBLICATION, QUICK } from './flows.ts'
+import { PlayedMachine } from './played-machine.ts'
+
+/** Every third crash: an odd number, so that those before and those after a write take turns. */
+const SAMPLE = 3
+const STATUS = 'update vmdiskimages/status'
+/** The image, by the operator itself, and then all that it has. */
+const REMOVAL = [
+  'delete vmdiskimages',
+  'create events',
+  STATUS,
+  'delete datasources',
+  'delete volumesnapshots',
+  'delete datavolumes',
+  'patch vmdiskimages',
+]
+
+const atOnce: Flow = {
+  name: 'an image of ours that goes with its last reference',
+  policy: { ...QUICK, reclaimPolicy: 'Delete', unreferencedTTL: '0s' },
+  prepare: async (play) => {
+    // It refers to the image, has it made, and never uses it.
+    await new PlayedMachine(play).create({ ignoreOnDeploy: true })
+    await play.untilDownloading()
+    play.letThrough()
+    await play.untilSynced()
+    await play.untilQuiet()
+  },
+  act: async (play) => {
+    const vm = new PlayedMachine(play)
+    await vm.delete()
+    await vm.untilGone()
+    await play.untilGone()
+  },
+  writes: ['patch virtualmachines', STATUS, ...REMOVAL],
+  telling: [STATUS, 'update virtualmachines/status'],
+}
+
+const afterTime: Flow = {
+  name: 'an image that goes when nothing has referred to it for its TTL',
+  policy: QUICK,
+  prepare: async (play) => {
+    await play.createImage('image', { reclaimPolicy: 'Delete', unreferencedTTL: '1h' })
+    await play.untilDownloading()
+    play.letThrough()
+    await play.untilSynced()
+    await play.untilQuiet()
+  },
+  act: async (play) => {
+    await play.patch({ spec: { unreferencedTTL: '5s' } })
+    await play.untilGone()
+  },
+  writes: [STATUS, ...REMOVAL],
+  telling: [STATUS],
+}
+
+const spareVolume: Flow = {
+  name: 'success without keeping the source volume',
+  policy: { ...QUICK, keepSourceVolume: 'false' },
+  prepare: download,
+  act: async (play) => {
+    play.letThrough()
+    await play.untilSynced()
+    await play.until('the source volume is gone', () => {
+      const { dataVolumes, claims } = play.world.mirror
+      return play.of(dataVolumes).length + play.of(claims).length === 0
+    })
+  },
+  writes: [...FROM_DOWNLOAD_TO_SNAPSHOT, ...PUBLICATION, 'delete datavolumes'],
+}
+
+/** What the operator deletes without being asked. */
+export const REMOVAL_FLOWS: readonly Flow[] = [atOnce, afterTime, spareVolume].map((flow) => ({
+  ...flow,
+  sample: SAMPLE,
+}))

@@ -1,0 +1,94 @@
+import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { apiVersionOf } from '../../operator/kube/kube-object.ts'
+import { conditionOf, type DataVolume, MACHINE, type Machine, reasonOf } from './kinds.ts'
+import type { World } from './world.ts'
+
+/** What people do with machines in a {@link World}, and see of them. */
+export class Machines {
+  readonly #world: World
+  readonly #namespace: string
+
+  /** @param namespace of the machines; default: that of the images */
+  constructor(world: World, namespace = world.namespace) {
+    this.#world = world
+    this.#namespace = namespace
+  }
+
+  /** Creates one of the image `golden`, which has a template, unless `spec` says otherwise. */
+  async create(name: string, spec: Partial<VirtualMachineSpecInput> = {}): Promise<Machine> {
+    const { namespace, client } = this.#world
+    const usual = {
+      name,
+      users: [{ name: 'demo', lock_passwd: true }],
+      resources: { cpu: '1', memory: '1Gi' },
+      vmDiskImageRef: this.#namespace === namespace ? { name: 'golden' } : { name: 'golden', namespace },
+      vmDiskImageTemplate: this.#world.image('golden').spec,
+    }
+    const metadata = { namespace: this.#namespace, name }
+    const object = { apiVersion: apiVersionOf(MACHINE), kind: MACHINE.kind, metadata, spec: { ...usual, ...spec } }
+    return await client.create<Machine>(MACHINE, object as Machine)
+  }
+
+  async patch(name: string, spec: Partial<VirtualMachineSpecInput>): Promise<void> {
+    await this.#world.client.mergePatch(MACHINE, { namespace: this.#namespace, name }, { spec })
+  }
+
+  async delete(...names: readonly string[]): Promise<void> {
+    const { client } = this.#world
+    for (const name of names) await client.delete(MACHINE, { namespace: this.#namespace, name })
+    for (const name of names) await this.#until(`${name} is gone`, () => this.get(name) === undefined)
+  }
+
+  get(name: string): Machine | undefined {
+    return this.#world.mirror.machines.get(`${this.#namespace}/${name}`)
+  }
+
+  /** The root disk. */
+  disk(name: string): DataVolume | undefined {
+    return this.#world.mirror.dataVolumes.get(`${this.#namespace}/${name}-root`)
+  }
+
+  /** Names of what the operator made in the namespace for its machines, by kind. */
+  children(): string[] {
+    const { kubevirtMachines, dataVolumes, secrets } = this.#world.mirror
+    return [kubevirtMachines, dataVolumes, secrets].flatMap((store) =>
+      [...(store.values() as IterableIterator<KubeObject>)].flatMap(({ kind, metadata }) => {
+        const isOfMachine = metadata.ownerReferences?.some(({ kind: owner }) => owner === MACHINE.kind) === true
+        return metadata.namespace === this.#namespace && isOfMachine ? [`${kind}/${metadata.name}`] : []
+      }),
+    )
+  }
+
+  async untilReady(name: string, reason = 'Running'): Promise<Machine> {
+    return await this.until(
+      name,
+      `Ready, ${reason}`,
+      (machine) => machine.status?.phase === 'Ready' && reasonOf(machine) === reason,
+    )
+  }
+
+  async untilReason(name: string, reason: string): Promise<Machine> {
+    return await this.until(name, reason, (machine) => reasonOf(machine) === reason)
+  }
+
+  /** Only what is said of the present spec counts. */
+  async until(name: string, what: string, holds: (machine: Machine) => boolean): Promise<Machine> {
+    return await this.#until(`machine ${name}: ${what}`, () => {
+      const machine = this.get(name)
+      const isTold = machine?.status?.observedGeneration === machine?.metadata.generation
+      return machine !== undefined && isTold && holds(machine) ? machine : undefined
+    })
+  }
+
+  async #until<T>(what: string, look: () => T | undefined | false): Promise<T> {
+    const seen = () => {
+      const mine = [...this.#world.mirror.machines.values()].map(
+        (one) =>
+          `  machine ${one.metadata.name}: ${one.status?.phase} (${reasonOf(one)}) ${one.status?.message}; image: ${conditionOf(one, 'ImageReady')?.message}`,
+      )
+      return `${mine.join('\n')}\n${this.#world.describe()}`
+    }
+    return await this.#world.mirror.until(what, look, seen)
+  }
+}

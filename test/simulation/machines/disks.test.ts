@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { POLICY_NAME } from '../../../constructs/index.ts'
+import {
+  CONFIG_MAP,
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  SECRET,
+  STORAGE_CLASS,
+} from '../../../operator/kube/resource-types.ts'
+import { OPERATOR_NAMESPACE } from '../chronicle.ts'
+import { MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
+
+const MINUTE = 60_000
+let world: MachineWorld
+afterEach(() => world.stop())
+
+describe('a clone that hangs', () => {
+  const stall = () =>
+    world.simulated.simulators.cdi.script({ namespace: TEAM, name: 'vm-root' }, { type: 'cloneStalls' })
+  const disks = () => world.written.filter((line) => line === 'ADDED DataVolume team/vm-root').length
+
+  it('is made anew, and that is the end of it where the next one does not hang', async () => {
+    world = await MachineWorld.start({ vmProvisionTimeout: '2m' })
+    const end = stall()
+    world.create('vm')
+    await world.until('a kick', () => world.vm('vm')?.status?.kicks?.count === 1)
+    expect(world.reason('vm')).toBe('Kicked')
+    end()
+    await world.untilReady('vm')
+    expect([disks(), world.events('vm').filter((reason) => reason === 'Kicked')]).toEqual([2, ['Kicked']])
+    expect(world.vm('vm')?.status?.kicks).toBeUndefined()
+  })
+
+  it('is made anew within the budget, has failed then, and recovers by itself', async () => {
+    world = await MachineWorld.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
+    const end = stall()
+    world.create('vm')
+    await world.untilReason('vm', 'KickBudgetSpent')
+    expect(world.vm('vm')?.status).toMatchObject({ phase: 'Failed', kicks: { count: 2 } })
+    await world.pass(60 * MINUTE)
+    expect([disks(), world.reason('vm')]).toEqual([3, 'KickBudgetSpent'])
+    end()
+    await world.untilReady('vm')
+    expect(disks()).toBe(3)
+  })
+})
+
+describe('a namesake that is being deleted', () => {
+  const blank = { source: { blank: {} }, storage: { resources: { requests: { storage: '1Gi' } } } }
+
+  it.each([
+    ['VirtualMachine', KUBEVIRT_VIRTUAL_MACHINE, 'vm', { spec: { runStrategy: 'Halted' } }],
+    ['DataVolume', DATA_VOLUME, 'vm-root', { spec: blank }],
+    ['Secret', SECRET, 'vm-cloudinit', {}],
+  ] as const)('is waited for: a %s', async (kind, type, name, more) => {
+    world = await MachineWorld.start()
+    world.createImage('golden')
+    await world.until('the image', () => world.image('golden')?.status?.phase === 'Succeeded')
+    const key = { namespace: TEAM, name }
+    const foreign = world.simulated.create(type, { ...key, finalizers: ['example.com/hold'] }, more)
+    world.delete(type, TEAM, name)
+    world.create('vm')
+    await world.untilReason('vm', 'NamesakeTerminating')
+    // Longer than a machine has to become ready: nothing of that is its fault.
+    await world.pass(40 * MINUTE)
+    expect(world.vm('vm')?.status?.message).toContain(`${kind} ${name}`)
+    expect(world.reason('vm')).toBe('NamesakeTerminating')
+    expect(world.written.filter((line) => line.startsWith('ADDED') && line.includes(`${TEAM}/`))).toEqual([])
+    expect(world.find(type, TEAM, name)?.metadata.uid).toBe(foreign.metadata.uid)
+    world.patch(type, key, { metadata: { finalizers: [] } })
+    await world.untilReady('vm')
+    expect(world.events('vm')).not.toContain('NameConflict')
+  })
+})
+
+describe('a disk larger than its image, where volumes cannot grow', () => {
+  const spec = { resources: { cpu: 2, memory: '2Gi', diskSize: '2Gi' } }
+  const policy = { namespace: OPERATOR_NAMESPACE, name: POLICY_NAME }
+  const allowDownloads = () => world.patch(CONFIG_MAP, policy, { data: { concurrency: '1' } })
+
+  it('is told before its image is there, and copied', async () => {
+    world = await MachineWorld.start({ concurrency: '0' })
+    world.create('vm', { ...spec, vmDiskImageTemplate: { ...TEMPLATE, storageClass: 'fixed' } })
+    await world.untilReason('vm', 'WaitingForImage')
+    expect(world.condition('vm', 'SpecWarning')).toMatchObject({
+      status: 'True',
+      reason: 'NoVolumeExpansion',
+      message: expect.stringContaining('resources.diskSize asks for more (2Gi) than its image has (1Gi)'),
+    })
+    allowDownloads()
+    await world.untilReady('vm')
+    expect(world.condition('vm', 'SpecWarning')).toBeUndefined()
+    expect(world.condition('vm', 'FullCopy')?.status).toBe('True')
+  })
+
+  it('is cloned, and nothing is told any more, once volumes can grow', async () => {
+    world = await MachineWorld.start({ concurrency: '0' })
+    world.create('vm', { ...spec, vmDiskImageTemplate: { ...TEMPLATE, storageClass: 'fixed' } })
+    await world.until('the warning', () => world.condition('vm', 'SpecWarning')?.status === 'True')
+    world.patch(STORAGE_CLASS, { name: 'fixed' }, { allowVolumeExpansion: true })
+    await world.until('its end', () => world.condition('vm', 'SpecWarning') === undefined)
+    allowDownloads()
+    await world.untilReady('vm')
+    expect(world.condition('vm', 'FullCopy')).toBeUndefined()
+  })
+})

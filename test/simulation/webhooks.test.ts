@@ -1,0 +1,244 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { apiVersionOf, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { CONFIG_MAP, DATA_VOLUME, NAMESPACE, STORAGE_CLASS } from '../../operator/kube/resource-types.ts'
+import { Operator } from '../../operator/operator.ts'
+import { fakeLog } from '../../operator/runtime/fake-log.fixtures.ts'
+import {
+  type Fate,
+  MemoryCluster,
+  type RequestInfo,
+  SERVED_TYPES,
+  SimulatedProcess,
+  VirtualTime,
+} from '../../sandbox/memory-cluster/index.ts'
+import { startSimulators, timedTransfer } from '../../sandbox/simulators/index.ts'
+import { IMAGE, type Image, reasonOf } from '../harness/kinds.ts'
+import { randomFrom } from './random.ts'
+
+// What the webhooks of CDI, or of whoever else has a say, answer to the creation of a DataVolume, in the words of the real ones.
+
+const OPERATOR_NAMESPACE = 'sync-operator'
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOP = { kind: 'deliver', requestMs: 2, answerMs: 2 } as const
+
+const denied = (why: string, status: 400 | 403 | 422 = 422, webhook = 'datavolume-validate.cdi.kubevirt.io'): Fate => ({
+  kind: 'refuse',
+  status,
+  answerMs: 5,
+  message: `admission webhook "${webhook}" denied the request: ${why}`,
+})
+const failing = (why: string): Fate => ({
+  kind: 'refuse',
+  status: 500,
+  answerMs: 5,
+  message: `Internal error occurred: failed calling webhook "datavolume-mutate.cdi.kubevirt.io": failed to call webhook: Post "https://cdi-api.cdi.svc:443/datavolume-mutate?timeout=30s": ${why}`,
+})
+/** The operator does not wait so long for an answer. */
+const HANGING: Fate = { kind: 'loseRequest', answerMs: 30 * SECOND }
+
+/** One slot, no retries, and two images: one after the other, where nobody refuses anything. */
+class Scene implements AsyncDisposable {
+  /** What becomes of creations of DataVolumes of an image. */
+  answer: (image: string) => Fate = () => HOP
+  /** Images whose DataVolumes were asked for, and whose were made. */
+  readonly asked: string[] = []
+  readonly made: string[] = []
+  mostDownloads = 0
+  readonly #time = new VirtualTime()
+  readonly #cluster = new MemoryCluster({ time: this.#time, random: randomFrom(1), types: SERVED_TYPES })
+  readonly #stopping = new AbortController()
+
+  constructor() {
+    const { admin } = this.#cluster
+    for (const name of [OPERATOR_NAMESPACE, 'images']) this.#create(NAMESPACE, { name })
+    this.#create(STORAGE_CLASS, { name: 'fast' }, { provisioner: 'sandbox.example.com' })
+    const data = { concurrency: '1', retryLimit: '0' }
+    this.#create(CONFIG_MAP, { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-policy' }, { data })
+    this.#cluster.onCommit(({ resource, type, object }) => {
+      if (resource !== DATA_VOLUME) return
+      if (type === 'ADDED') this.made.push(imageIn(object.metadata.name))
+      const downloading = admin.list<Image>(DATA_VOLUME).items.filter(({ status }) => status?.phase !== 'Succeeded')
+      this.mostDownloads = Math.max(this.mostDownloads, downloading.length)
+    })
+    const simulated = new SimulatedProcess(this.#time, 'simulators')
+    const { clock } = simulated
+    void startSimulators({
+      client: this.#cluster.connect({ process: simulated }),
+      clock,
+      random: randomFrom(2),
+      transfer: timedTransfer(clock, () => ({ durationMs: SECOND })),
+    })
+    const process = new SimulatedProcess(this.#time, 'operator')
+    const client = this.#cluster.connect({ process, fateOf: (request) => this.#fateOf(request) })
+    const operator = new Operator({
+      client,
+      leaseClient: client,
+      clock: process.clock,
+      random: randomFrom(3),
+      log: fakeLog(),
+      namespace: OPERATOR_NAMESPACE,
+      identity: 'operator',
+      lease: { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 },
+    })
+    void operator.run(this.#stopping.signal)
+    for (const name of ['first', 'second'])
+      this.#create(
+        IMAGE,
+        { namespace: 'images', name },
+        {
+          spec: {
+            sourceType: 'http',
+            url: `https://images.example.com/${name}.qcow2`,
+            diskSize: '16Mi',
+            storageClass: 'fast',
+          },
+        },
+      )
+  }
+
+  image(name: string): Image {
+    return this.#cluster.admin.get<Image>(IMAGE, { namespace: 'images', name })
+  }
+
+  /** Where an image stands, and how many downloads have failed. */
+  standOf(name: string): { phase: unknown; reason: unknown; downloads: unknown } {
+    const image = this.image(name)
+    return { phase: image.status?.phase, reason: reasonOf(image), downloads: image.status?.budget?.downloads }
+  }
+
+  get holders(): readonly { readonly name: string }[] {
+    const ledger = this.#cluster.admin.get<Image & { data: Record<string, string> }>(CONFIG_MAP, {
+      namespace: OPERATOR_NAMESPACE,
+      name: 'sync-operator-slots',
+    })
+    return JSON.parse(ledger.data['holders'] ?? '[]')
+  }
+
+  retry(name: string): void {
+    const annotations = { [ANNOTATIONS.retryRequestedAt]: 'now' }
+    this.#cluster.admin.mergePatch(IMAGE, { namespace: 'images', name }, { metadata: { annotations } })
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.#time.run({ untilMs: this.#time.elapsedMs + ms })
+  }
+
+  #fateOf({ verb, resource, key = '' }: RequestInfo): Fate {
+    if (verb !== 'create' || resource !== DATA_VOLUME) return HOP
+    const image = imageIn(key.slice(key.indexOf('/') + 1))
+    this.asked.push(image)
+    return this.answer(image)
+  }
+
+  #create(type: ResourceType, metadata: { name: string; namespace?: string }, rest: object = {}): void {
+    this.#cluster.admin.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    await this.pass(MINUTE)
+  }
+}
+
+function imageIn(volume: string): string {
+  return volume.slice(0, volume.lastIndexOf('-'))
+}
+
+/** Each was downloaded once, no more than one at a time, and no attempt is spent on what was refused. */
+function expectBothSynced(scene: Scene): void {
+  for (const name of ['first', 'second']) {
+    expect(scene.standOf(name)).toEqual({ phase: 'Succeeded', reason: 'Synced', downloads: 0 })
+    expect(scene.image(name).status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
+  }
+  expect(scene.made.toSorted()).toEqual(['first', 'second'])
+  expect(scene.mostDownloads).toBe(1)
+  expect(scene.holders).toEqual([])
+}
+
+describe('a DataVolume that CDI refuses for what it is', () => {
+  it.each([
+    'spec.source Invalid source URL: not a url',
+    'spec.source Invalid source URL scheme: ftp://x/y',
+    'Storage size should be at least 1MiB',
+    'Missing Data volume PVC',
+  ])('is not asked for again until somebody says so, and its slot goes to the next one: %s', async (told) => {
+    await using scene = new Scene()
+    scene.answer = (image) => (image === 'first' ? denied(` ${told}`) : HOP)
+    await scene.pass(60 * MINUTE)
+    expect(scene.standOf('first')).toEqual({ phase: 'Failed', reason: 'RejectedByCDI', downloads: 0 })
+    const { message, attempts = [] } = scene.image('first').status ?? {}
+    expect(message).toContain(told)
+    expect(message).toContain(ANNOTATIONS.retryRequestedAt)
+    expect(attempts).toEqual([])
+    expect(scene.asked).toEqual(['first', 'second'])
+    expect(scene.standOf('second')).toMatchObject({ phase: 'Succeeded' })
+    scene.answer = () => HOP
+    scene.retry('first')
+    await scene.pass(MINUTE)
+    expectBothSynced(scene)
+  })
+})
+
+describe('a DataVolume that is refused for a reason that may pass', () => {
+  it.each([
+    [
+      'NameConflict',
+      'Destination PVC images/first already exists',
+      denied(' Destination PVC images/first already exists'),
+    ],
+    ['CreateFailed', 'webhook "policy.example.com" denied', denied('not here', 400, 'policy.example.com')],
+    ['CreateFailed', 'webhook "policy.example.com" denied', denied('not here', 403, 'policy.example.com')],
+  ] as const)('leaves its slot to the next one and goes on by itself: %s, %s', async (reason, told, answer) => {
+    await using scene = new Scene()
+    scene.answer = (image) => (image === 'first' ? answer : HOP)
+    await scene.pass(30 * MINUTE)
+    expect(scene.standOf('first')).toEqual({ phase: 'Queued', reason, downloads: 0 })
+    expect(scene.image('first').status?.message).toContain(told)
+    expect(scene.standOf('second')).toMatchObject({ phase: 'Succeeded' })
+    scene.answer = () => HOP
+    // The longest wait between two tries.
+    await scene.pass(11 * MINUTE)
+    expectBothSynced(scene)
+  })
+})
+
+describe("CDI's webhook that does not work", () => {
+  it.each([
+    'dial tcp 10.96.0.9:443: connect: connection refused',
+    'no endpoints available for service "cdi-api"',
+    'tls: failed to verify certificate: x509: certificate signed by unknown authority',
+    'context deadline exceeded',
+  ])('is told of, costs no attempt, and all goes on when it is back: %s', async (why) => {
+    await using scene = new Scene()
+    scene.answer = () => failing(why)
+    await scene.pass(30 * MINUTE)
+    for (const name of ['first', 'second']) {
+      expect(scene.standOf(name)).toEqual({ phase: 'Queued', reason: 'CreateFailed', downloads: 0 })
+      expect(scene.image(name).status?.message).toContain('failed calling webhook')
+      expect(scene.image(name).status?.message).toContain(why)
+    }
+    // No hammering: fewer and fewer tries.
+    expect(scene.asked.length).toBeLessThan(100)
+    scene.answer = () => HOP
+    await scene.pass(11 * MINUTE)
+    expectBothSynced(scene)
+  })
+
+  it('and lets everybody wait, without an answer, is told of, and all goes on in order when it is back', async () => {
+    await using scene = new Scene()
+    scene.answer = () => HANGING
+    await scene.pass(30 * MINUTE)
+    expect(scene.standOf('first')).toEqual({ phase: 'Queued', reason: 'CreateFailed', downloads: 0 })
+    expect(scene.image('first').status?.message).toContain('cdi-apiserver')
+    expect(scene.standOf('second')).toMatchObject({ phase: 'Queued', downloads: 0 })
+    // Whether it will be carried out nobody knows: the slot is kept.
+    expect(scene.holders).toMatchObject([{ name: 'first' }])
+    expect(new Set(scene.asked)).toEqual(new Set(['first']))
+    scene.answer = () => HOP
+    await scene.pass(2 * MINUTE)
+    expectBothSynced(scene)
+    expect(scene.made).toEqual(['first', 'second'])
+  })
+})
