@@ -96,6 +96,33 @@ describe('a controller', () => {
     expect(results).toHaveLength(5)
   })
 
+  it('carries out three at once, and more only while some of them are slow', async () => {
+    const ends = new Map<string, () => void>()
+    const ended = run((key) => new Promise((resolve) => ends.set(key, () => resolve(undefined))), 8)
+    const keys = Array.from({ length: 12 }, (_, at) => `k${at}`)
+    for (const key of keys) queue.add(key)
+    await settled()
+    expect([...ends.keys()]).toEqual(keys.slice(0, 3))
+    ends.get('k1')?.()
+    await settled()
+    expect([...ends.keys()]).toEqual(keys.slice(0, 4))
+    await clock.advance(249)
+    expect(ends.size).toBe(4)
+    await clock.advance(1)
+    expect(ends.size).toBe(7)
+    await clock.advance(250)
+    // As many as there are workers, one of which had done its work before.
+    expect(ends.size).toBe(9)
+    // Whoever left early does not leave again.
+    for (const end of [...ends.values()]) end()
+    await clock.advance(1)
+    expect(ends.size).toBe(12)
+    expect(results).toHaveLength(9)
+    stop.abort()
+    for (const end of ends.values()) end()
+    await ended
+  })
+
   it('backs off exponentially on any error, up to a minute, and forgets that after a success', async () => {
     const times = await timesOf(new Error('bug'), 4, 10_000)
     expect(times).toEqual([0, 75, 225, 525, 1_125])

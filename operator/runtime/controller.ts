@@ -4,6 +4,7 @@ import { type Clock, sleep } from './clock.ts'
 import type { Logger } from './log.ts'
 import type { ControllerMetrics } from './metrics.ts'
 import { redactUrls, traceOf } from './redact.ts'
+import { Turnstile } from './turnstile.ts'
 import type { WorkQueue } from './work-queue.ts'
 
 /** When to look again without being told by an event. */
@@ -36,6 +37,13 @@ const RETRY_BASE_MS = 100
 const RETRY_MAX_MS = 60_000
 /** A conflict means that the cache is behind; the event that brings it up to date is on its way. */
 const CONFLICT_RETRY_MS = 250
+/**
+ * So many reconciles are carried out at once as long as each is quick. More would not get more done: their requests wait for
+ * each other in the API server, and those that decide how long a slot is empty wait behind them.
+ */
+const AT_ONCE = 3
+/** A reconcile that takes longer waits for something that others need not wait for, such as a webhook of one kind. */
+const SLOW_MS = 250
 /** So long workers go on before others have their turn. */
 const TURN_MS = 8
 /** The same refused request, over and over, helps nobody; a fix of permissions or quota is seen within a minute. */
@@ -45,6 +53,7 @@ const REJECTED_RETRY_MS = 30_000
 export class Controller {
   readonly #options: ControllerOptions
   readonly #failures = new Map<string, number>()
+  readonly #turnstile = new Turnstile(AT_ONCE)
   #turnBegan = 0
   #turn: Promise<void> | undefined
 
@@ -63,12 +72,30 @@ export class Controller {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    const { queue } = this.#options
-    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
-      if (signal.aborted) return
+    while (!signal.aborted) {
+      await this.#turnstile.enter()
+      const key = await this.#options.queue.take()
+      await this.#handle(key, signal)
+    }
+  }
+
+  /** Keeps its place only for a while. */
+  async #handle(key: string | undefined, signal: AbortSignal): Promise<void> {
+    const { queue, clock } = this.#options
+    let hasLeft = false
+    const leave = () => {
+      if (!hasLeft) this.#turnstile.leave()
+      hasLeft = true
+    }
+    const cancelTimer = clock.setTimer(leave, SLOW_MS)
+    try {
+      if (key === undefined || signal.aborted) return
       await this.#reconcileOne(key, signal)
       queue.done(key)
       await this.#giveWay()
+    } finally {
+      cancelTimer()
+      leave()
     }
   }
 
