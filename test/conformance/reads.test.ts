@@ -263,7 +263,7 @@ conform('a list', {
 /** Of a watch that the server ends. */
 async function allEvents({ client, namespace }: Subject, resourceVersion: string): Promise<WatchEvent<Full>[]> {
   const seen: WatchEvent<Full>[] = []
-  const options = { namespace, resourceVersion, timeoutSeconds: 4 }
+  const options = { namespace, resourceVersion, timeoutSeconds: 8 }
   for await (const event of client.watch<Full>(CONFIG_MAP, options)) seen.push(event)
   return seen
 }
