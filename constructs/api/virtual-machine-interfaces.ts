@@ -45,7 +45,9 @@ export const interfaces = cel(
   z
     .array(networkInterface)
     .max(INTERFACES_MAX)
-    .describe('Network interfaces, in the order of the guest. Default: none.'),
+    .describe(
+      'Network interfaces, in the order of the guest. Default: one on the pod network, with DHCP; with any, the machine is not on it.',
+    ),
   {
     rule: 'self.all(one, self.exists_one(other, other.network == one.network))',
     message: 'interfaces must each have a network of their own: name every network only once',

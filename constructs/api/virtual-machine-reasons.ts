@@ -35,7 +35,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
       'Nothing with a template: the image is created anew once it is gone. Otherwise create it, or name another in spec.vmDiskImageRef.',
   },
   /** FailIfNotExist, or nothing to create it from. */
-  ImageNotFoundNoTemplate: {
+  ImageNotFound: {
     meaning:
       'The image does not exist, and the virtual machine may not create it: it has no template, or its mode is FailIfNotExist.',
     remedy:
@@ -197,7 +197,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** Warning: the name is no login. */
   LoginRenamed: {
-    meaning: 'The name of a user is no login that Linux takes; the message tells the login that was made from it.',
+    meaning:
+      'The name of a user is no login that Linux takes, or is default, which cloud-init calls the user of the image; the message tells the login that was made from it.',
     remedy: 'Log in with that one, or change name in spec.users.',
   },
   /** Warning: a password that nobody can use. */

@@ -46,7 +46,7 @@ const userFields = z.object({
     holds: (name: string) => !name.includes(':'),
   }).describe(
     'Name of the user. Where it is no login that Linux takes, such as demo user, the login is made from it (demo-user) and the name ' +
-      'becomes the full name.',
+      'becomes the full name. So it is with default (user-default), which cloud-init calls the user that the image brings.',
   ),
   plain_text_passwd: line('plain_text_passwd', 256)
     .describe('Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef.')

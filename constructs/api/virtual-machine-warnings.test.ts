@@ -27,6 +27,14 @@ describe('warningsOf', () => {
   })
 
   it.each([
+    ['default', 'user-default, since cloud-init calls the user of the image so'],
+    ['Default', 'user-default, since Linux does not take the name as a login'],
+  ])('tells that %s, the name of another user to cloud-init, is no login', (name, text) => {
+    const [warning] = warningsOf(specWith({ users: [{ name }] }))
+    expect(warning).toEqual({ reason: 'LoginRenamed', message: `user "${name}" logs in as ${text}` })
+  })
+
+  it.each([
     ['no users', { users: undefined }],
     ['logins as Linux takes them', { users: [{ name: 'demo' }, { name: '_a-b' }] }],
   ])('is silent about %s', (_name, fields) => {
@@ -64,6 +72,11 @@ describe('safeLogin', () => {
     ['世界', 'user'],
     ['😀', 'user'],
     [' ', 'user'],
+    ['default', 'user-default'],
+    ['Default', 'user-default'],
+    ['(default)', 'user-default'],
+    ['default-', 'default-'],
+    ['defaults', 'defaults'],
   ])('of %j is %s', (name, login) => {
     expect(safeLogin(name, [name])).toBe(login)
   })
@@ -91,11 +104,13 @@ describe('safeLogin', () => {
     const name = fc.oneof(
       fc.string({ unit: fc.constantFrom('a', 'A', ' ', '-', '.', '1', 'ä', '世'), minLength: 1, maxLength: 4 }),
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 64 }),
+      fc.constantFrom('default', 'Default', 'default ', 'user-default', 'user default'),
     )
     fc.assert(
       fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 16 }), (names) => {
         const logins = names.map((one) => safeLogin(one, names))
         for (const login of logins) expect(login).toMatch(LOGIN)
+        expect(logins).not.toContain('default')
         expect(new Set(logins).size).toBe(names.length)
         const reversed = names.toReversed()
         expect(names.map((one) => safeLogin(one, reversed))).toEqual(logins)

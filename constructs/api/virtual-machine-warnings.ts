@@ -4,6 +4,8 @@ import type { VirtualMachineSpec } from './virtual-machine.ts'
 import { VIRTUAL_MACHINE_REASONS, type VirtualMachineReason } from './virtual-machine-reasons.ts'
 
 const LOGIN = /^[a-z_][a-z0-9_-]{0,31}$/
+/** To cloud-init it is the user that the image brings: settings under this name would become that one's. */
+const IMAGE_USER = 'default'
 const LOGIN_MAX = 32
 const HASH_LENGTH = 8
 
@@ -30,7 +32,9 @@ function renamedLogins({ users = [] }: VirtualMachineSpec): SpecWarning[] {
   return names.flatMap((name) => {
     const login = safeLogin(name, names)
     if (login === name) return []
-    const message = `user ${JSON.stringify(name)} logs in as ${login}, since Linux does not take the name as a login`
+    const why =
+      name === IMAGE_USER ? 'cloud-init calls the user of the image so' : 'Linux does not take the name as a login'
+    const message = `user ${JSON.stringify(name)} logs in as ${login}, since ${why}`
     return [{ reason: VIRTUAL_MACHINE_REASONS.LoginRenamed, message }]
   })
 }
@@ -53,19 +57,24 @@ function smallDisk({ resources }: VirtualMachineSpec, image: string | undefined)
 
 /**
  * Login that Linux takes (`^[a-z_][a-z0-9_-]{0,31}$`) for the name of a user. A name that is one stays; `demo user` becomes
- * `demo-user`. Different users of one machine get different logins: where two would meet, those that had to change get a hash.
+ * `demo-user`, and `default`, which cloud-init calls the user of the image, `user-default`. Different users of one machine get
+ * different logins: where two would meet, those that had to change get a hash.
  * @param names names of all users of the machine, this one among them or not; their order does not matter
  */
 export function safeLogin(name: string, names: readonly string[]): string {
-  const others = new Set([...names, name].filter((other) => !LOGIN.test(other)))
+  const others = new Set([...names, name].filter((other) => !isLogin(other)))
   const plain = [...others].map(plainLogin)
-  const taken = new Set(names.filter((other) => LOGIN.test(other)))
+  const taken = new Set(names.filter(isLogin))
   for (const other of [...others].toSorted()) {
     const login = freeLogin(other, plain, taken)
     if (other === name) return login
     taken.add(login)
   }
   return name
+}
+
+function isLogin(name: string): boolean {
+  return LOGIN.test(name) && name !== IMAGE_USER
 }
 
 function freeLogin(name: string, plain: readonly string[], taken: ReadonlySet<string>): string {
@@ -85,7 +94,7 @@ function plainLogin(name: string): string {
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')
     .toLowerCase()
-  const safe = ascii.replace(/[^a-z0-9_]+/g, '-').replace(/^-+/, '')
-  const login = /^[a-z_]/.test(safe) ? safe : `user-${safe}`
+  const safe = ascii.replace(/[^a-z0-9_]+/g, '-').replace(/^-+|-+$/g, '')
+  const login = /^[a-z_]/.test(safe) && safe !== IMAGE_USER ? safe : `user-${safe}`
   return login.slice(0, LOGIN_MAX).replace(/-+$/, '')
 }

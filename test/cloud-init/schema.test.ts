@@ -46,6 +46,17 @@ describe.skipIf(cloudInit === undefined)('cloud-init', () => {
     expect(verdict?.logins?.['demo-user']).toEqual({ ...asked, gecos, shell: '/bin/bash', default: false })
   })
 
+  it.each(['default', 'Default'])('makes a user of its own of one that is called %s', async (name) => {
+    const asked = { name, plain_text_passwd: 'demo-pwd', lock_passwd: false, sudo: 'ALL=(ALL) NOPASSWD:ALL' }
+    const [verdict] = await check([renderCloudInit({ hostname: 'vm', users: [asked] })])
+    expect(verdict?.problems).toEqual([])
+    const { name: gecos, ...settings } = asked
+    expect(verdict?.logins).toEqual({
+      'user-default': { ...settings, gecos, shell: '/bin/bash', default: false },
+      'distro-default': { groups: '', default: true },
+    })
+  })
+
   it(`accepts ${SAMPLES} machines at random, and reads each as it was meant`, async () => {
     const samples = fc.sample(cloudInitProps, SAMPLES).map(renderCloudInit)
     const verdicts = await check(samples)

@@ -103,7 +103,7 @@ describe('FailIfNotExist', () => {
     const machines = new Machines(world)
     await machines.create('vm', { vmDiskImageMode: 'FailIfNotExist' })
     const failed = await machines.until('vm', 'Failed', ({ status }) => status?.phase === 'Failed')
-    expect(conditionOf(failed, 'Stalled')).toMatchObject({ status: 'True', reason: 'ImageNotFoundNoTemplate' })
+    expect(conditionOf(failed, 'Stalled')).toMatchObject({ status: 'True', reason: 'ImageNotFound' })
     expect(failed.status?.message).toContain(`VMDiskImage ${world.namespace}/golden does not exist`)
     // Another machine gets its image from a template meanwhile: time enough for a wrong one to be made.
     await machines.create('other', {
@@ -135,7 +135,7 @@ describe('FailIfNotExist', () => {
     await machines.untilReason('vm', 'ImageSyncing')
     await world.deleteImage('golden')
     await world.untilGone('golden')
-    await machines.untilReason('vm', 'ImageNotFoundNoTemplate')
+    await machines.untilReason('vm', 'ImageNotFound')
     expect(machines.get('vm')?.status?.phase).toBe('Failed')
     expect(world.getImage('golden')).toBeUndefined()
     release()
@@ -199,7 +199,7 @@ describe('a namespace that is deleted', () => {
     await machines.create('waiting', imageOf('held'))
     await machines.untilReason('waiting', 'ImageSyncing')
     await machines.create('failed', { ...imageOf('none'), vmDiskImageMode: 'FailIfNotExist' })
-    await machines.untilReason('failed', 'ImageNotFoundNoTemplate')
+    await machines.untilReason('failed', 'ImageNotFound')
 
     await world.client.delete(NAMESPACE, { name: doomed })
     await world.until('the namespace is gone', () => world.mirror.namespaces.get(doomed) === undefined)

@@ -21,6 +21,8 @@ export const BY_NAMESPACE = 'namespace'
 export const BY_IMAGE_NAMESPACE = 'image namespace'
 /** `<namespace>/<name>` of the image that they name. */
 export const BY_IMAGE = 'image'
+/** `<namespace>/<name>` of the image that their disk was made from, where they name another one since. */
+export const BY_FORMER_IMAGE = 'former image'
 /** `<namespace>/<name>` of the Secrets that passwords come from. */
 export const BY_PASSWORD_SECRET = 'password secret'
 /** `<namespace>/<name>` that their children have, or will have. */
@@ -50,6 +52,7 @@ export class MachineCaches {
     .index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
     .index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
     .index(BY_IMAGE, imageOf)
+    .index(BY_FORMER_IMAGE, formerImageOf)
     .index(BY_IMAGE_NAMESPACE, (vm) => imageOf(vm).map((key) => key.split('/')[0] ?? ''))
     .index(BY_PASSWORD_SECRET, passwordSecretsOf)
     .index(BY_CHILD, childrenOf)
@@ -79,6 +82,12 @@ export function imageOf({ spec, metadata }: MachineView): readonly string[] {
   if (typeof ref?.name !== 'string') return []
   const namespace = typeof ref.namespace === 'string' ? ref.namespace : (metadata.namespace ?? '')
   return [keyOf({ namespace, name: ref.name })]
+}
+
+/** `<namespace>/<name>` of the image that the disk of a machine was made from, where the machine names another one since. */
+export function formerImageOf(vm: MachineView): readonly string[] {
+  const { image } = vm.status.clone ?? {}
+  return image === undefined || imageOf(vm).includes(image) ? [] : [image]
 }
 
 function childrenOf({ metadata: { namespace = '', name } }: MachineView): readonly string[] {

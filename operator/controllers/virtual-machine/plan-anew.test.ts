@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Walk } from './machine-walk.fixtures.ts'
-import { aWorld, DISK, MINUTE } from './machine-world.fixtures.ts'
+import { anImage, aWorld, DISK, MINUTE, PUBLISHED } from './machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
+import type { World } from './world.ts'
 
 const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
 const sized = (diskSize: string) => ({ resources: { cpu: '2', memory: '2Gi', diskSize } })
@@ -70,19 +71,33 @@ describe('a disk that is finished', () => {
 })
 
 describe('an image that goes', () => {
-  it.each<[string, 'there' | 'terminating', string]>([
-    ['by itself', 'there', 'ImageTerminating'],
-    ['with its namespace', 'terminating', 'NamespaceTerminating'],
-  ])('%s is told to a machine that has a disk of it, once', (_how, imageNamespace, reason) => {
-    const walk = new Walk().deploy()
-    const image = walk.world.image
-    if (image === undefined) throw new Error('no image')
-    const going = { ...image, metadata: { ...image.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
-    walk.set({ image: going, imageNamespace }).settle()
+  const GOING = anImage(PUBLISHED, { deletionTimestamp: '2026-01-01T00:00:00Z' })
+
+  it.each<[string, Pick<World, 'image' | 'imageNamespace'>, string]>([
+    ['by itself', { image: GOING, imageNamespace: 'there' }, 'ImageTerminating'],
+    ['with its namespace', { image: GOING, imageNamespace: 'terminating' }, 'NamespaceTerminating'],
+    ['by itself, and is already gone,', { image: undefined, imageNamespace: 'there' }, 'ImageMissing'],
+    [
+      'with its namespace, and is already gone,',
+      { image: undefined, imageNamespace: 'terminating' },
+      'NamespaceTerminating',
+    ],
+    ['with its namespace, and both are gone,', { image: undefined, imageNamespace: 'missing' }, 'ImageMissing'],
+  ])('%s is told to a machine that has a disk of it, once', (_how, change, reason) => {
+    const walk = new Walk().deploy().set(change).settle()
     expect(walk.stand).toBe('Ready/Running')
     expect(walk.condition('ImageReady')).toMatchObject({ status: 'False', reason })
     walk.after(MINUTE)
     expect(walk.told.filter((line) => line.endsWith(reason))).toEqual([`Warning ${reason}`])
+  })
+
+  it('is told with the image that the disk is a copy of, where that is another one', () => {
+    const gone = { image: undefined, imageNamespace: 'there' } as const
+    const walk = new Walk().deploy().set(gone).settle()
+    const said = () => walk.condition('ImageReady')?.message
+    expect(said()).toBe('VMDiskImage farm/golden is gone; the disk is a copy of it, and stays')
+    walk.edit({ ...OTHER_IMAGE }).settle()
+    expect(said()).toBe('VMDiskImage farm/other is gone; the disk is a copy of VMDiskImage farm/golden, and stays')
   })
 })
 

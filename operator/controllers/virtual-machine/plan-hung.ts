@@ -15,7 +15,7 @@ export interface Hung {
   /** The status tells of it, and it is there still. */
   readonly isOwed: boolean
   /** Sentences for people; the number of a kick, and what the machine waits for, are added or given. */
-  kicked(minutes: number): string
+  kicked(lasted: string): string
   givenUp(count: number, standing: string): string
 }
 
@@ -58,8 +58,8 @@ function hungInstance({ vm, instance, machine }: World, now: number): Hung | und
     since: instance.unreadySince ?? now,
     noted: 'instanceUID',
     isOwed,
-    kicked: (minutes) =>
-      `the instance runs and was not ready for ${minutes} min: it is deleted, so that KubeVirt starts it anew`,
+    kicked: (lasted) =>
+      `the instance runs and was not ready for ${lasted}: it is deleted, so that KubeVirt starts it anew`,
     givenUp: (count, standing) =>
       `restarted ${count} times and not ready still: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
   }
@@ -79,8 +79,8 @@ function hungClone(world: World, { status, remove = [] }: Omit<Step, 'standing'>
     noted: 'dataVolumeUID',
     // One that got further after all is left alone.
     isOwed: isNoted && since <= (fromTime(kicks?.lastTime) ?? 0),
-    kicked: (minutes) =>
-      `DataVolume ${name} got no further for ${minutes} min: it is deleted, and the root disk is cloned anew`,
+    kicked: (lasted) =>
+      `DataVolume ${name} got no further for ${lasted}: it is deleted, and the root disk is cloned anew`,
     givenUp: (count, standing) =>
       `kicked ${count} times, and the root disk gets no further still: ${standing}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
   }

@@ -32,19 +32,19 @@ describe('an image that no disk can be cloned from', () => {
     [
       'is missing, without a template',
       missing({ spec: NO_TEMPLATE }),
-      'Provisioning/ImageNotFoundNoTemplate',
+      'Provisioning/ImageNotFound',
       'no vmDiskImageTemplate: waiting until somebody creates it',
     ],
     [
       'is missing, and may not be created',
       missing({ spec: ONLY_IF_THERE }),
-      'Failed/ImageNotFoundNoTemplate',
+      'Failed/ImageNotFound',
       'vmDiskImageMode is FailIfNotExist: create it, or change the mode',
     ],
     [
       'is missing, may not be created, and has no template',
       missing({ spec: { ...ONLY_IF_THERE, ...NO_TEMPLATE } }),
-      'Failed/ImageNotFoundNoTemplate',
+      'Failed/ImageNotFound',
       `${WHICH} does not exist`,
     ],
     [
@@ -248,9 +248,9 @@ describe('while a machine waits for its image', () => {
 
   it('FailIfNotExist is left by itself when the image appears, and entered when it goes', () => {
     const walk = new Walk({ image: undefined, spec: ONLY_IF_THERE }).settle()
-    expect(walk.stand).toBe('Failed/ImageNotFoundNoTemplate')
+    expect(walk.stand).toBe('Failed/ImageNotFound')
     expect(walk.image(QUEUED).stand).toBe('Provisioning/WaitingForImage')
-    expect(walk.image(undefined).stand).toBe('Failed/ImageNotFoundNoTemplate')
+    expect(walk.image(undefined).stand).toBe('Failed/ImageNotFound')
     expect(walk.deploy().stand).toBe('Ready/Running')
   })
 

@@ -6,7 +6,7 @@ import {
   type VirtualMachineStatus,
   VMDiskImage,
 } from '@open-terrain/constructs'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { type Draft, failed, isDeployed, isSameSize, type Step, waiting } from './machine-plan.ts'
 import type { Standing } from './status.ts'
@@ -46,17 +46,22 @@ export function isReady(image: ImageFacts | undefined): image is ImageFacts {
   return image?.status.artifact !== undefined && image.metadata.deletionTimestamp === undefined
 }
 
-/** What becomes of an image whose disk is there already. */
+/** What becomes of an image that goes, or is gone, when the disk is there already. */
 function afterwards({ world, spec }: Draft): Standing | undefined {
-  const { namespace, name } = imageKeyOf(world, spec)
-  const which = `VMDiskImage ${namespace}/${name}`
-  if (world.image === undefined) return waiting('ImageMissing', `${which} is gone; the disk is a copy of it, and stays`)
-  if (world.image.metadata.deletionTimestamp === undefined) return undefined
-  if (world.imageNamespace === 'terminating')
+  const { vm, image, imageNamespace } = world
+  if (image !== undefined && image.metadata.deletionTimestamp === undefined) return undefined
+  const key = imageKeyOf(world, spec)
+  const which = `VMDiskImage ${keyOf(key)}`
+  const { image: madeFrom = keyOf(key) } = vm.status.clone ?? {}
+  const original = madeFrom === keyOf(key) ? 'it' : `VMDiskImage ${madeFrom}`
+  const stays = `the disk is a copy of ${original}, and stays`
+  // It takes all of its images along, whoever uses them.
+  if (imageNamespace === 'terminating')
     return waiting(
       'NamespaceTerminating',
-      `namespace ${namespace} is being deleted, and ${which} with it; the disk is a copy of it, and stays`,
+      `namespace ${key.namespace} is being deleted, and ${which} with it; ${stays}`,
     )
+  if (image === undefined) return waiting('ImageMissing', `${which} is gone; ${stays}`)
   return waiting('ImageTerminating', `${which} is to be deleted, and goes when no disk of it is in use any more`)
 }
 
@@ -96,11 +101,11 @@ function missing({ world, spec }: Draft): Step {
   const { vmDiskImageTemplate, vmDiskImageMode = 'CreateIfNotExist' } = spec
   if (vmDiskImageMode === 'FailIfNotExist') {
     const message = `${which} does not exist, and vmDiskImageMode is FailIfNotExist: create it, or change the mode`
-    return { standing: failed('ImageNotFoundNoTemplate', message) }
+    return { standing: failed('ImageNotFound', message) }
   }
   if (vmDiskImageTemplate === undefined) {
     const message = `${which} does not exist and there is no vmDiskImageTemplate: waiting until somebody creates it`
-    return { standing: waiting('ImageNotFoundNoTemplate', message) }
+    return { standing: waiting('ImageNotFound', message) }
   }
   if (world.imageNamespace !== 'there') {
     const state = world.imageNamespace === 'missing' ? 'does not exist' : 'is being deleted'

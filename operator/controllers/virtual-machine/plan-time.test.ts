@@ -11,6 +11,7 @@ import {
   type KubeVirtStatus,
   MINUTE,
   PUBLISHED,
+  SECOND,
   START,
   type WorldOverrides,
 } from './machine-world.fixtures.ts'
@@ -37,16 +38,18 @@ describe('the time that a machine has', () => {
     expect(walk.plan().wake).toEqual({ afterMs: LIMIT - 2 * MINUTE, because: 'the machine should be ready by then' })
   })
 
-  it.each<[string, number]>([
-    ['as the policy says', LIMIT],
-    ['as it says otherwise', HOUR],
-  ])('is %s, to the millisecond', (_what, vmProvisionTimeoutMs) => {
+  it.each<[string, number, string]>([
+    ['as the policy says', LIMIT, '30 min'],
+    ['as it says otherwise', HOUR, '60 min'],
+    ['as it says in seconds', 30 * SECOND, '30 s'],
+    ['as it says in more of them', 90 * SECOND, '90 s'],
+  ])('is %s, to the millisecond', (_what, vmProvisionTimeoutMs, time) => {
     const walk = new Walk({ policy: { vmProvisionTimeoutMs } }).settle().disk(DISK.succeeded)
     walk.kubevirt(said('ErrorUnschedulable'))
     expect(walk.after(vmProvisionTimeoutMs - 1).stand).toBe('Provisioning/Unschedulable')
     expect(walk.plan().wake?.afterMs).toBe(1)
     expect(walk.after(1).stand).toBe('Failed/Timeout')
-    expect(walk.message).toBe(`not ready after ${vmProvisionTimeoutMs / MINUTE} min: no node can take the machine`)
+    expect(walk.message).toBe(`not ready after ${time}: no node can take the machine`)
     expect(walk.condition('Stalled')?.status).toBe('True')
     expect(walk.told.at(-1)).toBe('Warning Timeout')
   })

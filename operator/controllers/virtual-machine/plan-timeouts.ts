@@ -47,7 +47,7 @@ function kickedLate(
 
 function kick({ policy }: World, step: Omit<Step, 'standing'>, hung: Hung, kicks: Kicks, now: number): Step {
   const { vmProvisionTimeoutMs, kickLimit } = policy
-  const message = `${hung.kicked(minutesOf(vmProvisionTimeoutMs))} (${kicks.count} of ${kickLimit})`
+  const message = `${hung.kicked(inWords(vmProvisionTimeoutMs))} (${kicks.count} of ${kickLimit})`
   return {
     ...step,
     standing: waiting('Kicked', message),
@@ -57,8 +57,9 @@ function kick({ policy }: World, step: Omit<Step, 'standing'>, hung: Hung, kicks
   }
 }
 
-function minutesOf(ms: number): number {
-  return Math.round(ms / 60_000)
+/** In minutes, or where those would say too little, in seconds. */
+function inWords(ms: number): string {
+  return ms < 120_000 ? `${ms / 1_000} s` : `${Math.round(ms / 60_000)} min`
 }
 
 function overdue(
@@ -69,7 +70,6 @@ function overdue(
   now: number,
 ): Step {
   const { vm, policy } = world
-  const minutes = minutesOf(policy.vmProvisionTimeoutMs)
   const { kicks = { count: 0 } } = vm.status
   // What has just begun, or got further, has the whole time to come to an end.
   const leftMs = hung === undefined ? 0 : hung.since + policy.vmProvisionTimeoutMs - now
@@ -77,7 +77,7 @@ function overdue(
   // A clone is set going a moment after its machine: one that hangs is not told as a failure for that moment.
   if (leftMs > 0 && leftMs <= CLONE_LOOK_MS) return { ...step, standing, wake }
   if (hung === undefined || leftMs > 0) {
-    const message = `not ready after ${minutes} min: ${standing.message}`
+    const message = `not ready after ${inWords(policy.vmProvisionTimeoutMs)}: ${standing.message}`
     return { ...step, standing: failed('Timeout', message), ...(leftMs > 0 && { wake }) }
   }
   if (kicks.count >= policy.kickLimit)

@@ -38,9 +38,9 @@ import type { World } from './world.ts'
 const time = fc.integer({ min: -2 * HOUR, max: 2 * HOUR }).map((offset) => toTime(START + offset))
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
 /** Metadata of an object that is being deleted, now and then. */
-const going = fc.option(
-  time.map((deletionTimestamp) => ({ deletionTimestamp })),
-  { nil: {}, freq: 4 },
+const going = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({}) },
+  { weight: 1, arbitrary: time.map((deletionTimestamp) => ({ deletionTimestamp })) },
 )
 const DISK_UID = 'uid of vm-root'
 const EARLIER = toTime(START - HOUR)

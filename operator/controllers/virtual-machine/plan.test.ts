@@ -118,6 +118,7 @@ describe('in a namespace that is being deleted', () => {
 
 describe('ignoreOnDeploy', () => {
   const IGNORED = { ignoreOnDeploy: true }
+  const GOING = anImage(PUBLISHED, { deletionTimestamp: '2026-01-01T00:00:00Z' })
 
   it.each<[string, WorldOverrides, string, string[]]>([
     ['the image is ready', {}, 'Ready/IgnoredOnDeploy', []],
@@ -138,14 +139,42 @@ describe('ignoreOnDeploy', () => {
     [
       'a machine is there, and its image is gone',
       { machine: aMachine(), image: undefined },
-      'Provisioning/ImageMissing',
+      'Ready/NotDeployedAnyMore',
       ['VMDiskImage'],
     ],
+    [
+      'a machine is there, and its image is being deleted',
+      { machine: aMachine(), image: GOING },
+      'Ready/NotDeployedAnyMore',
+      [],
+    ],
+    [
+      'a disk is there, and its image has failed',
+      { clone: aDisk(), image: anImage({ phase: 'Failed' }) },
+      'Ready/NotDeployedAnyMore',
+      [],
+    ],
+    [
+      'a disk is there, and its image waits',
+      { clone: aDisk(), image: anImage(QUEUED) },
+      'Ready/NotDeployedAnyMore',
+      [],
+    ],
+    ['nothing is there, and the image is being deleted', { image: GOING }, 'Provisioning/ImageTerminating', []],
   ])('ensures the image and nothing else, where %s', (_what, overrides, stand, kinds) => {
     const plan = planOf({ ...overrides, spec: IGNORED })
     expect(`${plan.status.phase}/${reasonOf(plan.status)}`).toBe(stand)
     expect(plan.apply.map(({ kind }) => kind)).toEqual(kinds)
     expect([plan.remove, plan.wake]).toEqual([[], undefined])
+  })
+
+  it.each<[string, WorldOverrides['image'], string[]]>([
+    ['is being deleted', GOING, ['Normal NotDeployedAnyMore', 'Warning ImageTerminating']],
+    ['is gone', undefined, ['Normal ImageCreated', 'Normal NotDeployedAnyMore', 'Warning ImageMissing']],
+  ])('tells who has a disk already of an image that %s, beside that it is left as it is', (_what, image, events) => {
+    const plan = planOf({ clone: aDisk(), claim: aClaim(), image, spec: IGNORED })
+    expect(plan.status.message).toContain('the machine was deployed before ignoreOnDeploy became true')
+    expect(plan.events.map(({ type, reason }) => `${type} ${reason}`)).toEqual(events)
   })
 
   it('is the same as if it were not there, when it is false', () => {

@@ -48,13 +48,17 @@ function stepOf(draft: Draft, image: ImageState): Step {
     return { standing: waiting('NamespaceTerminating', message) }
   }
   // A disk that exists, or is being made, is looked after whatever becomes of its image.
-  if (image.kind !== 'ready' && !(isDeployed(world) && spec.ignoreOnDeploy !== true)) return image.step
-  if (spec.ignoreOnDeploy === true) return ignored(world)
+  if (image.kind !== 'ready' && !isDeployed(world)) return image.step
+  if (spec.ignoreOnDeploy === true) return ignored(world, image)
   return planDeploy(draft, image)
 }
 
-function ignored(world: World): Step {
+/** The image is seen to all the same; where it stands is no matter to a machine that is there already. */
+function ignored(world: World, image: ImageState): Step {
+  const { apply = [], events = [] } = image.kind === 'ready' ? {} : image.step
   return {
+    apply,
+    events,
     standing: isDeployed(world)
       ? {
           phase: 'Ready',

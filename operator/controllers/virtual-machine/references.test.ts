@@ -7,14 +7,24 @@ import { MachineReferences } from './references.ts'
 import type { CloneFacts, MachineView } from './views.ts'
 
 const GOLDEN = { namespace: 'farm', name: 'golden' }
+const OTHER = { ...SPEC, vmDiskImageRef: { namespace: 'farm', name: 'other' } }
 
-const vm = (name: string, more: Partial<MachineView['metadata']> = {}, spec: unknown = SPEC) =>
-  aVM({ name, uid: `uid of ${name}`, ...more }, { spec })
-/** The disk of a machine, or what only looks like it. */
-const disk = (name: string, owner = `uid of ${name}`): CloneFacts => {
+const vm = (
+  name: string,
+  more: Partial<MachineView['metadata']> = {},
+  spec: unknown = SPEC,
+  status: MachineView['status'] = {},
+) => aVM({ name, uid: `uid of ${name}`, ...more }, { spec, status })
+/** A machine whose status tells what its disk was made from. */
+const noted = (image: string, spec: unknown, uid = 'uid of the disk of a') =>
+  vm('a', {}, spec, { clone: { name: 'a-root', image, uid } })
+/** The disk of a machine, or what only looks like it: as the API server has it, and as it is cached. */
+const disk = (name: string, owner = `uid of ${name}`, state: Partial<CloneFacts> = DISK.cloning): CloneFacts => {
   const ownerReferences = (childMeta(name).ownerReferences ?? []).map((one) => ({ ...one, name, uid: owner }))
-  return aDisk(DISK.cloning, { name: `${name}-root`, uid: `uid of the disk of ${name}`, ownerReferences })
+  const cached = aDisk(state, { name: `${name}-root`, uid: `uid of the disk of ${name}`, ownerReferences })
+  return Object.assign(cached, { status: { phase: cached.phase } })
 }
+const complete = (name: string) => disk(name, `uid of ${name}`, DISK.succeeded)
 
 /** Objects of one cluster, and what is counted of them. */
 type Row = readonly [string, machines: MachineView[], disks: CloneFacts[], names: string[], users: string[]]
@@ -23,6 +33,56 @@ const ROWS: Row[] = [
   ['nothing', [], [], [], []],
   ['a machine without a disk', [vm('a')], [], ['VirtualMachine/team/a'], []],
   ['a machine that makes its disk', [vm('a')], [disk('a')], ['VirtualMachine/team/a'], ['VirtualMachine/team/a']],
+  [
+    'a machine whose disk was made from it',
+    [noted('farm/golden', SPEC)],
+    [complete('a')],
+    ['VirtualMachine/team/a'],
+    ['VirtualMachine/team/a'],
+  ],
+  [
+    'a machine that names it since its disk was made from another image',
+    [noted('farm/other', SPEC)],
+    [complete('a')],
+    ['VirtualMachine/team/a'],
+    [],
+  ],
+  [
+    'a machine that names it while its disk is made from another image',
+    [noted('farm/other', SPEC)],
+    [disk('a')],
+    ['VirtualMachine/team/a'],
+    [],
+  ],
+  [
+    'a machine that names it, whose earlier disk was made from another image',
+    [noted('farm/other', SPEC, 'uid of an earlier disk')],
+    [disk('a')],
+    ['VirtualMachine/team/a'],
+    ['VirtualMachine/team/a'],
+  ],
+  [
+    'a machine that names another image while its disk is made from this one',
+    [noted('farm/golden', OTHER)],
+    [disk('a')],
+    ['VirtualMachine/team/a'],
+    ['VirtualMachine/team/a'],
+  ],
+  [
+    'a machine that names another image since its disk was made from this one',
+    [noted('farm/golden', OTHER)],
+    [complete('a')],
+    [],
+    [],
+  ],
+  ['a machine that names another image, and has no disk any more', [noted('farm/golden', OTHER)], [], [], []],
+  [
+    'a machine that names another image, whose earlier disk was made from this one',
+    [noted('farm/golden', OTHER, 'uid of an earlier disk')],
+    [disk('a')],
+    [],
+    [],
+  ],
   ['a machine with a disk of somebody else', [vm('a')], [disk('a', 'earlier')], ['VirtualMachine/team/a'], []],
   ['a disk without a machine', [], [disk('a')], [], []],
   [
@@ -130,8 +190,20 @@ describe('an image is told', () => {
   it('as another one is, when a machine names that instead', () => {
     bench.put(bench.caches.machines, vm('a'))
     taken()
-    bench.put(bench.caches.machines, vm('a', {}, { ...SPEC, vmDiskImageRef: { name: 'other', namespace: 'farm' } }))
+    bench.put(bench.caches.machines, vm('a', {}, OTHER))
     expect(taken()).toEqual(['farm/golden', 'farm/other'])
+  })
+
+  it('as the image is that a disk was made from, when the machine names another one', () => {
+    bench.put(bench.caches.machines, vm('a', {}, OTHER))
+    expect(taken()).toEqual(['farm/other'])
+    bench.put(bench.caches.machines, noted('farm/golden', OTHER))
+    expect(new Set(taken())).toEqual(new Set(['farm/other', 'farm/golden']))
+    bench.put(bench.dataVolumes, disk('a'))
+    expect(taken()).toEqual(['farm/other', 'farm/golden'])
+    // It needs its image no more.
+    bench.put(bench.dataVolumes, complete('a'))
+    expect(taken()).toEqual(['farm/golden'])
   })
 
   it('when a machine is another one of the same name', () => {

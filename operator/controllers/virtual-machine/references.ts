@@ -4,12 +4,21 @@ import { controllerOf, isControlledBy, type KubeObject, keyOf, type ObjectKey } 
 import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
-import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
-import { type MachineView, viewMachine } from './views.ts'
+import { BY_FORMER_IMAGE, BY_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches } from './caches.ts'
+import { type CloneFacts, type MachineView, viewMachine } from './views.ts'
 
 const NAMES_SHOWN = 10
 
-/** How machines count as references to an image: each one that names it, and as users those that have, or are making, a disk of it. */
+/** As much of the disk of a machine as tells whether it needs an image. */
+type Disk = KubeObject & Pick<CloneFacts, 'phase'>
+/** As the API server sends it. */
+type StoredDisk = KubeObject & { readonly status?: { readonly phase?: string } }
+
+/**
+ * How machines count as references to an image: each one that names it, and as users those that have, or are making, a disk of it. One
+ * that names another image since its disk was made is a user of that one no sooner than it has a disk of it; of the first it is one as
+ * long as the disk is not complete.
+ */
 export class MachineReferences {
   readonly #client: KubeClient
   readonly #caches: MachineCaches
@@ -21,21 +30,25 @@ export class MachineReferences {
 
   cached(image: ObjectKey) {
     const { machines, shared } = this.#caches
-    const found = machines.find(BY_IMAGE, keyOf(image))
-    return count(found, (vm) => hasDisk(vm, shared.dataVolumes.get(diskKeyOf(vm))))
+    const key = keyOf(image)
+    const found = [...machines.find(BY_IMAGE, key), ...machines.find(BY_FORMER_IMAGE, key)]
+    return count(key, found, (diskKey) => shared.dataVolumes.get(diskKey))
   }
 
   /** Throws ApiError. */
   async live(image: ObjectKey, options: RequestOptions) {
+    const key = keyOf(image)
     const machines: MachineView[] = []
     for await (const object of listAll(this.#client, MACHINE, options)) {
       const vm = viewMachine(object)
-      if (imageOf(vm).includes(keyOf(image))) machines.push(vm)
+      if (imagesOf(vm).includes(key)) machines.push(vm)
     }
-    const disks = new Map<string, KubeObject>()
-    for await (const disk of listAll(this.#client, DATA_VOLUME, { ...options, labelSelector: LABELS.vmUid }))
-      disks.set(keyOf(disk.metadata), disk)
-    return count(machines, (vm) => hasDisk(vm, disks.get(diskKeyOf(vm))))
+    const disks = new Map<string, Disk>()
+    for await (const object of listAll(this.#client, DATA_VOLUME, { ...options, labelSelector: LABELS.vmUid })) {
+      const { apiVersion, kind, metadata, status } = object as StoredDisk
+      disks.set(keyOf(metadata), { apiVersion, kind, metadata, phase: status?.phase ?? '' })
+    }
+    return count(key, machines, (diskKey) => disks.get(diskKey))
   }
 
   /** Calls back with the `<namespace>/<name>` of each image whose references may have changed; returns how to stop that. */
@@ -44,17 +57,20 @@ export class MachineReferences {
     const stops = [
       machines.onChange(({ before, after }) => {
         if (isSame(named(before), named(after))) return
-        const keys = [before, after].flatMap((vm) => (vm === undefined ? [] : imageOf(vm)))
+        const keys = [before, after].flatMap((vm) => (vm === undefined ? [] : imagesOf(vm)))
         for (const key of new Set(keys)) listener(key)
       }),
       shared.dataVolumes.onChange(({ before, after }) => {
-        // A disk that came or went makes its machine a user, or one no more.
-        if ((before === undefined) === (after === undefined)) return
+        const [was, is] = [progressOf(before), progressOf(after)]
+        if (was === is) return
         const object = after ?? before
         const owner = object && controllerOf(object)
         const { namespace = '' } = object?.metadata ?? {}
         const vm = owner?.kind !== MACHINE.kind ? undefined : machines.get(keyOf({ namespace, name: owner.name }))
-        if (vm !== undefined) for (const key of imageOf(vm)) listener(key)
+        if (vm === undefined) return
+        // A disk that came or went makes its machine a user, or one no more; one that is complete frees the image of before.
+        const cameOrWent = was === 'none' || is === 'none'
+        for (const key of cameOrWent ? imagesOf(vm) : formerImageOf(vm)) listener(key)
       }),
     ]
     return () => {
@@ -63,21 +79,41 @@ export class MachineReferences {
   }
 }
 
-function diskKeyOf({ metadata: { namespace = '', name } }: MachineView): string {
-  return keyOf({ namespace, name: vmChildNames(name).clone })
+/** Keys of the images that a machine may be a reference to. */
+function imagesOf(vm: MachineView): readonly string[] {
+  return [...imageOf(vm), ...formerImageOf(vm)]
 }
 
-function hasDisk({ metadata: { uid } }: MachineView, disk: KubeObject | undefined): boolean {
-  return disk !== undefined && isControlledBy(disk, uid)
+function progressOf(disk: Disk | undefined): 'none' | 'unfinished' | 'complete' {
+  if (disk === undefined) return 'none'
+  return disk.phase === 'Succeeded' ? 'complete' : 'unfinished'
 }
 
-function count(machines: readonly MachineView[], isUser: (vm: MachineView) => boolean) {
-  const nameOf = ({ kind, metadata }: MachineView) => `${kind}/${metadata.namespace}/${metadata.name}`
-  const names = machines.map(nameOf).sort()
-  return { count: names.length, names: names.slice(0, NAMES_SHOWN), users: machines.filter(isUser).map(nameOf).sort() }
+function count(image: string, machines: readonly MachineView[], diskAt: (key: string) => Disk | undefined) {
+  const names: string[] = []
+  const users: string[] = []
+  for (const vm of machines) {
+    const { namespace = '', name, uid } = vm.metadata
+    const disk = diskAt(keyOf({ namespace, name: vmChildNames(name).clone }))
+    const isUser = disk !== undefined && isControlledBy(disk, uid) && needs(vm, disk, image)
+    const title = `${vm.kind}/${namespace}/${name}`
+    if (isUser) users.push(title)
+    if (isUser || imageOf(vm).includes(image)) names.push(title)
+  }
+  return { count: names.length, names: names.sort().slice(0, NAMES_SHOWN), users: users.sort() }
 }
 
-/** What makes a machine a reference to its image. */
+/** Whether a machine that has this disk keeps the image from going. */
+function needs(vm: MachineView, disk: Disk, image: string): boolean {
+  const isNamed = imageOf(vm).includes(image)
+  const { image: noted, uid } = vm.status.clone ?? {}
+  // The status may tell of an earlier disk.
+  const isAboutIt = noted !== undefined && (uid === undefined || uid === disk.metadata.uid)
+  if (!isAboutIt) return isNamed
+  return noted === image && (isNamed || progressOf(disk) === 'unfinished')
+}
+
+/** What makes a machine a reference to its images. */
 function named(vm: MachineView | undefined): unknown {
-  return vm && [vm.metadata.uid, imageOf(vm)]
+  return vm && [vm.metadata.uid, imageOf(vm), formerImageOf(vm)]
 }

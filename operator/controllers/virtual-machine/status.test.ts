@@ -148,7 +148,7 @@ describe('events', () => {
     ['ImageSyncing', 'Normal'],
     ['ImageFailed', 'Warning'],
     ['ImageTerminating', 'Warning'],
-    ['ImageNotFoundNoTemplate', 'Warning'],
+    ['ImageNotFound', 'Warning'],
     ['Cloning', 'Normal'],
     ['CloneFailed', 'Warning'],
     ['CloneSourceGone', 'Warning'],

@@ -110,7 +110,7 @@ function significant(status: VirtualMachineStatus): unknown {
 const WARNINGS: ReadonlySet<string> = new Set([
   'ImageFailed',
   'ImageTerminating',
-  'ImageNotFoundNoTemplate',
+  'ImageNotFound',
   'CloneFailed',
   'CloneSourceGone',
   'StartFailed',
@@ -130,7 +130,7 @@ const WARNINGS: ReadonlySet<string> = new Set([
 ])
 
 /** Of the condition ImageReady. */
-const LOSING: ReadonlySet<string> = new Set(['ImageTerminating', 'NamespaceTerminating'])
+const LOSING: ReadonlySet<string> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
 
 /** What happened between two statuses, for people who read `kubectl describe`. */
 export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {

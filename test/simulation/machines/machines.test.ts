@@ -81,7 +81,7 @@ describe('without an image', () => {
     await start()
     const spec = { resources: { cpu: 1, memory: '1Gi' }, vmDiskImageRef: { name: 'golden', namespace: FARM } }
     world.simulated.create(MACHINE, { namespace: TEAM, name: 'vm' }, { spec })
-    await world.untilReason('vm', 'ImageNotFoundNoTemplate')
+    await world.untilReason('vm', 'ImageNotFound')
     expect(world.vm('vm')?.status?.phase).toBe('Provisioning')
     world.createImage('golden')
     await world.untilReady('vm')
@@ -129,6 +129,23 @@ describe('an image', () => {
     const goneAt = world.simulated.time.elapsedMs
     await world.until('the end of the image', () => world.image('golden') === undefined)
     expect(world.simulated.time.elapsedMs - goneAt).toBeLessThan(1_000)
+  })
+
+  it('that a machine names since its disk was made goes when it is deleted, and so does the one of the disk', async () => {
+    await start()
+    world.create('vm')
+    await world.untilReady('vm')
+    world.createImage('other')
+    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { vmDiskImageRef: { name: 'other' } } })
+    const references = () => ['golden', 'other'].map((name) => world.image(name)?.status?.references?.count)
+    await world.until('the reference', () => references().join() === '0,1')
+    for (const name of ['other', 'golden']) {
+      world.delete(IMAGE, FARM, name)
+      await world.until(`the end of ${name}`, () => world.image(name) === undefined)
+    }
+    await world.pass(MINUTE)
+    expect([world.vm('vm')?.status?.phase, references()]).toEqual(['Ready', [undefined, undefined]])
+    expect(world.condition('vm', 'ImageReady')).toMatchObject({ reason: 'ImageMissing' })
   })
 
   it('that is being deleted when the machine comes is waited for, and made anew', async () => {
