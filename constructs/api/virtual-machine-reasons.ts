@@ -53,11 +53,12 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'The root disk is being cloned from the image.',
     remedy: `${NOTHING} status.clone.progress tells how far it is, where CDI knows.`,
   },
-  /** CDI gave up, or refused it. */
+  /** CDI gave up, or cannot begin. */
   CloneFailed: {
-    meaning: 'The root disk could not be cloned; the message is the answer of CDI or of the API server.',
+    meaning:
+      'The root disk could not be cloned, or CDI cannot begin for want of quota or of a valid claim; the message is the answer of CDI or of the API server.',
     remedy:
-      'Read the message. A quota, a storage class or the rights of the operator may stand in the way; a change of the spec makes the disk anew, and so does deleting the DataVolume.',
+      'Read the message. A quota, a storage class or the rights of the operator may stand in the way. Where the phase is Provisioning it goes on by itself then; where it is Failed, a change of the spec makes the disk anew, and so does deleting the DataVolume.',
   },
   /** The artifact went while it was cloned. */
   CloneSourceGone: {
@@ -72,6 +73,12 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** KubeVirt is at it. */
   Starting: { meaning: 'KubeVirt is starting the machine.', remedy: NOTHING },
+  /** On, and not ready. */
+  NotReady: {
+    meaning: 'The instance runs, and KubeVirt does not call it ready; the message is that of its condition Ready.',
+    remedy:
+      'Nothing, unless it lasts: then see the console of the guest and the events of the VirtualMachineInstance. An instance that stays so is restarted, within the policy keys vmProvisionTimeout and kickLimit.',
+  },
   /** The pod does not start, and its events say why. */
   PodNotStarting: {
     meaning:
@@ -103,7 +110,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** Fails before it runs, again and again. */
   CrashLoop: {
-    meaning: 'The machine failed several times before it ran; KubeVirt waits longer before each further try.',
+    meaning:
+      'The machine failed several times before it ran; KubeVirt waits longer before each further try, and the message tells when the next one is.',
     remedy: 'See the events of the VirtualMachineInstance and the log of its virt-launcher pod.',
   },
   /** Off, by itself. */
@@ -164,8 +172,9 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** passwordSecretRef leads nowhere. */
   MissingPasswordSecret: {
     meaning:
-      'A Secret, or its key, that passwordSecretRef of a user names does not exist, or its value is no password.',
-    remedy: 'Create the Secret with that key and one line of text, or correct spec.users. It goes on by itself then.',
+      'A Secret, or its key, that passwordSecretRef of a user names does not exist, its value is no password, or the operator may not read it; the message says which.',
+    remedy:
+      'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace. It goes on by itself then.',
   },
   /** No KubeVirt. */
   KubeVirtMissing: {
@@ -220,8 +229,6 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** All is well. */
   Running: { meaning: 'The machine runs and is ready for use.', remedy: 'Nothing to do.' },
-  /** Nothing to warn of. */
-  AsSpecified: { meaning: 'What the condition would tell does not hold.', remedy: 'Nothing to do.' },
   /** Being removed. */
   Deleting: {
     meaning:

@@ -7,12 +7,19 @@ interface Conditioned {
   readonly conditions?: readonly Condition[]
 }
 
+interface Told {
+  readonly message: string
+}
+
+/** Of its condition, and of its Event. */
+export const BUG_REASON = 'InternalError'
+
 /** The status of an object that cannot be planned because of a fault of ours: what it said so far may well be true still. */
-export function statusWithBug(object: KubeObject, error: unknown, now: number): object {
+export function statusWithBug(object: KubeObject, error: unknown, now: number): Conditioned & Told {
   const { status = {} } = object as { readonly status?: Conditioned }
   const text = redactUrls(error instanceof Error ? error.message : String(error))
   const message = cutMessage(`the operator met an error of its own: ${text}; see its log, and report it`)
-  const stalled = { type: 'Stalled', status: 'True', reason: 'InternalError', message } as const
+  const stalled = { type: 'Stalled', status: 'True', reason: BUG_REASON, message } as const
   const conditions = mergeConditions(status.conditions ?? [], [stalled], object.metadata.generation, now)
   return { ...status, message, conditions }
 }

@@ -86,6 +86,35 @@ describe('what a status tells', () => {
   })
 })
 
+describe('a fault of ours', () => {
+  const FAULT = new Error('it is odd')
+  const events = () => client.said('create').filter((line) => line.includes('Event'))
+  async function tellBug(primary: KubeObject): Promise<void> {
+    await writer.tellBug(primary, FAULT, new AbortController().signal)
+    await clock.advance(0)
+  }
+
+  it('is told in the status and as one Event, however often it is met', async () => {
+    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
+    await tellBug(primary)
+    const message = expect.stringContaining('it is odd')
+    const told = client.peek<KubeObject & { status: object }>('ConfigMap', 'n/a')
+    expect(told?.status).toMatchObject({ message, conditions: [{ type: 'Stalled', reason: 'InternalError', message }] })
+    expect(client.all('Event')).toMatchObject([{ type: 'Warning', reason: 'InternalError', message }])
+    client.calls.length = 0
+    await tellBug(told ?? primary)
+    expect(client.said()).toEqual([])
+  })
+
+  it('is no Event as long as the status cannot tell it: each try would be another one', async () => {
+    client.before = ({ verb }) => {
+      if (verb === 'status') throw apiError('Rejected')
+    }
+    await tellBug(anObject('ConfigMap', 'a', { uid: 'a' }))
+    expect(events()).toEqual([])
+  })
+})
+
 describe('a removal', () => {
   it('waits while it is held back, and is then made once', async () => {
     const primary = anObject('ConfigMap', 'a')

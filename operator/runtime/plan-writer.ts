@@ -3,7 +3,7 @@ import { isApiError } from '../kube/api-error.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { applyChanges, type Changes } from './apply.ts'
-import { statusWithBug } from './bug.ts'
+import { BUG_REASON, statusWithBug } from './bug.ts'
 import type { Clock } from './clock.ts'
 import type { Wake } from './controller.ts'
 import type { EventNote, EventRecorder } from './event-recorder.ts'
@@ -118,11 +118,12 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
 
   /** Tells people, as far as its status can be written, of an object that a fault of ours keeps from being planned. */
   async tellBug(primary: P, fault: unknown, signal: AbortSignal): Promise<void> {
-    const { client, type, caches, clock, log } = this.#options
+    const { client, type, caches, clock, log, events } = this.#options
     const status = statusWithBug(primary, fault, clock.now())
     if (isDeepStrictEqual(status, (primary as { readonly status?: object }).status)) return
     try {
       caches.observeWrite(type, await client.replaceStatus(type, { ...primary, status }, { signal }))
+      events.record(primary, { type: 'Warning', reason: BUG_REASON, message: status.message })
     } catch (error) {
       const key = keyOf(primary.metadata)
       log.warn({ key, error: redactUrls(String(error)) }, `the status of a ${type.kind} cannot tell of a bug`)

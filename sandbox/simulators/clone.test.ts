@@ -201,6 +201,19 @@ describe('a clone that goes wrong', () => {
     await world.untilPhase('disk', 'Succeeded')
   })
 
+  it('waits where a quota refuses its claim, and goes on when there is room', async () => {
+    await world.createSnapshot('golden')
+    const makeRoom = world.simulators.cdi.script({ name: 'disk' }, { type: 'quota', of: 'target' })
+    world.createClone('disk', 'golden')
+    await world.until(
+      'the refusal',
+      () => short(world.dataVolume('disk'), 'Bound')?.startsWith('False/ErrExceededQuota/') === true,
+    )
+    expect([world.dataVolume('disk')?.status?.phase, world.claim('disk')]).toEqual(['Pending', undefined])
+    makeRoom()
+    await world.untilPhase('disk', 'Succeeded')
+  })
+
   it('may fail for good', async () => {
     await world.createSnapshot('golden')
     world.simulators.cdi.script({ name: 'disk' }, { type: 'cloneError', message: 'no space', fatal: true })

@@ -9,7 +9,7 @@ import { Delays } from './delays.ts'
 import { type Situation, statusIn } from './dv-status.ts'
 import type { FaultScript } from './faults.ts'
 import { type Claim, type DataVolume, isTerminating, ownerUid, type StorageClass, uidOf } from './models.ts'
-import { isQuota } from './quota.ts'
+import { isQuota, quotaText } from './quota.ts'
 import { type CloneSource, keyOfSource, sourceWithKey } from './source.ts'
 import { bind, defaultClass, needsConsumer } from './storage.ts'
 import type { Worker } from './worker.ts'
@@ -118,12 +118,25 @@ export class ClonePopulator {
       if (!hasSucceeded) await this.#show(dataVolume, { at: 'clone blocked', ...facts })
       return
     }
+    await this.#createTarget(dataVolume, source, { className, size: facts.size })
+  }
+
+  async #createTarget(
+    dataVolume: DataVolume,
+    source: CloneSource,
+    { className, size }: { readonly className: string | undefined; readonly size: string },
+  ): Promise<void> {
+    const { namespace, name } = dataVolume.metadata
+    const key = `${namespace}/${name}`
+    if (this.#faults.quota('target', dataVolume)) {
+      await this.#show(dataVolume, { at: 'claim refused', message: quotaText(key) })
+      return
+    }
     const marked = await this.#mark(dataVolume, source)
-    const { namespace, name } = marked.metadata
-    const message = `Cloning from ${source.namespace}/${source.name} into ${namespace}/${name} scheduled`
+    const message = `Cloning from ${source.namespace}/${source.name} into ${key} scheduled`
     await this.#show(marked, { at: 'clone scheduled', message })
     try {
-      const target = cloneTarget(marked, source, className, facts.size)
+      const target = cloneTarget(marked, source, className, size)
       await this.#world.create(PERSISTENT_VOLUME_CLAIM, this.#world.claims, target)
     } catch (error) {
       if (!isQuota(error)) throw error

@@ -25,7 +25,7 @@ import {
 import type { FaultScript } from './faults.ts'
 import type { Kubelet } from './kubelet.ts'
 import { type Claim, type DataVolume, isTerminating, ownerUid, type Pod, uidOf } from './models.ts'
-import { isQuota } from './quota.ts'
+import { isQuota, quotaText } from './quota.ts'
 import { bind, defaultClass, needsConsumer } from './storage.ts'
 import type { Worker } from './worker.ts'
 import type { World } from './world.ts'
@@ -330,9 +330,4 @@ export class Populator {
 
 function keyOfVolume({ metadata }: DataVolume): string {
   return `${metadata.namespace}/${metadata.name}`
-}
-
-function quotaText(key: string): string {
-  const name = key.slice(key.indexOf('/') + 1)
-  return `persistentvolumeclaims "${name}" is forbidden: exceeded quota: storage, requested: requests.storage=1Gi, used: requests.storage=1Gi, limited: requests.storage=1Gi`
 }

@@ -74,7 +74,7 @@ const kick: Flow = {
     letStart()
     await vm.untilReady()
   },
-  writes: [...telling('Starting', 'Kicked', 'Starting', 'Running'), 'delete virtualmachineinstances.kubevirt.io'],
+  writes: [...telling('NotReady', 'Kicked', 'Starting', 'Running'), 'delete virtualmachineinstances.kubevirt.io'],
   telling: TELLING,
 }
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExposition, type Sample, sumOf } from '../bench/exposition.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { Machines } from '../harness/machines.ts'
 import type { OperatorInProcess } from '../harness/operator-in-process.ts'
 import { SyncObserver } from '../harness/sync-observer.ts'
 import { World } from '../harness/world.ts'
@@ -29,6 +30,19 @@ async function gauges(...operators: readonly OperatorInProcess[]): Promise<objec
       Succeeded: phase('Succeeded'),
       Failed: phase('Failed'),
     },
+  }
+}
+
+/** What they say of virtual machines. */
+async function machineGauges(...operators: readonly OperatorInProcess[]): Promise<object> {
+  const samples = await scrape(operators)
+  const phase = (name: string) => sumOf(samples, 'ot_vm_phase', { phase: name })
+  const waiting = samples.filter(({ name }) => name === 'ot_vm_waiting')
+  return {
+    phases: { Provisioning: phase('Provisioning'), Failed: phase('Failed'), Ready: phase('Ready') },
+    waiting: Object.fromEntries(waiting.map(({ labels, value }) => [labels['reason'], value])),
+    fullCopies: sumOf(samples, 'ot_vm_full_copies'),
+    kicks: sumOf(samples, 'ot_vm_kicks_total'),
   }
 }
 
@@ -140,6 +154,26 @@ describe('what the metrics say', () => {
     // And both are what was asked for.
     expect(observer).toMatchObject({ started: 28, claims: 28, succeeded: 23 })
     expect(Object.values(observer.attempts).toSorted()).toEqual([1, 23, 4])
+  })
+
+  it('is what there is of a virtual machine that waits, runs, and is removed', async () => {
+    const machines = new Machines(world)
+    const none = { phases: { Provisioning: 0, Failed: 0, Ready: 0 }, waiting: {}, fullCopies: 0, kicks: 0 }
+    await machines.create('vm', {
+      users: [{ name: 'demo', passwordSecretRef: { name: 'login', key: 'secretKey' } }],
+      vmDiskImageRef: { name: 'good-1' },
+      vmDiskImageTemplate: world.image('good-1').spec as never,
+    })
+    await machines.untilReason('vm', 'MissingPasswordSecret')
+    const waits = { ...none, phases: { ...none.phases, Provisioning: 1 }, waiting: { MissingPasswordSecret: 1 } }
+    await expect.poll(() => machineGauges(first), POLL).toEqual(waits)
+
+    await world.createSecret('login')
+    await machines.untilReady('vm')
+    await expect.poll(() => machineGauges(first), POLL).toEqual({ ...none, phases: { ...none.phases, Ready: 1 } })
+
+    await machines.delete('vm')
+    await expect.poll(() => machineGauges(first), POLL).toEqual(none)
   })
 
   it('is what an outside observer counts: of a refresh that one leader begins and the next one ends', async () => {

@@ -23,12 +23,12 @@ import { WorkQueue } from '../../runtime/work-queue.ts'
 import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import { isStarting, tellsOfHang } from './judge.ts'
-import type { MachineMetrics } from './machine-metrics.ts'
+import { factsOf, type MachineMetrics } from './machine-metrics.ts'
 import { FINALIZER, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
 import { observeMachine, parsedSpec } from './observe.ts'
 import { ObstacleWatch, type Start } from './obstacle-watch.ts'
 import { planMachine } from './plan.ts'
-import { isWorthWriting, movesEveryMs, reasonOf } from './status.ts'
+import { isWorthWriting, movesEveryMs } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
 import type { CloneSource, MachineView } from './views.ts'
 import type { CloudInit, World } from './world.ts'
@@ -103,7 +103,9 @@ export class MachineController {
       listenForTriggers(caches, (key) => this.#queue.add(key)),
       onPolicyChange(() => this.#addAll()),
       caches.machines.onChange(({ before, after }) => {
-        if (before !== undefined && after === undefined) this.#forget(before)
+        if (before === undefined) return
+        if (after === undefined) this.#forget(before)
+        else metrics.kicked(before.status.kicks, after.status.kicks)
       }),
     ]
     metrics.readFrom(() => this.#facts())
@@ -130,14 +132,11 @@ export class MachineController {
   }
 
   *#facts() {
-    for (const { status } of this.#options.caches.machines.values()) {
-      const isFullCopy = status.conditions?.some(({ type }) => type === 'FullCopy') === true
-      yield { phase: status.phase ?? 'Provisioning', reason: reasonOf(status) ?? '', isFullCopy }
-    }
+    for (const { status } of this.#options.caches.machines.values()) yield factsOf(status)
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
-    const { caches, clock, metrics } = this.#options
+    const { caches, clock } = this.#options
     const vm = caches.machines.get(key)
     if (vm === undefined) return undefined
     const cloudInit = await this.#renderCloudInit(vm, signal)
@@ -162,7 +161,6 @@ export class MachineController {
     await this.#writer.write(current, plan, isDue, signal)
     this.#failures.delete(uid)
     if (this.#refusals.delete(uid)) this.#queue.add(key)
-    if (isDue && (plan.status.kicks?.count ?? 0) > (current.status.kicks?.count ?? 0)) metrics.kicked()
     const isBehind = !isDue && !isDeepStrictEqual(current.status, plan.status)
     return isBehind ? sooner(plan.wake, { afterMs: everyMs, because: 'progress is written by then' }) : plan.wake
   }

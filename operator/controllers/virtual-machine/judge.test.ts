@@ -7,7 +7,15 @@ import { type Standing, withStanding } from './status.ts'
 import type { CloneFacts, KubeVirtView } from './views.ts'
 
 const machine = (more: Partial<KubeVirtView>) =>
-  ({ printableStatus: '', isReady: false, trouble: '', failure: '', refusedPod: '', ...more }) as KubeVirtView
+  ({
+    printableStatus: '',
+    isReady: false,
+    unready: '',
+    trouble: '',
+    failure: '',
+    refusedPod: '',
+    ...more,
+  }) as KubeVirtView
 const disk = (phase: string) =>
   ({ phase, progress: '', running: { reason: '', message: '' }, bound: { reason: '', message: '' } }) as CloneFacts
 
@@ -15,7 +23,8 @@ describe('what KubeVirt says', () => {
   it.each([
     ['Running', true, 'Ready', 'Running'],
     ['Migrating', true, 'Ready', 'Running'],
-    ['Running', false, 'Provisioning', 'Starting'],
+    ['Running', false, 'Provisioning', 'NotReady'],
+    ['Migrating', false, 'Provisioning', 'NotReady'],
     ['Paused', false, 'Provisioning', 'Paused'],
     ['CrashLoopBackOff', false, 'Provisioning', 'CrashLoop'],
     ['ErrorUnschedulable', false, 'Provisioning', 'Unschedulable'],

@@ -1,3 +1,4 @@
+import { toTime } from '../../runtime/conditions.ts'
 import { failed, waiting } from './machine-plan.ts'
 import type { Obstacle } from './obstacle.ts'
 import { reasonOf, type Standing } from './status.ts'
@@ -6,6 +7,20 @@ import type { World } from './world.ts'
 
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
 const WAITS_FOR_CONSUMER: ReadonlySet<string> = new Set(['WaitForFirstConsumer', 'PendingPopulation'])
+
+/** Why CDI cannot begin, and what people can do about it, by the reason of a condition. It goes on by itself then. */
+const CANNOT_BEGIN: ReadonlyMap<string, (says: string) => string> = new Map([
+  [
+    'ErrExceededQuota',
+    (says) =>
+      `a ResourceQuota of the namespace leaves no room for the root disk: ${says}; raise it, or delete what nobody needs`,
+  ],
+  [
+    'ErrClaimNotValid',
+    (says) =>
+      `CDI cannot make a valid claim for the root disk: ${says}; give the StorageProfile of its storage class its claimPropertySets`,
+  ],
+])
 
 /** Of an admission webhook or of validation, in the words of the API server: the same instance is refused again. */
 const REFUSED = /denied the request|is forbidden|is invalid|exceeded quota/
@@ -38,6 +53,8 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Stand
   const says = text === '' ? '' : `: ${text}`
   if (phase === 'Failed')
     return failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed${says || ': CDI gives no reason'}`)
+  const blocked = blockage(bound) ?? blockage(running)
+  if (blocked !== undefined) return waiting('CloneFailed', blocked)
   if (WAITS_FOR_CONSUMER.has(phase)) {
     const trouble = machine?.trouble ?? ''
     // What KubeVirt said before there was a claim stays for a while.
@@ -48,13 +65,17 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Stand
   return waiting('Cloning', `the root disk is being cloned${share}, CDI says ${phase || 'nothing yet'}${says}`)
 }
 
+function blockage({ reason, message }: CloneFacts['bound']): string | undefined {
+  return CANNOT_BEGIN.get(reason)?.(message || `CDI says ${reason}`)
+}
+
 /**
  * Where the machine stands by what KubeVirt says, once its disk is complete. Of KubeVirt's states only an instance that was refused
  * is an end: whether another one lasts too long is judged by time.
  * @param obstacle what a live look has found to keep its pod from starting
  */
 export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle): Standing {
-  const { printableStatus, isReady, trouble, failure, refusedPod } = machine
+  const { printableStatus, isReady, trouble, failure, refusedPod, retryAt } = machine
   const text = trouble === '' ? '' : `: ${trouble}`
   const isUp = printableStatus === 'Running' || printableStatus === 'Migrating'
   if (isUp && isReady) return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
@@ -66,8 +87,13 @@ export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle): S
   if (refusedPod !== '') return waiting('StartFailed', `KubeVirt cannot start the machine: ${refusedPod}`)
   if (obstacle !== undefined && STARTS.has(printableStatus)) return standingOfPod(machine, obstacle)
   switch (printableStatus) {
-    case 'CrashLoopBackOff':
-      return waiting('CrashLoop', `the machine fails before it runs, and is tried again after a while${text}`)
+    case 'Running':
+    case 'Migrating':
+      return waiting('NotReady', `the instance runs and is not ready${told(machine.unready, trouble)}`)
+    case 'CrashLoopBackOff': {
+      const next = retryAt === undefined ? 'after a while' : `at ${toTime(retryAt)}`
+      return waiting('CrashLoop', `the machine fails before it runs, and is tried again ${next}${text}`)
+    }
     case 'ErrorUnschedulable':
       return waiting('Unschedulable', `no node can take the machine${text}`)
     case 'WaitingForVolumeBinding':
@@ -82,6 +108,11 @@ export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle): S
       return waiting('Starting', `KubeVirt ${state}${text}`)
     }
   }
+}
+
+function told(...texts: readonly string[]): string {
+  const said = texts.filter((text) => text !== '')
+  return said.length === 0 ? '' : `: ${said.join('; ')}`
 }
 
 function standingOfPod({ metadata }: KubeVirtView, { missingNetworks, hasMultus, warning = '' }: Obstacle): Standing {

@@ -1,15 +1,33 @@
-import { VIRTUAL_MACHINE_PHASES } from '@open-terrain/constructs'
+import {
+  VIRTUAL_MACHINE_CONDITIONS as TYPE,
+  VIRTUAL_MACHINE_PHASES,
+  type VirtualMachineStatus,
+} from '@open-terrain/constructs'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { reasonOf } from './status.ts'
 
 /** Where one machine stands. */
 export interface MachineFacts {
   readonly phase: string
-  readonly reason: string
+  /** Undefined until a status tells one. */
+  readonly reason: string | undefined
   /** Its disk is no cheap clone. */
   readonly isFullCopy: boolean
 }
 
-/** What people who run fleets of machines want to see. Gauges are read when they are asked for. */
+/** What the gauges look at of a status. */
+export function factsOf(status: VirtualMachineStatus): MachineFacts {
+  const { phase = 'Provisioning', conditions = [] } = status
+  // A fault of ours is told by this condition alone.
+  const stalled = conditions.find((one) => one.type === TYPE.Stalled && one.status === 'True')
+  const isFullCopy = conditions.some(({ type }) => type === TYPE.FullCopy)
+  return { phase, reason: stalled?.reason ?? reasonOf(status), isFullCopy }
+}
+
+/**
+ * What people who run fleets of machines want to see. Gauges are read when they are asked for, and the counter counts what the
+ * cluster is seen to say: a lost answer to a write of ours, or a write that fails after it, changes neither.
+ */
 export class MachineMetrics {
   readonly #kicks: Counter
   #facts: (() => Iterable<MachineFacts>) | undefined
@@ -36,7 +54,7 @@ export class MachineMetrics {
       collect() {
         const counts = new Map<string, number>()
         for (const { phase, reason } of facts())
-          if (phase !== 'Ready') counts.set(reason, (counts.get(reason) ?? 0) + 1)
+          if (phase !== 'Ready' && reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1)
         this.reset()
         for (const [reason, count] of counts) this.set({ reason }, count)
       },
@@ -61,7 +79,10 @@ export class MachineMetrics {
     this.#facts = facts
   }
 
-  kicked(): void {
-    this.#kicks.inc()
+  /** What a machine says of its kicks, before and after a change. */
+  kicked(before: VirtualMachineStatus['kicks'], after: VirtualMachineStatus['kicks']): void {
+    const [had, has] = [before?.count ?? 0, after?.count ?? 0]
+    // The count begins anew with each budget.
+    this.#kicks.inc(has < had ? has : has - had)
   }
 }

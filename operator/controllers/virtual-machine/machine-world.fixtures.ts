@@ -170,6 +170,7 @@ export function aSecret(cloudInit: CloudInit = cloudInitOf(aVM()), metadata: Par
 export interface KubeVirtStatus {
   readonly printableStatus?: string
   readonly conditions?: readonly { type: string; status: string; reason?: string; message?: string }[]
+  readonly startFailure?: { readonly retryAfterTimestamp?: string }
 }
 
 /** States of KubeVirt's VirtualMachine that many tests need. */

@@ -53,8 +53,8 @@ describe('a clone that gets no further', () => {
     expect(walk.after(10 * HOUR).stand).toBe('Failed/KickBudgetSpent')
     expect(deletions(walk, before)).toEqual([])
     expect(walk.told.filter((line) => /Kick/.test(line))).toEqual([
-      'Normal Kicked',
-      'Normal Kicked',
+      'Warning Kicked',
+      'Warning Kicked',
       'Warning KickBudgetSpent',
     ])
     // It is left by itself when CDI goes on after all.
@@ -97,12 +97,15 @@ describe('a clone that gets no further', () => {
     const walk = new Walk().settle().after(MINUTE).disk(DISK.cloning)
     expect([walk.after(LIMIT - MINUTE).stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/Cloning', MINUTE])
     expect(deletions(walk.after(MINUTE))[0]).toBe('delete DataVolume vm-root')
-    expect(walk.told.filter((line) => line.startsWith('Warning'))).toEqual([])
+    expect(walk.told.filter((line) => line.startsWith('Warning'))).toEqual(['Warning Kicked'])
   })
 
   it('is not made anew where the policy does not want it', () => {
     const walk = cloning({ policy: { kickLimit: 0 } }).after(LIMIT)
     expect([walk.stand, deletions(walk)]).toEqual(['Failed/KickBudgetSpent', []])
+    expect(walk.message).toContain(
+      'not cloned anew, since the policy key kickLimit is 0: the root disk is being cloned',
+    )
   })
 
   it('has all its budget again with another spec', () => {
@@ -119,6 +122,7 @@ describe('a clone that gets no further', () => {
     const walk = cloning({ policy: { kickLimit: 1 } }).after(LIMIT)
     walk.reap().diskGone().settle().disk(DISK.succeeded).instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
     expect(walk.after(LIMIT).stand).toBe('Failed/KickBudgetSpent')
+    expect(walk.message).toContain('restarted once, and still: ')
     expect(deletions(walk)).not.toContain('delete VirtualMachineInstance vm')
   })
 })

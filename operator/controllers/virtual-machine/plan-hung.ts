@@ -61,7 +61,7 @@ function hungInstance({ vm, instance, machine }: World, now: number): Hung | und
     kicked: (lasted) =>
       `the instance runs and was not ready for ${lasted}: it is deleted, so that KubeVirt starts it anew`,
     givenUp: (count, standing) =>
-      `restarted ${count} times and not ready still: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
+      `${count === 0 ? 'not restarted, since the policy key kickLimit is 0' : `restarted ${times(count)}, and still`}: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
   }
 }
 
@@ -82,8 +82,12 @@ function hungClone(world: World, { status, remove = [] }: Omit<Step, 'standing'>
     kicked: (lasted) =>
       `DataVolume ${name} got no further for ${lasted}: it is deleted, and the root disk is cloned anew`,
     givenUp: (count, standing) =>
-      `kicked ${count} times, and the root disk gets no further still: ${standing}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
+      `${count === 0 ? 'not cloned anew, since the policy key kickLimit is 0' : `kicked ${times(count)}, and the root disk gets no further still`}: ${standing}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
   }
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
 }
 
 /** Whether CDI should get further with a clone, and another one in its place could. */

@@ -1,6 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { Walk } from './machine-walk.fixtures.ts'
-import { DISK, HOUR, KUBEVIRT, type KubeVirtStatus, MINUTE } from './machine-world.fixtures.ts'
+import {
+  aClaim,
+  aDisk,
+  aMachine,
+  aSecret,
+  aWorld,
+  DISK,
+  HOUR,
+  KUBEVIRT,
+  type KubeVirtStatus,
+  MINUTE,
+  START,
+} from './machine-world.fixtures.ts'
+import { planMachine } from './plan.ts'
 import type { CloneFacts } from './views.ts'
 
 type Said = NonNullable<KubeVirtStatus['conditions']>[number]
@@ -28,6 +41,16 @@ const NO_PVC = unsynchronized('FailedPvcNotFound', 'PVC team/vm-root does not ex
 const NO_ROOM = unscheduled('0/3 nodes are available: 3 Insufficient memory.')
 const UNBOUND = unscheduled('0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.')
 const QUOTA = unsynchronized('FailedCreate', 'failed to create virtual machine pod: exceeded quota: small')
+const UNREADY: Said = {
+  type: 'Ready',
+  status: 'False',
+  reason: 'ContainersNotReady',
+  message: 'containers with unready status: [compute]',
+}
+const failing = (retryAfterTimestamp: string): KubeVirtStatus => ({
+  ...said('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
+  startFailure: { retryAfterTimestamp },
+})
 const REFUSED: Said = {
   type: 'Failure',
   status: 'True',
@@ -130,6 +153,36 @@ describe('a machine whose disk is not complete', () => {
     expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
   })
 
+  it.each<[string, Partial<CloneFacts>, string]>([
+    [
+      'a quota refuses its claim',
+      { ...DISK.new, phase: 'Pending', bound: { reason: 'ErrExceededQuota', message: 'exceeded quota: small' } },
+      'a ResourceQuota of the namespace leaves no room for the root disk: exceeded quota: small; raise it, or delete what nobody needs',
+    ],
+    [
+      'a quota refuses a pod of CDI',
+      { ...DISK.scheduled, running: { reason: 'ErrExceededQuota', message: '' } },
+      'a ResourceQuota of the namespace leaves no room for the root disk: CDI says ErrExceededQuota; raise it, or delete what nobody needs',
+    ],
+    [
+      'CDI knows no access mode for its claim',
+      { ...DISK.new, bound: { reason: 'ErrClaimNotValid', message: 'no accessMode specified in StorageProfile fast' } },
+      'CDI cannot make a valid claim for the root disk: no accessMode specified in StorageProfile fast; give the StorageProfile of its storage class its claimPropertySets',
+    ],
+  ])('says what people can do where %s, once, and goes on by itself when they have', (_situation, disk, message) => {
+    const walk = new Walk().settle().disk(disk, false)
+    expect([walk.stand, walk.message]).toEqual(['Provisioning/CloneFailed', message])
+    const before = walk.log.length
+    walk.after(29 * MINUTE)
+    expect([walk.log.slice(before), walk.told.filter((line) => line.endsWith('CloneFailed'))]).toEqual([
+      [],
+      ['Warning CloneFailed'],
+    ])
+    expect(walk.after(MINUTE).message).toBe(`not ready after 30 min: ${message}`)
+    walk.disk(DISK.new, false).disk(DISK.succeeded)
+    expect(walk.start().stand).toBe('Ready/Running')
+  })
+
   it('has failed where CDI gave up, whatever KubeVirt says, and goes on when CDI does', () => {
     const walk = new Walk().settle().disk(DISK.cloning).kubevirt(said('Provisioning')).disk(DISK.failed)
     walk.kubevirt(said('DataVolumeError'))
@@ -168,7 +221,37 @@ describe('a machine whose disk is complete', () => {
       'CrashLoop',
       'the machine fails before it runs, and is tried again after a while: the node was low on memory',
     ],
-    ['it runs and is not ready', KUBEVIRT.notReady, 'Starting', 'KubeVirt says Running'],
+    [
+      'its launcher fails before it runs, and KubeVirt says when it tries again',
+      failing('2026-01-01T00:00:40Z'),
+      'CrashLoop',
+      'the machine fails before it runs, and is tried again at 2026-01-01T00:00:40.000Z: the node was low on memory',
+    ],
+    [
+      'its launcher fails before it runs, and KubeVirt says no time that can be read',
+      failing('soon'),
+      'CrashLoop',
+      'the machine fails before it runs, and is tried again after a while: the node was low on memory',
+    ],
+    ['it runs and is not ready', KUBEVIRT.notReady, 'NotReady', 'the instance runs and is not ready: GuestNotRunning'],
+    [
+      'it runs, and its pod is not ready',
+      { printableStatus: 'Running', conditions: [UNREADY] },
+      'NotReady',
+      'the instance runs and is not ready: containers with unready status: [compute]',
+    ],
+    [
+      'it runs, and nobody says why it is not ready',
+      { printableStatus: 'Running' },
+      'NotReady',
+      'the instance runs and is not ready',
+    ],
+    [
+      'it is being migrated, is not ready, and KubeVirt has more to say',
+      { printableStatus: 'Migrating', conditions: [UNREADY, unsynchronized('Odd', 'no target')] },
+      'NotReady',
+      'the instance runs and is not ready: containers with unready status: [compute]; no target',
+    ],
     ['its instance was deleted', said('Stopping'), 'GuestStopped', 'the guest has stopped; KubeVirt starts it again'],
     ['its guest shut down', said('Stopped'), 'GuestStopped', 'the guest has stopped; KubeVirt starts it again'],
     [
@@ -223,6 +306,30 @@ describe('a machine whose disk is complete', () => {
     walk.after(10 * HOUR)
     expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual([])
     expect(walk.start().stand).toBe('Ready/Running')
+  })
+
+  it('the Events of its failing starts are one and the same, whenever the next one is', () => {
+    const eventsOf = (status: KubeVirtStatus) => {
+      const children = { clone: aDisk(), claim: aClaim(), secret: aSecret(), machine: aMachine(status) }
+      return planMachine(aWorld(children), START).events
+    }
+    const events = eventsOf(failing('2026-01-01T00:00:40Z'))
+    expect(events).toEqual([
+      {
+        type: 'Warning',
+        reason: 'CrashLoop',
+        message: 'the machine fails before it runs, and is tried again: the node was low on memory',
+      },
+    ])
+    expect(eventsOf(failing('2026-01-01T00:05:00Z'))).toEqual(events)
+  })
+
+  it('it runs for a moment before it is ready, and there is no Event for that, but for the loss of readiness', () => {
+    const walk = new Walk().settle().disk(DISK.succeeded).instance().kubevirt(KUBEVIRT.notReady)
+    const told = () => walk.told.filter((line) => line.endsWith('NotReady'))
+    expect([walk.stand, told()]).toEqual(['Provisioning/NotReady', []])
+    walk.kubevirt(KUBEVIRT.running).kubevirt(KUBEVIRT.notReady).after(MINUTE)
+    expect([walk.stand, told()]).toEqual(['Provisioning/NotReady', ['Normal NotReady']])
   })
 
   it.each([['Running'], ['Migrating']])('it is ready, %s', (printableStatus) => {

@@ -79,7 +79,7 @@ describe('the time that a machine has', () => {
     expect(walk.after(10 * HOUR).stand).toBe('Provisioning/Paused')
     expect([walk.plan().wake, walk.status.provisioningSince]).toEqual([undefined, undefined])
     walk.kubevirt(KUBEVIRT.notReady)
-    expect(walk.stand).toBe('Provisioning/Starting')
+    expect(walk.stand).toBe('Provisioning/NotReady')
     expect(walk.plan().wake?.afterMs).toBe(LIMIT)
   })
 
@@ -134,15 +134,17 @@ describe('a machine that runs and is not ready', () => {
       expect(walk.status.kicks).toEqual({ count, lastTime: toTime(walk.now), instanceUID: instances.at(-1) })
       expect(walk.plan().wake?.afterMs).toBe(LIMIT)
       restarted(walk)
-      expect(walk.stand).toBe('Provisioning/Starting')
+      expect(walk.stand).toBe('Provisioning/NotReady')
     }
     expect(walk.after(LIMIT).stand).toBe('Failed/KickBudgetSpent')
-    expect(walk.message).toContain('restarted 2 times and not ready still: KubeVirt says Running; see its console')
+    expect(walk.message).toContain(
+      'restarted 2 times, and still: the instance runs and is not ready: GuestNotRunning; see its console',
+    )
     expect(walk.after(10 * HOUR).stand).toBe('Failed/KickBudgetSpent')
     expect(deletions(walk)).toHaveLength(2)
     expect(walk.told.filter((line) => /Kick/.test(line))).toEqual([
-      'Normal Kicked',
-      'Normal Kicked',
+      'Warning Kicked',
+      'Warning Kicked',
       'Warning KickBudgetSpent',
     ])
   })
@@ -201,6 +203,7 @@ describe('a machine that runs and is not ready', () => {
   it('is not restarted where the policy does not want it', () => {
     const walk = hanging({ policy: { kickLimit: 0 } }).after(LIMIT)
     expect([walk.stand, deletions(walk)]).toEqual(['Failed/KickBudgetSpent', []])
+    expect(walk.message).toContain('not restarted, since the policy key kickLimit is 0: the instance runs')
   })
 
   it('keeps its disk, however often it is restarted', () => {

@@ -159,7 +159,7 @@ describe('events', () => {
     ['Unschedulable', 'Warning'],
     ['GuestStopped', 'Normal'],
     ['Paused', 'Normal'],
-    ['Kicked', 'Normal'],
+    ['Kicked', 'Warning'],
     ['KickBudgetSpent', 'Warning'],
     ['Timeout', 'Warning'],
     ['NameConflict', 'Warning'],

@@ -115,6 +115,7 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'CloneSourceGone',
   'StartFailed',
   'CrashLoop',
+  'Kicked',
   'NetworkMissing',
   'PodNotStarting',
   'Unschedulable',
@@ -135,11 +136,7 @@ const LOSING: ReadonlySet<string> = new Set(['ImageMissing', 'ImageTerminating',
 /** What happened between two statuses, for people who read `kubectl describe`. */
 export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
   const reason = reasonOf(after)
-  const message = after.message ?? ''
-  const changed: EventNote[] =
-    reason === undefined || reason === reasonOf(before)
-      ? []
-      : [{ type: WARNINGS.has(reason) ? 'Warning' : 'Normal', reason, message }]
+  const changed = changedReason(before, after)
   const image = (status: VirtualMachineStatus) => status.conditions?.find(({ type }) => type === TYPE.ImageReady)
   const [was, is] = [image(before), image(after)]
   // Who has a disk already does not wait for its image any more, and is told all the same that it goes.
@@ -154,6 +151,18 @@ export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachin
     ...losing,
     ...remarks.map((one): EventNote => ({ type: 'Warning', reason: one.reason, message: one.message })),
   ]
+}
+
+/** When KubeVirt tries again. An Event that tells it would be another one at each try, instead of the same once more. */
+const NEXT_TRY = /(?<=tried again) at \S+Z/
+
+function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
+  const reason = reasonOf(after)
+  if (reason === undefined || reason === reasonOf(before)) return []
+  // Every guest runs for a moment before it is ready.
+  if (reason === 'NotReady' && before.phase !== 'Ready') return []
+  const message = (after.message ?? '').replace(NEXT_TRY, '')
+  return [{ type: WARNINGS.has(reason) ? 'Warning' : 'Normal', reason, message }]
 }
 
 /** The reason for where a machine stands. */

@@ -93,6 +93,25 @@ describe('what KubeVirt says of a machine', () => {
     expect(viewInstance(raw({ status: { conditions } })).isReady).toBe(expected)
   })
 
+  it.each<[string, object[], string]>([
+    ['nothing', [], ''],
+    ['that it is ready', [condition('Ready', 'True', 'x')], ''],
+    ['a text', [condition('Ready', 'False', 'no console', 'GuestNotRunning')], 'no console'],
+    ['a reason alone', [condition('Ready', 'False', '', 'GuestNotRunning')], 'GuestNotRunning'],
+  ])('about why it is not ready: %s', (_what, conditions, expected) => {
+    expect(kubevirt(...conditions).unready).toBe(expected)
+  })
+
+  it.each([
+    [undefined, undefined],
+    [{}, undefined],
+    [{ retryAfterTimestamp: null }, undefined],
+    [{ retryAfterTimestamp: 'soon' }, undefined],
+    [{ retryAfterTimestamp: '2026-01-01T00:00:40Z' }, Date.UTC(2026, 0, 1, 0, 0, 40)],
+  ])('about when it starts it again: %j', (startFailure, expected) => {
+    expect(viewKubeVirt(raw({ status: { startFailure } })).retryAt).toBe(expected)
+  })
+
   const HOT = condition('HotVCPUChange', 'True')
   const RESTART = condition('RestartRequired', 'True', 'memory')
   it.each<[string, object[], string]>([

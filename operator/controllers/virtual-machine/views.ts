@@ -39,12 +39,16 @@ export interface KubeVirtView extends KubeObject {
   readonly spec: unknown
   readonly printableStatus: string
   readonly isReady: boolean
+  /** Why its condition Ready does not hold; empty where it does, or is missing. */
+  readonly unready: string
   /** The text of the first condition that says what is wrong; empty where none does. */
   readonly trouble: string
   /** Its `Failure` condition: the instance was refused. */
   readonly failure: string
   /** Why its pod was refused; empty where it was not. */
   readonly refusedPod: string
+  /** When KubeVirt tries again after a start that failed, in ms; undefined where none did. */
+  readonly retryAt: number | undefined
   /** Under which the guest knows itself. */
   readonly firmwareUuid: string | undefined
   /** Why a change of its spec waits for a restart; empty where none does. */
@@ -86,12 +90,14 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     spec: ownedSpec(raw.spec),
     printableStatus: raw.status?.printableStatus ?? '',
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    unready: text('Ready', 'False'),
     trouble: failure || text('Synchronized', 'False') || text('PodScheduled', 'False'),
     failure,
     refusedPod:
       conditions.find(({ type, status }) => type === 'Synchronized' && status === 'False')?.reason === 'FailedCreate'
         ? text('Synchronized', 'False')
         : '',
+    retryAt: fromTime(raw.status?.startFailure?.retryAfterTimestamp),
     firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
     restartRequired: text('RestartRequired', 'True') || volatileChange(conditions),
   }

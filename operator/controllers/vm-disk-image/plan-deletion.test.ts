@@ -89,6 +89,13 @@ describe('deleting an image that is in use', () => {
     expect(walk.condition('Ready')).toBe('True')
     expect(walk.status.message).toContain('VirtualMachine/a/vm')
     expect(walk.isGone).toBe(false)
+    expect(walk.plan().events).toEqual([])
+  })
+
+  it('is one Warning, with those who use it', () => {
+    const walk = published().set({ references: ONE_USER }).settle().markDeleted()
+    const message = expect.stringContaining('the deletion waits for VirtualMachine/a/vm')
+    expect(walk.plan().events).toEqual([{ type: 'Warning', reason: 'InUse', message }])
   })
 
   it('counts them as they come and go', () => {

@@ -89,7 +89,8 @@ describe('the slots', () => {
         if (claimed.length > 0) expect(next.holders.length + unheld).toBeLessThanOrEqual(limit)
         if (!isAdmitting) expect(claimed).toEqual([])
         expect(new Set(next.holders.map((one) => one.uid)).size).toBe(next.holders.length)
-        expect(isChange).toBe(JSON.stringify(next) !== JSON.stringify(ledger))
+        // One that is over may be next again: its slot is claimed anew, and the ledger looks the same.
+        expect(isChange).toBe(claimed.length > 0 || JSON.stringify(next) !== JSON.stringify(ledger))
       }),
     )
   })

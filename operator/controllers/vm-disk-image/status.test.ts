@@ -186,6 +186,16 @@ describe('events', () => {
     expect(seen).toEqual(['Normal Syncing', 'Warning NotFound'])
   })
 
+  it('of a deletion that waits for users are one, however they come and go', () => {
+    const using = (...users: string[]) => ({ references: { count: users.length, names: users, users } })
+    const seen = told((walk) => {
+      walk.publish().set(using('VirtualMachine/a/vm')).settle().markDeleted().settle()
+      walk.set(using('VirtualMachine/a/vm', 'VirtualMachine/b/vm')).settle()
+      return walk.set(using('VirtualMachine/b/vm')).after(600 * SECOND)
+    })
+    expect(seen).toEqual(['Normal Syncing', 'Normal Synced', 'Warning InUse'])
+  })
+
   it('of a suspended download', () => {
     const seen = told((walk) => {
       walk.settle().admit().report(CDI.running)

@@ -154,6 +154,7 @@ export function eventsBetween(before: VMDiskImageStatus, after: VMDiskImageStatu
     ...endedAttempts(before, after, retryLimit),
     ...startedAttempt(before, after, retryLimit),
     ...publishedArtifact(before, after),
+    ...blockedDeletion(before, after),
     ...changedReason(before, after),
   ]
 }
@@ -183,6 +184,14 @@ function publishedArtifact({ artifact: before }: VMDiskImageStatus, { artifact }
   const isNew = artifact !== undefined && artifact.publishedAt !== before?.publishedAt
   if (!isNew) return []
   return [{ type: 'Normal', reason: 'Synced', message: `${artifact.kind} ${artifact.name} is ready to be cloned` }]
+}
+
+/** Once, though users come and go meanwhile. */
+function blockedDeletion(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
+  const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === 'DeletionBlocked')
+  const blocked = of(after)
+  if (blocked === undefined || of(before) !== undefined) return []
+  return [{ type: 'Warning', reason: blocked.reason, message: blocked.message }]
 }
 
 /** Reasons that other notes, or the phase itself, already tell. */

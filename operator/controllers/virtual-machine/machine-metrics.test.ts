@@ -1,0 +1,97 @@
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { Registry } from 'prom-client'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { statusWithBug } from '../../runtime/bug.ts'
+import { factsOf, MachineMetrics } from './machine-metrics.ts'
+import { failed, waiting } from './machine-plan.ts'
+import { aVM, START } from './machine-world.fixtures.ts'
+import { type Remark, type Standing, withStanding } from './status.ts'
+
+let registry = new Registry()
+let metrics = new MachineMetrics(registry)
+beforeEach(() => {
+  registry = new Registry()
+  metrics = new MachineMetrics(registry)
+})
+
+/** Lines of the exposition text that are about this metric. */
+async function lines(name: string): Promise<string[]> {
+  return (await registry.metrics()).split('\n').filter((line) => line.startsWith(name))
+}
+
+const statusOf = (standing: Standing, remarks: readonly Remark[] = []): VirtualMachineStatus => {
+  const imageReady = { holds: true, reason: 'ImageReady', message: '' } as const
+  return withStanding({}, { standing, image: undefined, imageReady, remarks, generation: 1 }, START)
+}
+const RUNNING: Standing = { phase: 'Ready', reason: 'Running', message: '' }
+const COPY: Remark = { type: 'FullCopy', reason: 'FullCopy', message: '' }
+const told = (status: VirtualMachineStatus) =>
+  statusWithBug(aVM({}, { status }), new Error('odd'), START) as VirtualMachineStatus
+
+describe('the gauges', () => {
+  it('are what there is when they are read, and empty where nobody leads', async () => {
+    const statuses = [
+      statusOf(RUNNING),
+      statusOf({ phase: 'Ready', reason: 'IgnoredOnDeploy', message: '' }),
+      statusOf(RUNNING, [COPY]),
+      statusOf(waiting('WaitingForImage', '')),
+      statusOf(waiting('WaitingForImage', ''), [COPY]),
+      statusOf(failed('Timeout', '')),
+    ]
+    metrics.readFrom(() => statuses.map(factsOf))
+    expect(await lines('ot_vm_phase{')).toEqual([
+      'ot_vm_phase{phase="Provisioning"} 2',
+      'ot_vm_phase{phase="Failed"} 1',
+      'ot_vm_phase{phase="Ready"} 3',
+    ])
+    expect(await lines('ot_vm_waiting{')).toEqual([
+      'ot_vm_waiting{reason="WaitingForImage"} 2',
+      'ot_vm_waiting{reason="Timeout"} 1',
+    ])
+    expect(await lines('ot_vm_full_copies')).toEqual(['ot_vm_full_copies 2'])
+
+    statuses.splice(0, 5)
+    expect(await lines('ot_vm_waiting{')).toEqual(['ot_vm_waiting{reason="Timeout"} 1'])
+    expect(await lines('ot_vm_phase{phase="Ready"}')).toEqual(['ot_vm_phase{phase="Ready"} 0'])
+
+    metrics.readFrom(undefined)
+    const left = [...(await lines('ot_vm_phase{')), ...(await lines('ot_vm_full_copies'))]
+    expect([left.length, left.filter((line) => !line.endsWith(' 0'))]).toEqual([4, []])
+    expect(await lines('ot_vm_waiting{')).toEqual([])
+  })
+
+  it('count a machine that has no status yet as one that is provisioned, for no reason that is known', async () => {
+    metrics.readFrom(() => [factsOf({})])
+    expect(await lines('ot_vm_phase{phase="Provisioning"}')).toEqual(['ot_vm_phase{phase="Provisioning"} 1'])
+    expect(await lines('ot_vm_waiting{')).toEqual([])
+  })
+
+  it.each<[string, VirtualMachineStatus]>([
+    ['from the start', {}],
+    ['later', statusOf(waiting('Cloning', ''))],
+  ])('name a fault of ours: %s', async (_when, status) => {
+    metrics.readFrom(() => [factsOf(told(status))])
+    expect(await lines('ot_vm_waiting{')).toEqual(['ot_vm_waiting{reason="InternalError"} 1'])
+  })
+})
+
+describe('a kick', () => {
+  const change = async (before: number | undefined, after: number | undefined): Promise<string[]> => {
+    const kicks = (count: number | undefined) => (count === undefined ? undefined : { count })
+    metrics.kicked(kicks(before), kicks(after))
+    return await lines('ot_vm_kicks_total')
+  }
+
+  it.each<[number | undefined, number | undefined, number]>([
+    [undefined, 1, 1],
+    [1, 2, 1],
+    [1, 3, 2],
+    [2, 2, 0],
+    [undefined, undefined, 0],
+    [2, undefined, 0],
+    // Meanwhile it was ready, or its spec changed.
+    [3, 1, 1],
+  ])('is what a status tells more than before: from %s to %s are %d', async (before, after, count) => {
+    expect(await change(before, after)).toEqual([`ot_vm_kicks_total ${count}`])
+  })
+})

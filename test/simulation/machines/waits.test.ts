@@ -1,0 +1,76 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
+import { parseExposition, sumOf } from '../../bench/exposition.ts'
+import { MachineWorld, TEAM } from './machine-world.ts'
+
+const MINUTE = 60_000
+const VM = { namespace: TEAM, name: 'vm' }
+
+let world: MachineWorld
+afterEach(() => world.stop())
+
+const message = () => world.vm('vm')?.status?.message
+const eventsFor = (reason: string) => world.events('vm').filter((one) => one === reason)
+
+describe('a disk whose claim a quota refuses', () => {
+  it('says so once, costs no write, and goes on when there is room', async () => {
+    world = await MachineWorld.start()
+    const disk = { namespace: TEAM, name: 'vm-root' }
+    const makeRoom = world.simulated.simulators.cdi.script(disk, { type: 'quota', of: 'target' })
+    world.create('vm')
+    await world.untilReason('vm', 'CloneFailed')
+    expect(world.vm('vm')?.status?.phase).toBe('Provisioning')
+    expect(message()).toContain('a ResourceQuota of the namespace leaves no room for the root disk: ')
+    await world.pass(MINUTE)
+    world.written.length = 0
+    await world.pass(10 * MINUTE)
+    expect([world.written, eventsFor('CloneFailed')]).toEqual([[], ['CloneFailed']])
+    makeRoom()
+    await world.untilReady('vm')
+  })
+})
+
+describe('a guest that runs and is not ready', () => {
+  it('says what KubeVirt says of it, and each kick counts, though the DELETE failed after it was told', async () => {
+    world = await MachineWorld.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
+    const heal = world.simulated.simulators.kubevirt.script(VM, { type: 'neverReady' })
+    const kicks = async () =>
+      sumOf(parseExposition((await world.replicas[0]?.operator?.metrics.render()) ?? ''), 'ot_vm_kicks_total')
+    let failures = 0
+    world.fateOf = ({ verb, resource }) => {
+      if (verb !== 'delete' || resource !== VIRTUAL_MACHINE_INSTANCE || failures >= 3) return undefined
+      failures += 1
+      return { kind: 'refuse', status: 500, answerMs: 1 }
+    }
+    world.create('vm')
+    await world.untilReason('vm', 'NotReady')
+    const text = 'the instance runs and is not ready: containers with unready status: [compute]'
+    await world.until('the words of KubeVirt', () => message() === text)
+    await world.untilPhase('vm', 'Failed')
+    expect([failures, await kicks(), world.vm('vm')?.status?.kicks?.count]).toEqual([3, 2, 2])
+    expect(message()).toContain('restarted 2 times, and still: the instance runs and is not ready: containers')
+    heal()
+    await world.untilReady('vm')
+    expect(await kicks()).toBe(2)
+  })
+})
+
+describe('a machine that fails before it runs', () => {
+  it('says when KubeVirt tries again, each time, and is one Event all the while', async () => {
+    world = await MachineWorld.start()
+    const heal = world.simulated.simulators.kubevirt.script(VM, { type: 'launcherFails' })
+    const told = new Set<string>()
+    world.onOperatorCommit = ({ object }) => {
+      const text = (object as { status?: { message?: string } }).status?.message ?? ''
+      if (text.includes('tried again')) told.add(text)
+    }
+    world.create('vm')
+    await world.untilReason('vm', 'CrashLoop')
+    expect(message()).toMatch(/is tried again at \d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    await world.pass(10 * MINUTE)
+    expect(told.size).toBeGreaterThan(2)
+    expect(eventsFor('CrashLoop')).toEqual(['CrashLoop'])
+    heal()
+    await world.untilReady('vm')
+  })
+})
