@@ -117,7 +117,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** Off, by itself. */
   GuestStopped: {
     meaning: 'The guest was shut down or crashed; KubeVirt starts it again.',
-    remedy: 'Nothing, unless it recurs: then see the console of the guest.',
+    remedy:
+      'Nothing, unless it recurs: then see the console of the guest. virtctl stop is undone at once: delete the virtual machine to have it off.',
   },
   /** virtctl pause. */
   Paused: {

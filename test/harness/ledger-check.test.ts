@@ -35,8 +35,22 @@ class Story {
 
   downloads(name: string): this {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'VMDiskImage', name, uid: name, controller: true }]
-    const metadata = { name: `${name}-r`, uid: `${name}-r`, labels: { [LABELS.revision]: 'r' }, ownerReferences }
-    return this.#add('DataVolume', 'ADDED', metadata, {})
+    return this.#download('ADDED', name, { ownerReferences })
+  }
+
+  /** Its download goes on without an owner. */
+  orphans(name: string): this {
+    return this.#download('MODIFIED', name)
+  }
+
+  /** Its download, which has no owner any more, is gone. */
+  loses(name: string): this {
+    return this.#download('DELETED', name)
+  }
+
+  #download(type: SeenEvent['type'], name: string, more: object = {}): this {
+    const metadata = { name: `${name}-r`, uid: `${name}-r`, labels: { [LABELS.revision]: 'r' }, ...more }
+    return this.#add('DataVolume', type, metadata, {})
   }
 
   get #next(): string {
@@ -110,5 +124,11 @@ describe('the claims', () => {
     expect(ledger(begun().downloads('a'))).toThrow('DataVolume a-r was created without a slot at revision 5')
     const freedTooEarly = begun().ledger(2, 'a').downloads('a').ledger(2, 'b').downloads('b')
     expect(ledger(freedTooEarly)).toThrow('2 DataVolumes are unfinished at revision 8, 1 slots are held')
+  })
+
+  it('last as long as their DataVolumes may download, with or without an owner', () => {
+    const orphaned = () => begun().ledger(1, 'a').downloads('a').orphans('a')
+    expect(ledger(orphaned().ledger(1, 'b').downloads('b'))).toThrow('2 DataVolumes are unfinished')
+    expect(ledger(orphaned().loses('a').ledger(1, 'b').downloads('b'))).not.toThrow()
   })
 })

@@ -69,14 +69,15 @@ function followDownload(event: SeenEvent, downloads: Map<string, DataVolume>, le
   const dataVolume = event.object as DataVolume
   const { uid = '', name, labels = {} } = dataVolume.metadata
   const owner = imageOwner(event)
-  if (owner === undefined) return
+  // The garbage collector may take the owner off what downloads: it downloads all the same.
+  if (owner === undefined && !downloads.has(uid)) return
   if (event.type === 'DELETED' || isFinished(dataVolume)) {
     downloads.delete(uid)
     return
   }
   const isNew = event.type === 'ADDED'
   downloads.set(uid, dataVolume)
-  if (!isNew || ledger === undefined) return
+  if (owner === undefined || !isNew || ledger === undefined) return
   const hasSlot = ledger.holders.some(
     (holder) => holder.uid === owner.uid && holder.revision === labels[LABELS.revision],
   )

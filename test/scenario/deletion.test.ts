@@ -1,6 +1,9 @@
+import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { NAMESPACE } from '../../operator/kube/resource-types.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { DATA_SOURCE, DATA_VOLUME, NAMESPACE, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { IMAGE } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
 describe('the deletion of an image', () => {
@@ -87,6 +90,46 @@ describe('the deletion of an image', () => {
     await world.finish()
   })
 
+  it('with --cascade=orphan leaves what was made for it, without an owner', async () => {
+    await using world = await World.start(cluster())
+    await world.createImage('done')
+    await world.untilSynced('done')
+    const made = childrenOf(world, 'done').map(({ metadata }) => metadata.uid)
+    expect(made).toHaveLength(3)
+    await world.client.delete(IMAGE, keyOf(world, 'done'), { propagationPolicy: 'Orphan' })
+    await world.untilGone('done')
+    const left = childrenOf(world, 'done')
+    expect(left.map(({ metadata }) => metadata.uid)).toEqual(made)
+    for (const { metadata } of left)
+      expect([metadata.ownerReferences, metadata.deletionTimestamp]).toEqual([undefined, undefined])
+    await remove(world, left)
+    await world.finish()
+  })
+
+  it('with --cascade=orphan, before an operator could stop its download, keeps the slot until that is over', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const release = world.gate.hold(world.urlOf('doomed'))
+    await world.createImage('doomed')
+    await world.untilDownloading('doomed')
+    await world.createImage('next')
+    await world.untilReason('next', 'Queued')
+    await world.operator?.stop()
+    const [download] = world.childrenOf('doomed')
+    await world.client.delete(IMAGE, keyOf(world, 'doomed'), { propagationPolicy: 'Orphan' })
+    await world.until('it has no owner any more', () => world.childrenOf('doomed').length === 0)
+    world.startOperator()
+    const { status } = await world.untilReason('doomed', 'Deleting')
+    expect(status?.message).toContain(`DataVolume ${download?.metadata.name}, which has lost its owner`)
+    release()
+    await world.untilSynced('next')
+    await world.untilGone('doomed')
+    const left = childrenOf(world, 'doomed')
+    expect(left.map(({ metadata }) => metadata.uid)).toEqual([download?.metadata.uid])
+    expect(world.downloads('doomed')).toBe(1)
+    await remove(world, left)
+    await world.finish()
+  })
+
   it('comes with its namespace, also in the middle of a download', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const namespace = `${world.namespace}-doomed`
@@ -106,3 +149,24 @@ describe('the deletion of an image', () => {
     await world.finish()
   })
 })
+
+function keyOf({ namespace }: World, name: string) {
+  return { namespace, name }
+}
+
+/** What the operator made for an image, whether or not that owns it any more. */
+function childrenOf({ mirror, namespace }: World, name: string): KubeObject[] {
+  const all: KubeObject[] = [mirror.dataSources, mirror.snapshots, mirror.dataVolumes].flatMap((one) => [
+    ...one.values(),
+  ])
+  return all.filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[LABELS.imageName] === name)
+}
+
+/** It is the business of whoever asked for it. */
+async function remove({ client }: World, objects: readonly KubeObject[]): Promise<void> {
+  const types = [DATA_SOURCE, VOLUME_SNAPSHOT, DATA_VOLUME]
+  for (const { kind, metadata } of objects) {
+    const type = types.find((one) => one.kind === kind)
+    if (type !== undefined) await client.delete(type, metadata)
+  }
+}

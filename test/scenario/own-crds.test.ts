@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
+import { Machines } from '../harness/machines.ts'
 import { World } from '../harness/world.ts'
+
+/** Every write to a child, and that of the finalizer of the machine, from a machine without an image to one that runs. */
+const WRITES = [
+  'create datasources',
+  'create datavolumes',
+  'create datavolumes',
+  'create secrets',
+  'create virtualmachines',
+  'create volumesnapshots',
+  'patch virtualmachines',
+]
 
 describe('with the small CRDs of this project for the systems underneath', () => {
   const cluster = useCluster({ foreign: 'own' })
@@ -19,6 +31,31 @@ describe('with the small CRDs of this project for the systems underneath', () =>
     await world.untilPhase('broken', 'Failed')
     expect(world.downloads('good')).toBe(2)
     expect(world.downloads('broken')).toBe(2)
+    await world.finish()
+  })
+
+  it('a machine comes before its image, runs, is written no more, and goes', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const machines = new Machines(world)
+    await machines.create('vm', {
+      resources: { cpu: '1500m', memory: '1Gi' },
+      interfaces: [{ network: 'control-net', ipAddress: '10.10.0.161/24' }],
+      baseVm: 'ubuntu',
+    })
+    await machines.untilReady('vm')
+    await world.untilImage('golden', 'one reference', ({ status }) => status?.references?.count === 1)
+    await world.untilRenewed(8)
+    const writes = world.operator?.writes.length ?? 0
+    await world.untilRenewed(8)
+    expect(world.operator?.writes.slice(writes), 'writes once it runs').toEqual([])
+    // What a schema drops would be written again at each look.
+    const made = world.operator?.writes.map(({ verb, resource }) => `${verb} ${resource}`) ?? []
+    expect(made.filter((write) => /^(create|patch) (?!configmaps|events|vmdiskimages)/.test(write)).toSorted()).toEqual(
+      WRITES,
+    )
+    expect(machines.children()).toEqual(['VirtualMachine/vm', 'DataVolume/vm-root', 'Secret/vm-cloudinit'])
+    await machines.delete('vm')
+    expect(machines.children()).toEqual([])
     await world.finish()
   })
 })

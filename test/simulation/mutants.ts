@@ -183,14 +183,6 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     kind: 'disconnected',
   },
   {
-    name: 'an event of the past undoes the present',
-    invariant: 7,
-    file: 'operator/runtime/store.ts',
-    find: 'if (before !== undefined && compareResourceVersions(versionOf(before), versionOf(item)) >= 0) return',
-    replace: 'if (before !== undefined && compareResourceVersions(versionOf(before), versionOf(item)) === 0) return',
-    kind: 'writesLaggingTakeOvers',
-  },
-  {
     name: 'who takes over believes what its watches have told so far',
     invariant: 7,
     file: `${IMAGES}/controller.ts`,
@@ -213,15 +205,6 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     find: 'since + world.policy.snapshotTimeoutMs - now',
     replace: 'since + Math.min(world.policy.snapshotTimeoutMs, 15_000) - now',
     kind: 'writesTakeOvers',
-  },
-  {
-    name: 'what a cache does not have is believed to be gone',
-    invariant: 7,
-    alsoCaughtAs: [4],
-    file: `${IMAGES}/controller.ts`,
-    find: 'if (await this.#findLost(image, plan, signal)) return NOT_SEEN',
-    replace: 'if (signal.aborted) return NOT_SEEN',
-    kind: 'writesLaggingTakeOvers',
   },
   {
     name: 'a bad policy value means the default',

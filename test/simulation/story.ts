@@ -9,6 +9,7 @@ import {
   machinesLate,
   machinesLocked,
   machinesLowered,
+  machinesOutcast,
   machinesRefreshed,
   machinesUnseen,
 } from './machines/machine-hunts.ts'
@@ -74,6 +75,7 @@ const MACHINE_KINDS = {
   machinesLocked,
   machinesForgotten,
   machinesLowered,
+  machinesOutcast,
 } as const
 type MachineKind = keyof typeof MACHINE_KINDS
 export type Kind = WholeKind | MachineKind | GateKind

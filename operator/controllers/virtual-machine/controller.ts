@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Policy } from '@open-terrain/constructs'
+import { type Policy, vmChildNames } from '@open-terrain/constructs'
 import { type ApiError, isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import type { ResourceType } from '../../kube/kube-object.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../../kube/kube-object.ts'
 import {
   DATA_SOURCE,
   DATA_VOLUME,
@@ -24,8 +24,8 @@ import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import { isStarting, tellsOfHang } from './judge.ts'
 import { factsOf, type MachineMetrics } from './machine-metrics.ts'
-import { FINALIZER, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
-import { observeMachine, parsedSpec } from './observe.ts'
+import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
+import { diskOf, observeMachine, parsedSpec } from './observe.ts'
 import { ObstacleWatch, type Start } from './obstacle-watch.ts'
 import { planMachine } from './plan.ts'
 import { isWorthWriting, movesEveryMs } from './status.ts'
@@ -35,6 +35,8 @@ import type { CloudInit, World } from './world.ts'
 
 const WORKERS = 8
 const ANSWERED_FAILURES = 4
+/** Watches bring it soon. */
+const NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should have by then what a live look has found' }
 
 export interface MachineControllerOptions {
   readonly client: KubeClient
@@ -155,6 +157,7 @@ export class MachineController {
       await this.#writer.tellBug(current, error, signal)
       throw error
     }
+    if (await this.#overlooksDisk(current, plan, signal)) return NOT_SEEN
     const sinceMs = this.#writer.sinceStatusWriteMs(uid)
     const everyMs = movesEveryMs(this.#waitingWith(current, plan))
     const isDue = plan.finalizer !== 'release' && isWorthWriting(current.status, plan.status, sinceMs, everyMs)
@@ -217,11 +220,28 @@ export class MachineController {
   }
 
   async #isThere({ kind, namespace, name }: CloneSource, signal: AbortSignal): Promise<boolean> {
+    return (await this.#find(SOURCES[kind], { namespace, name }, signal)) !== undefined
+  }
+
+  /** Whether the plan takes a disk to be missing that is there: the caches may be behind. They know it from then on. */
+  async #overlooksDisk(vm: MachineView, { remove }: MachinePlan, signal: AbortSignal): Promise<boolean> {
+    if (!remove.some(({ unlessDisk }) => unlessDisk)) return false
+    const { reflectors } = this.#options.caches
+    const { namespace = '', name } = vm.metadata
+    const look = async (type: ResourceType) => {
+      const found = await this.#find(type, { namespace, name: vmChildNames(name).clone }, signal)
+      if (found !== undefined) reflectors.observeWrite(type, found)
+      return found
+    }
+    const [clone, claim] = await Promise.all([look(DATA_VOLUME), look(PERSISTENT_VOLUME_CLAIM)])
+    return hasDisk(diskOf(vm, clone, claim))
+  }
+
+  async #find(type: ResourceType, key: ObjectKey, signal: AbortSignal): Promise<KubeObject | undefined> {
     try {
-      await this.#options.client.get(SOURCES[kind], { namespace, name }, { signal })
-      return true
+      return await this.#options.client.get(type, key, { signal })
     } catch (error) {
-      if (isApiError(error, 'NotFound')) return false
+      if (isApiError(error, 'NotFound')) return undefined
       throw error
     }
   }

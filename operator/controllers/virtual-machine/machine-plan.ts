@@ -22,6 +22,8 @@ export interface MachinePlan extends ObjectPlan<MachineRemoval> {
 export interface MachineRemoval extends Removal {
   /** What a clone reads from: it is left alone if a live look finds that after all. */
   readonly unlessThere?: CloneSource
+  /** It has no disk: nothing of the plan is carried out if a live look finds one after all. */
+  readonly unlessDisk?: true
   /** Images are made, and never removed. */
   readonly kind: 'VirtualMachine' | 'VirtualMachineInstance' | 'DataVolume' | 'Secret' | 'VMDiskImage'
 }
@@ -83,6 +85,15 @@ export function refused(standing: Standing, { refusal }: World): Standing {
 /** Whether it has a disk, or a machine, whatever becomes of its image. */
 export function isDeployed({ clone, claim, machine }: Pick<World, 'clone' | 'claim' | 'machine'>): boolean {
   return clone !== undefined || claim !== undefined || machine !== undefined
+}
+
+/** Whether there is a root disk, or CDI will make it: that it cannot where somebody else's claim has the name. */
+export function hasDisk({
+  clone,
+  claim,
+  foreignClaim,
+}: { [part in 'clone' | 'claim' | 'foreignClaim']: unknown }): boolean {
+  return claim !== undefined || (clone !== undefined && foreignClaim === undefined)
 }
 
 export function waiting(reason: VirtualMachineReason, message: string): Standing {

@@ -7,7 +7,7 @@ import {
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import { FINALIZER, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
+import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
 import {
   aClaim,
   aDisk,
@@ -245,11 +245,12 @@ export class Walk {
     this.set({ machine: viewKubeVirt(this.#stored) })
   }
 
-  #remove({ kind, name, uid, unlessThere }: MachineRemoval): void {
+  #remove({ kind, name, uid, unlessThere, unlessDisk }: MachineRemoval): void {
     const { machine, instance, clone, secret, hasCloneSource } = this.world
     const found = [machine, instance, clone, secret].find((one) => one?.kind === kind && one.metadata.uid === uid)
     if (found === undefined || found.metadata.name !== name) throw new Error(`no ${kind} ${name} ${uid}`)
     if (unlessThere !== undefined && hasCloneSource) throw new Error('what is cloned from is there')
+    if (unlessDisk && hasDisk(this.world)) throw new Error('it has a disk')
     this.log.push(`delete ${kind} ${name}`)
     this.removed.push({ kind, world: this.world })
     const going = <T extends KubeObject>(object: T): T => ({

@@ -251,6 +251,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     storageClass: aStorageClass(),
     hasCloneSource: true,
     claim: undefined,
+    foreignClaim: undefined,
     secret: undefined,
     machine: undefined,
     instance: undefined,

@@ -59,6 +59,7 @@ describe('a machine that has nothing', () => {
       clone: undefined,
       hasCloneSource: true,
       claim: undefined,
+      foreignClaim: undefined,
       secret: undefined,
       machine: undefined,
       instance: undefined,
@@ -160,10 +161,8 @@ describe('the claim of the root disk', () => {
     const { bench, look } = build()
     bench.put(bench.dataVolumes, aDisk())
     const claim = bench.put(bench.claims, aClaim(more))
-    expect(look()).toMatchObject({
-      claim: isOurs ? claim : undefined,
-      conflict: isOurs ? undefined : 'PersistentVolumeClaim vm-root',
-    })
+    const foreignClaim = isOurs ? undefined : 'PersistentVolumeClaim vm-root'
+    expect(look()).toMatchObject({ claim: isOurs ? claim : undefined, conflict: foreignClaim, foreignClaim })
   })
 
   it.each<[string, Partial<ObjectMeta>, boolean]>([
@@ -179,7 +178,8 @@ describe('the claim of the root disk', () => {
     const { bench, look } = build()
     bench.put(bench.dataVolumes, aDisk(DISK.new))
     bench.put(bench.claims, aClaim(leaving('vm-root')))
-    expect(look()).toMatchObject({ claim: undefined, conflict: undefined, leaving: undefined })
+    const foreignClaim = 'PersistentVolumeClaim vm-root'
+    expect(look()).toMatchObject({ claim: undefined, conflict: undefined, leaving: undefined, foreignClaim })
   })
 })
 

@@ -20,9 +20,9 @@ export function observeMachine(
   const ours = <T extends KubeObject>(object: T | undefined) =>
     object !== undefined && isControlledBy(object, uid) ? object : undefined
   const [imageKey] = imageOf(vm)
-  const clone = ours(shared.dataVolumes.get(key(names.clone)))
+  const disk = diskOf(vm, shared.dataVolumes.get(key(names.clone)), shared.claims.get(key(names.clone)))
+  const { clone } = disk
   const machine = ours(caches.kubevirt.get(key(names.machine)))
-  const claim = claimOf(vm, caches)
   const instance = caches.instances.get(key(names.machine))
   const image = imageKey === undefined ? undefined : shared.images.get(imageKey)
   return {
@@ -34,30 +34,37 @@ export function observeMachine(
     hasKubeVirt: caches.reflectors.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
     image,
     imageNamespace: namespaceState(shared.namespaces.get(imageKey?.split('/')[0] ?? '')),
-    clone,
+    ...disk,
     storageClass: shared.storageClasses.get(storageClassOf(image) ?? ''),
     hasCloneSource: clone === undefined || sourceExists(clone, caches),
-    claim,
     secret: ours(shared.secrets.get(key(names.cloudInit))),
     machine,
     instance:
       machine !== undefined && instance !== undefined && isControlledBy(instance, machine.metadata.uid)
         ? instance
         : undefined,
-    ...namesakes(vm, claim, caches),
+    ...namesakes(vm, disk.claim, caches),
     // Looked for live, and only where the rest of it says that the machine is starting.
     obstacle: undefined,
   }
 }
 
-/** The claim of the root disk: that of our DataVolume, or one that outlived it. CDI copies our label there. */
-function claimOf({ metadata: { namespace = '', name, uid } }: MachineView, { shared }: MachineCaches) {
-  const key = keyOf({ namespace, name: vmChildNames(name).clone })
-  const claim = shared.claims.get(key)
-  const clone = shared.dataVolumes.get(key)
-  const isOfClone =
-    clone !== undefined && isControlledBy(clone, uid) && isControlledBy(claim ?? clone, clone.metadata.uid)
-  return isOfClone || claim?.metadata.labels?.[LABELS.vmUid] === uid ? claim : undefined
+/**
+ * The root disk, by what has its name. Ours is the claim of our DataVolume, or one that outlived it: CDI copies our label there.
+ * @param clone DataVolume of that name
+ * @param claim PersistentVolumeClaim of that name
+ */
+export function diskOf<T extends KubeObject>(
+  { metadata: { uid } }: MachineView,
+  clone: T | undefined,
+  claim: KubeObject | undefined,
+): { clone: T | undefined; claim: KubeObject | undefined; foreignClaim: string | undefined } {
+  const ourClone = clone !== undefined && isControlledBy(clone, uid) ? clone : undefined
+  const none = { clone: ourClone, claim: undefined, foreignClaim: undefined }
+  if (claim === undefined) return none
+  const isOfClone = ourClone !== undefined && isControlledBy(claim, ourClone.metadata.uid)
+  const isOurs = isOfClone || claim.metadata.labels?.[LABELS.vmUid] === uid
+  return isOurs ? { ...none, claim } : { ...none, foreignClaim: titleOf(claim) }
 }
 
 /**

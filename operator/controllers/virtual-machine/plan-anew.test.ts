@@ -22,7 +22,7 @@ describe('a disk that is not finished', () => {
     expect(remove).toMatchObject([{ kind: 'DataVolume', name: 'vm-root', resourceVersion: expect.anything() }])
     expect(status.message).toContain(`${fields} changed: the root disk is made anew`)
     expect(walk.settle().stand).toBe('Provisioning/Cloning')
-    walk.diskGone().settle()
+    walk.reap()
     expect(walk.log).toContain('delete DataVolume vm-root')
     expect(walk.log.findLast((line) => !line.startsWith('status'))).toBe('apply DataVolume vm-root')
     expect(walk.settle().plan().remove).toEqual([])

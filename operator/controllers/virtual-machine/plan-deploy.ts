@@ -2,9 +2,9 @@ import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs
 import { toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
-import { type Draft, failed, hasBooted, type Step, waiting } from './machine-plan.ts'
+import { type Draft, failed, hasBooted, hasDisk, removalOf, type Step, waiting } from './machine-plan.ts'
 import { CLONE_TYPE, changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
-import { cloneStatus, planDisk } from './plan-disk.ts'
+import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
 import { judged } from './plan-timeouts.ts'
 import { leftClaim, type Remark, type Standing } from './status.ts'
@@ -16,10 +16,31 @@ const SECRET_LOOK_MS = 60_000
 /** Disk, Secret and machine, of an image that is ready, or of a disk that is there already. */
 export function planDeploy(draft: Draft, image: ImageState): Step {
   const { cloudInit } = draft.world
-  const step = obstacle(draft) ?? planDisk(draft, image) ?? planRun(draft)
+  const step = planDiskless(draft) ?? obstacle(draft) ?? planDisk(draft, image) ?? planRun(draft)
   if (cloudInit.kind === 'rendered' || step.standing.reason === 'MissingPasswordSecret') return step
   // The guest has what it was told at its first start.
   return { ...step, standing: { ...step.standing, message: `${step.standing.message}; ${cloudInit.message}` } }
+}
+
+/**
+ * KubeVirt starts a machine by whatever claim has the name of its disk. So one without a disk goes, before a stranger's claim comes or with the guest
+ * that was started by it; the disk is made when it is gone.
+ */
+function planDiskless(draft: Draft): Step | undefined {
+  const { vm, machine, instance, clone, foreignClaim } = draft.world
+  if (machine === undefined || hasDisk(draft.world)) return undefined
+  // A guest needs the claim to start, not to run: what was started by ours runs on, as long as no other claim is there.
+  if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running') return undefined
+  const blocked = obstacle(draft)
+  const anew = waiting('Cloning', 'the root disk is gone, and is made anew')
+  const { phase, reason, message } = blocked?.standing ?? (clone === undefined ? anew : standingOfClone(draft, clone))
+  const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name`
+  const standing: Standing = { phase, reason, message: `${message}; ${why}` }
+  const step = {
+    remove: removalOf(machine).map((removal) => ({ ...removal, unlessDisk: true as const })),
+    status: { addresses: undefined },
+  }
+  return blocked === undefined ? judged(draft, standing, step) : { ...blocked, ...step, standing }
 }
 
 function obstacle(draft: Draft): Step | undefined {

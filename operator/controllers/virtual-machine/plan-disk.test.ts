@@ -207,7 +207,8 @@ describe('a disk that has booted', () => {
     ])
     expect(writes(walk, before)).toEqual([])
     walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).diskGone().settle()
-    expect(writes(walk, before)).toEqual(['apply DataVolume vm-root'])
+    expect(writes(walk, before)).toEqual(['delete VirtualMachine vm'])
+    expect(writes(walk.reap(), before)).toEqual(['delete VirtualMachine vm', 'apply DataVolume vm-root'])
     expect(walk.status.bootedAt).toBeUndefined()
   })
 

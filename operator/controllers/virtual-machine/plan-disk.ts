@@ -16,7 +16,15 @@ export function planDisk(draft: Draft, image: ImageState): Step | undefined {
   if (clone === undefined) return hasClaim ? undefined : newDisk(draft, image)
   // A guest that has started may have written to its disk: from then on only people decide about it.
   if (!hasBooted(draft.world) && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)
-  return hasClaim ? undefined : judged(draft, standingOfDisk(clone), { status: cloneStatus(draft, clone) })
+  return hasClaim ? undefined : judged(draft, standingOfClone(draft, clone), { status: cloneStatus(draft, clone) })
+}
+
+/** Where a disk stands that has no claim yet. CDI waits for one in the place of its own, and may not say so. */
+export function standingOfClone({ world: { claim, foreignClaim } }: Draft, clone: CloneFacts): Standing {
+  const standing = standingOfDisk(clone)
+  if (claim !== undefined || foreignClaim === undefined) return standing
+  const message = `${standing.message}; ${foreignClaim} has the name of its claim and is not ours: CDI goes on when that is gone; where it stays, see its finalizers`
+  return { ...standing, message }
 }
 
 /** A disk that nobody has written to but CDI. */
@@ -32,7 +40,7 @@ function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
   if (clone.phase === 'Failed') return { standing: standingOfDisk(clone), status }
   const secret = wantedSecret(draft.world)
   if (claim !== undefined && (secret.length === 0 || machine !== undefined)) return undefined
-  return judged(draft, standingOfDisk(clone), { apply: secret, status })
+  return judged(draft, standingOfClone(draft, clone), { apply: secret, status })
 }
 
 interface Anew {

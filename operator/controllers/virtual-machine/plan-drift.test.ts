@@ -124,7 +124,7 @@ describe('a change of the spec', () => {
 
   it('is no reason for a rebuild to a machine that has a new disk', () => {
     const walk = new Walk().deploy().edit({ users }).settle()
-    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).diskGone().settle()
+    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).diskGone().settle().reap()
     expect([walk.status.bootedAt, walk.status.specHash]).toEqual([undefined, undefined])
     walk.disk(DISK.succeeded).start()
     expect(walk.condition('RebuildRequired')).toBeUndefined()

@@ -256,7 +256,7 @@ describe('while a machine waits for its image', () => {
 
   it('time does not count either when it has lost its disk, and waits once more', () => {
     const walk = new Walk().settle().disk(DISK.cloning)
-    walk.diskGone().image(QUEUED)
+    walk.diskGone().image(QUEUED).reap()
     walk.after(5 * HOUR).image(PUBLISHED)
     expect(walk.stand).toBe('Provisioning/Cloning')
   })

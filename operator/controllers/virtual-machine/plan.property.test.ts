@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
-import { FINALIZER } from './machine-plan.ts'
+import { FINALIZER, hasDisk } from './machine-plan.ts'
 import {
   ARTIFACT,
   aClaim,
@@ -144,6 +144,7 @@ const world = fc
     instance: maybe(instance),
     conflict: rarely,
     leaving: rarely,
+    foreignClaim: rarely,
     storageClass: fc.constantFrom(undefined, aStorageClass(), aStorageClass(false)),
     namespaceTerminating: rarely,
     lacks: rarely,
@@ -163,6 +164,7 @@ const world = fc
       claim: one.claim && aClaim(one.claim),
       conflict: one.conflict ? 'Secret vm-cloudinit' : undefined,
       leaving: one.leaving ? 'DataVolume vm-root' : undefined,
+      foreignClaim: one.foreignClaim && one.claim === undefined ? 'PersistentVolumeClaim vm-root' : undefined,
       storageClass: one.storageClass,
       namespaceTerminating: one.namespaceTerminating,
       hasKubeVirt: !one.lacks,
@@ -264,7 +266,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       const kinds = kindsOf(planMachine(one, START).remove)
       if (hasRun(one) || one.clone?.phase === 'Succeeded') {
         expect(kinds).not.toContain('DataVolume')
-        expect(kinds).not.toContain('VirtualMachine')
+        if (hasDisk(one)) expect(kinds).not.toContain('VirtualMachine')
       }
       expect(kinds).not.toContain('Secret')
     })
@@ -355,13 +357,30 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     })
   })
 
-  it('touches nothing but the image where there is a conflict, nor where nothing is to be deployed', () => {
+  it('touches nothing but the image where there is a conflict, nor where nothing is to be deployed; but for a machine without a disk', () => {
     always((one) => {
       const isIgnored = one.spec.ok && one.spec.spec.ignoreOnDeploy === true
       if (isDeleted(one) || !(isIgnored || one.conflict !== undefined || one.leaving !== undefined)) return
       const { apply, remove } = planMachine(one, START)
-      expect([kindsOf(apply).filter((kind) => kind !== 'VMDiskImage'), remove]).toEqual([[], []])
+      expect(kindsOf(apply).filter((kind) => kind !== 'VMDiskImage')).toEqual([])
+      expect(kindsOf(remove).filter((kind) => isIgnored || hasDisk(one) || kind !== 'VirtualMachine')).toEqual([])
     })
+  })
+
+  it('leaves no machine of KubeVirt without a disk that could start by a claim of somebody else', () => {
+    let isSeen = false
+    always((one) => {
+      const isPlanned = one.spec.ok && one.spec.spec.ignoreOnDeploy !== true && !one.namespaceTerminating
+      const isGoing = one.machine?.metadata.deletionTimestamp !== undefined
+      if (isDeleted(one) || !isPlanned || one.machine === undefined || isGoing || hasDisk(one)) return
+      if (one.foreignClaim === undefined && hasRun(one)) return
+      isSeen = true
+      const { apply, remove } = planMachine(one, START)
+      const ended = remove.find(({ kind }) => kind === 'VirtualMachine' || kind === 'VirtualMachineInstance')
+      expect([kindsOf(apply), ended]).toEqual([[], expect.anything()])
+      if (ended?.kind === 'VirtualMachine') expect(ended.unlessDisk).toBe(true)
+    }, 4_000)
+    expect(isSeen).toBe(true)
   })
 
   it('lets a machine go only when nothing of it is left, in the order machine, disk, Secret', () => {

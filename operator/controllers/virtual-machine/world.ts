@@ -27,6 +27,8 @@ export interface World {
   readonly hasCloneSource: boolean
   /** Of the root disk, by which the machine is started. */
   readonly claim: KubeObject | undefined
+  /** Kind and name of a claim of somebody else in its place, whether or not that is being deleted: KubeVirt would start the machine by it. */
+  readonly foreignClaim: string | undefined
   readonly secret: KubeObject | undefined
   readonly machine: KubeVirtView | undefined
   readonly instance: InstanceView | undefined

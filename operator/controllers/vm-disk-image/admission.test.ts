@@ -1,4 +1,4 @@
-import { childName, LABELS, MANAGER } from '@open-terrain/constructs'
+import { ANNOTATIONS, childName, LABELS, MANAGER } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/fake-client.fixtures.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
@@ -35,6 +35,15 @@ function inherited(name: string, status: object = { phase: 'ImportInProgress', p
   } as KubeObject)
   bench.dataVolumes.put(viewDataVolume(object))
   return object
+}
+
+/** The garbage collector has taken its owner off. */
+function orphaned(name: string, more: object = {}): KubeObject {
+  const { metadata, ...object } = inherited(name)
+  const { ownerReferences: _owner, ...rest } = metadata
+  const left = bench.client.put({ ...object, metadata: { ...rest, ...more } } as KubeObject)
+  bench.dataVolumes.put(viewDataVolume(left))
+  return left
 }
 
 function importerPod(name: string): void {
@@ -451,6 +460,59 @@ describe('a slot', () => {
     expect(bench.holding).toEqual(['a'])
   })
 
+  it('is kept by a download whose owner the garbage collector has taken off, until it is finished', async () => {
+    bench.limit = 1
+    bench.writeLedger(1, [aHolder('a')])
+    orphaned('a')
+    await bench.start()
+    bench.want('b', '20')
+    await bench.clock.advance(60 * SECOND)
+    expect([bench.holding, bench.created]).toEqual([['a'], []])
+    await bench.succeed('a')
+    await bench.clock.advance(SECOND)
+    expect([bench.holding, bench.created]).toEqual([['b'], ['b']])
+  })
+
+  it('is kept by such a download when only a live look finds it, until it is gone', async () => {
+    bench.limit = 1
+    bench.writeLedger(1, [aHolder('a')])
+    bench.dataVolumes.remove(viewDataVolume(orphaned('a')))
+    await bench.start()
+    bench.want('b', '20')
+    await bench.clock.advance(60 * SECOND)
+    expect([bench.holding, bench.created]).toEqual([['a'], []])
+    await bench.drop('a')
+    await bench.clock.advance(SECOND)
+    expect([bench.holding, bench.created]).toEqual([['b'], ['b']])
+  })
+
+  it.each<[string, object]>([
+    ['with the label of another image', { labels: { [LABELS.managedBy]: MANAGER, [LABELS.imageUid]: 'uid-c' } }],
+    ['that is not said to be ours', { labels: { [LABELS.imageUid]: 'uid-a' } }],
+    [
+      'that somebody else owns by now',
+      { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: 'theirs', controller: true }] },
+    ],
+  ])('is not kept by a DataVolume %s', async (_what, metadata) => {
+    bench.limit = 1
+    bench.writeLedger(1, [aHolder('a')])
+    orphaned('a', metadata)
+    await bench.start()
+    bench.want('b', '20')
+    await bench.clock.advance(60 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is not taken by labels alone', async () => {
+    bench.limit = 1
+    bench.writeLedger(1, [])
+    orphaned('a')
+    await bench.start()
+    bench.want('b', '20')
+    await settled()
+    expect(bench.created).toEqual(['b'])
+  })
+
   it('is counted for each DataVolume of ours that has no holder', async () => {
     bench.writeLedger(2, [])
     inherited('x')
@@ -597,6 +659,16 @@ describe('a ledger that is missing', () => {
     expect(bench.created).toEqual([])
     await bench.clock.advance(2)
     expect(bench.created).toEqual(['a'])
+  })
+
+  it('is rebuilt with a download whose owner the garbage collector has taken off', async () => {
+    bench.limit = 1
+    orphaned('a', { annotations: { [ANNOTATIONS.imageNameFull]: 'a' } })
+    await bench.start()
+    bench.want('b', '20')
+    await bench.clock.advance(60 * SECOND)
+    expect(bench.ledger.holders).toMatchObject([{ uid: 'uid-a', namespace: 'team', name: 'a' }])
+    expect(bench.created).toEqual([])
   })
 
   it('does not take finished or foreign DataVolumes for holders', async () => {

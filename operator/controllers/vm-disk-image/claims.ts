@@ -1,12 +1,19 @@
 import { childName } from '@open-terrain/constructs'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { isControlledBy, keyOf } from '../../kube/kube-object.ts'
+import { keyOf } from '../../kube/kube-object.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Store } from '../../runtime/store.ts'
 import { compareTickets } from './admission-queue.ts'
 import { ClaimNotes } from './claim-notes.ts'
-import { type CreateOutcome, createDataVolume, hasImporter, lookForDataVolume, refusal } from './downloads.ts'
+import {
+  type CreateOutcome,
+  createDataVolume,
+  hasImporter,
+  isDownloadOf,
+  lookForDataVolume,
+  refusal,
+} from './downloads.ts'
 import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { RefusalBook } from './refusal-book.ts'
@@ -155,7 +162,7 @@ export class Claims {
 
   #dataVolumeOf({ uid, namespace, name, revision }: Holder): DataVolumeView | undefined {
     const found = this.#options.dataVolumes.get(keyOf({ namespace, name: childName(name, revision) }))
-    return found !== undefined && isControlledBy(found, uid) ? found : undefined
+    return found !== undefined && isDownloadOf(found, uid) ? found : undefined
   }
 
   #startOf(holder: Holder): Start | undefined {

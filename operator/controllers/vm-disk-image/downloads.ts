@@ -1,4 +1,4 @@
-import { childName, LABELS, MANAGER, renderDataVolume } from '@open-terrain/constructs'
+import { ANNOTATIONS, childName, LABELS, MANAGER, renderDataVolume } from '@open-terrain/constructs'
 import { type ApiError, isApiError, isNamespaceTerminating } from '../../kube/api-error.ts'
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
 import { controllerOf, isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
@@ -21,6 +21,24 @@ export function importingIndex(dataVolume: DataVolumeView): readonly string[] {
 /** Made by us for an image; clones for virtual machines have another owner. */
 export function isOurDownload(dataVolume: DataVolumeView): boolean {
   return dataVolume.metadata.labels?.[LABELS.managedBy] === MANAGER && controllerOf(dataVolume)?.kind === 'VMDiskImage'
+}
+
+/**
+ * Whether it may download for the image with this uid: its own, or one that was its own until somebody deleted the image with `--cascade=orphan`. The
+ * garbage collector takes the owner off then, which stops no importer. Such a one keeps the slot that it has, and nobody deletes it but people;
+ * it takes no slot that it never had, or else anybody who may create DataVolumes could hold up the queue by labels alone.
+ */
+export function isDownloadOf(dataVolume: DataVolumeView, uid: string): boolean {
+  return (
+    isControlledBy(dataVolume, uid) || (isOrphan(dataVolume) && dataVolume.metadata.labels?.[LABELS.imageUid] === uid)
+  )
+}
+
+/** A download that was orphaned before it was finished. */
+function isOrphan(dataVolume: DataVolumeView): boolean {
+  const { labels } = dataVolume.metadata
+  const wasOurs = labels?.[LABELS.managedBy] === MANAGER && labels[LABELS.imageUid] !== undefined
+  return wasOurs && controllerOf(dataVolume) === undefined && !isFinished(dataVolume)
 }
 
 /** What became of asking for a DataVolume. Only an answer that rules it out may free its slot. */
@@ -113,7 +131,7 @@ export async function lookForDataVolume(
   try {
     const key = { namespace, name: childName(name, revision) }
     const found = viewDataVolume(await client.get(DATA_VOLUME, key, options))
-    return isControlledBy(found, uid) ? found : 'foreign'
+    return isDownloadOf(found, uid) ? found : 'foreign'
   } catch (error) {
     if (isApiError(error, 'NotFound')) return undefined
     throw error
@@ -136,7 +154,8 @@ export async function findHolders(client: KubeClient, claimant: string, options:
   const selection = { ...options, labelSelector: `${LABELS.managedBy}=${MANAGER}` }
   for await (const object of listAll(client, DATA_VOLUME, selection)) {
     const dataVolume = viewDataVolume(object)
-    const holder = isOurDownload(dataVolume) && !isFinished(dataVolume) ? holderOf(dataVolume, claimant) : undefined
+    const isRunning = (isOurDownload(dataVolume) && !isFinished(dataVolume)) || isOrphan(dataVolume)
+    const holder = isRunning ? holderOf(dataVolume, claimant) : undefined
     if (holder !== undefined) holders.set(holder.uid, holder)
   }
   // A DataVolume that was deleted in the background leaves its importer behind for a while.
@@ -156,9 +175,9 @@ function holderOfPod({ metadata }: PodView, claimant: string): Holder | undefine
 }
 
 function holderOf(dataVolume: DataVolumeView, claimant: string): Holder | undefined {
-  const owner = controllerOf(dataVolume)
-  const revision = dataVolume.metadata.labels?.[LABELS.revision]
-  if (owner === undefined || revision === undefined) return undefined
-  const { namespace = '' } = dataVolume.metadata
-  return { uid: owner.uid, namespace, name: owner.name, revision, attempt: attemptOf(dataVolume), claimant }
+  const { namespace = '', labels = {}, annotations = {} } = dataVolume.metadata
+  const { [LABELS.imageUid]: orphanOf, [LABELS.revision]: revision } = labels
+  const { uid = orphanOf, name = annotations[ANNOTATIONS.imageNameFull] } = controllerOf(dataVolume) ?? {}
+  if (uid === undefined || name === undefined || revision === undefined) return undefined
+  return { uid, namespace, name, revision, attempt: attemptOf(dataVolume), claimant }
 }

@@ -1,6 +1,6 @@
 import { childName } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { CDI, MINUTE, NO_REFERENCES, ONE_USER, Walk } from './world.fixtures.ts'
+import { aLookup, CDI, MINUTE, NO_REFERENCES, ONE_USER, Walk } from './world.fixtures.ts'
 
 const published = () => {
   const walk = new Walk()
@@ -144,5 +144,54 @@ describe('deleting an image that is in use', () => {
       .settle()
     expect(walk.status.message).toContain('VirtualMachine/team/vm-9 and 4990 more')
     expect(walk.status.message?.length).toBeLessThan(4_096)
+  })
+})
+
+describe('deleting an image with --cascade=orphan', () => {
+  /** The garbage collector has not begun yet. */
+  const orphaning = (walk: Walk) => {
+    const { image } = walk.world
+    const finalizers = [...(image.metadata.finalizers ?? []), 'orphan']
+    return walk
+      .set({ image: { ...image, metadata: { ...image.metadata, finalizers } } })
+      .markDeleted()
+      .settle()
+  }
+  const orphaned = (walk: Walk) => {
+    const { image } = walk.world
+    const finalizers = image.metadata.finalizers?.filter((one) => one !== 'orphan') ?? []
+    walk.set({ image: { ...image, metadata: { ...image.metadata, finalizers } } })
+    return walk.set({ dataVolumes: [], snapshots: [], claims: [], dataSource: undefined }).settle()
+  }
+  const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
+
+  it('leaves its children to the garbage collector, and lets it go when they have no owner any more', () => {
+    const walk = orphaning(published())
+    expect([deletions(walk), walk.isGone]).toEqual([[], false])
+    expect(walk.status.message).toContain(`DataVolume ${nameOf(walk)}, which the garbage collector is to leave without`)
+    expect([deletions(orphaned(walk)), walk.isGone]).toEqual([[], true])
+  })
+
+  it('stops a download all the same, and only as it was seen: what has no owner any more is not ours', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running).markDeleted()
+    const { metadata } = walk.world.dataVolumes[0] ?? {}
+    for (const step of [walk, walk.set({ references: ONE_USER })])
+      expect(step.plan().remove).toMatchObject([{ kind: 'DataVolume', resourceVersion: metadata?.resourceVersion }])
+    expect(deletions(orphaning(walk.set({ references: NO_REFERENCES })))).toEqual([`delete DataVolume ${nameOf(walk)}`])
+  })
+
+  it('waits for a download that lost its owner before it was stopped, names it, and never touches it', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    const orphan = `DataVolume ${nameOf(walk)}`
+    walk.set({ lookup: aLookup({}, { foreignVolume: () => orphan }) }).markDeleted()
+    orphaned(walk)
+    expect(deletions(walk)).toEqual([])
+    expect([walk.isGone, walk.stand]).toEqual([false, 'Syncing/Deleting'])
+    expect(walk.status.message).toBe(
+      `being deleted: waiting for ${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or somebody deletes it`,
+    )
+    expect(walk.release().isGone).toBe(true)
   })
 })

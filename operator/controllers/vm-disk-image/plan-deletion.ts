@@ -1,24 +1,27 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import { childName, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
 import { fromTime, mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
-import { type ImagePlan, plan, removalOf } from './image-plan.ts'
+import { type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { withStanding } from './status.ts'
 import { isAlive } from './views.ts'
 import type { World } from './world.ts'
 
 const LOOK_MS = 60_000
+/** Of `--cascade=orphan`: the garbage collector takes the owner off all children, and this off the image then. */
+const ORPHAN = 'orphan'
 
 /**
  * An image that somebody deleted. Downloads end at once. The artifact stays as long as somebody uses it, unless the whole
- * namespace goes. The finalizer goes when nothing of the image is left, and no sooner.
+ * namespace goes. The finalizer goes when nothing of the image is left, and no sooner. What was asked to be left without an owner
+ * is left: until it has none nothing but downloads is removed, and all removals are of what was seen, for an orphan is not ours any more.
  */
 export function planDeletion(world: World, now: number): ImagePlan {
   const { image, namespaceTerminating, references } = world
   const users = namespaceTerminating ? [] : references.users
   const downloads = world.dataVolumes.filter((one) => !isFinished(one))
   if (users.length > 0) {
-    const remove = downloads.flatMap((one) => removalOf(one))
+    const remove = downloads.flatMap((one) => removalAsSeen(one))
     return plan(blockedStatus(world, users, now), {
       remove,
       wake: { afterMs: LOOK_MS, because: 'its users may be gone by then' },
@@ -29,12 +32,17 @@ export function planDeletion(world: World, now: number): ImagePlan {
   const children: KubeObject[] = [...alias, ...world.snapshots, ...world.dataVolumes]
   const isDone = children.length === 0 && world.slot === undefined && !world.pods.some(isAlive)
   if (isDone) return plan(image.status, { finalizer: 'release' })
-  const remove = children.flatMap((one) => removalOf(one))
+  const due = isOrphaning(world) ? downloads : children
+  const remove = due.flatMap((one) => removalAsSeen(one))
   return plan(leavingStatus(world, children, now), {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { unlessUsed: true }),
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
   })
+}
+
+function isOrphaning({ image }: World): boolean {
+  return image.metadata.finalizers?.includes(ORPHAN) === true
 }
 
 const NAMED = 10
@@ -71,7 +79,8 @@ function leavingStatus(world: World, children: readonly KubeObject[], now: numbe
   const { image, slot } = world
   const { phase = 'Queued', conditions = [] } = image.status
   const names = children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
-  const waitsFor = names.length > 0 ? names.join(', ') : 'its importer pod'
+  const orphaning = isOrphaning(world) ? ', which the garbage collector is to leave without an owner' : ''
+  const waitsFor = names.length > 0 ? `${names.join(', ')}${orphaning}` : whatDownloads(world)
   const oldest = Math.min(...children.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
   const late =
     now - oldest >= LOOK_MS
@@ -98,4 +107,11 @@ function leavingStatus(world: World, children: readonly KubeObject[], now: numbe
     world,
     now,
   )
+}
+
+/** What its slot is held for when no child is left. */
+function whatDownloads({ image, slot, lookup }: World): string {
+  const orphan = slot && lookup.foreignVolume(childName(image.metadata.name, slot.revision))
+  if (orphan === undefined) return 'its importer pod'
+  return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or somebody deletes it`
 }

@@ -1,14 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { POLICY_NAME } from '../../../constructs/index.ts'
+import { LABELS, POLICY_NAME } from '../../../constructs/index.ts'
 import {
   CONFIG_MAP,
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
+  PERSISTENT_VOLUME_CLAIM,
   SECRET,
   STORAGE_CLASS,
 } from '../../../operator/kube/resource-types.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
-import { MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
+import { type Machine, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
 const MINUTE = 60_000
 let world: MachineWorld
@@ -70,6 +71,61 @@ describe('a namesake that is being deleted', () => {
     world.patch(type, key, { metadata: { finalizers: [] } })
     await world.untilReady('vm')
     expect(world.events('vm')).not.toContain('NameConflict')
+  })
+})
+
+describe('a claim of somebody else in the place of a disk that is gone', () => {
+  const uidOfClaim = () => world.find(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')?.metadata.uid
+
+  /** KubeVirt's machine waits for its disk when CDI goes, and the disk with it. */
+  async function uprooted(beforeThat: () => void): Promise<void> {
+    world = await MachineWorld.start({}, { cloneMs: MINUTE })
+    world.create('vm')
+    await world.until('the machine', () => world.simulated.machine('vm') !== undefined)
+    beforeThat()
+    world.simulated.cluster.uninstall(DATA_VOLUME)
+    await world.until('the end of the claim', () => uidOfClaim() === undefined)
+  }
+
+  it('starts no guest', async () => {
+    await uprooted(() => undefined)
+    await world.until('the end of the machine', () => world.simulated.machine('vm') === undefined)
+    await world.untilReason('vm', 'CDIMissing')
+    world.simulated.createClaim('vm-root')
+    const claim = uidOfClaim()
+    await world.untilReason('vm', 'NameConflict')
+    await world.pass(30 * MINUTE)
+    expect([world.simulated.instance('vm'), uidOfClaim()]).toEqual([undefined, claim])
+    world.delete(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')
+    await world.until('the end of the claim', () => uidOfClaim() === undefined)
+    world.simulated.cluster.install(DATA_VOLUME)
+    await world.untilReady('vm')
+  })
+
+  it.each([
+    ['before CDI is back', () => undefined],
+    // Its DataVolume is there by then, and CDI waits without saying for what.
+    ['when CDI is back', () => world.simulated.cluster.install(DATA_VOLUME)],
+  ])('is given back by the guest that was started by it while no operator ran, %s', async (_when, comeBack) => {
+    await uprooted(() => world.killOperator())
+    world.simulated.createClaim('vm-root')
+    const claim = uidOfClaim()
+    await world.until('the guest', () => world.simulated.instance('vm')?.status?.phase === 'Running')
+    world.delete(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')
+    await world.pass(30 * MINUTE)
+    expect(uidOfClaim()).toBe(claim)
+    comeBack()
+    const told: string[] = []
+    world.onOperatorCommit = ({ object }) => told.push((object as Machine).status?.message ?? '')
+    world.startOperator()
+    await world.until('the end of the claim', () => uidOfClaim() !== claim)
+    expect(told.join()).toContain('PersistentVolumeClaim vm-root')
+    expect(told.join()).toContain('VirtualMachine vm of KubeVirt has no disk of ours, and is removed')
+    world.simulated.cluster.install(DATA_VOLUME)
+    await world.untilReady('vm')
+    expect(world.find(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')?.metadata.labels).toMatchObject({
+      [LABELS.vmUid]: world.vm('vm')?.metadata.uid,
+    })
   })
 })
 

@@ -56,8 +56,7 @@ export class MachineDriver {
   readonly #policy: MachinePolicy
   readonly #trouble: Trouble
   readonly #surroundings: MachineSurroundings
-  /** Each with the name of the machine that needs its name. */
-  readonly #inTheWay: { readonly type: ResourceType; readonly name: string; readonly object: KubeObject }[] = []
+  readonly #inTheWay: { readonly type: ResourceType; readonly object: KubeObject }[] = []
   #counter = 0
 
   constructor(world: MachineWorld, schedule: MachineSchedule, policy: MachinePolicy) {
@@ -104,13 +103,9 @@ export class MachineDriver {
   clearAway(): void {
     this.#restoreLogin()
     this.#policy.resume()
-    for (const { type, name, object } of this.#inTheWay.splice(0)) {
+    for (const { type, object } of this.#inTheWay.splice(0)) {
       const { uid = '' } = object.metadata
-      leaveRefused(() => {
-        this.#admin.delete(type, object.metadata, { uid })
-        // KubeVirt starts a machine from whatever claim has the name, and then the claim does not go before the guest does.
-        if (type === PERSISTENT_VOLUME_CLAIM) this.#world.delete(VIRTUAL_MACHINE_INSTANCE, TEAM, name)
-      })
+      leaveRefused(() => this.#admin.delete(type, object.metadata, { uid }))
     }
     // What goes with its namespace waits for nobody.
     const isFarmLeaving = this.#world.namespace(FARM)?.metadata.deletionTimestamp !== undefined
@@ -290,7 +285,7 @@ export class MachineDriver {
     const key = { namespace: TEAM, name: childNameOf(name, kind) }
     leaveRefused(() => {
       const metadata = { ...key, ...(isMarked && { labels: { [LABELS.vmUid]: uid } }) }
-      this.#inTheWay.push({ type, name, object: this.#world.simulated.create(type, metadata, FOREIGN[kind]) })
+      this.#inTheWay.push({ type, object: this.#world.simulated.create(type, metadata, FOREIGN[kind]) })
     })
   }
 

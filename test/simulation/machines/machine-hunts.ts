@@ -107,3 +107,20 @@ export const machinesLowered: fc.Arbitrary<MachineSchedule> = fc
       ],
     }),
   )
+
+/** Machines come when the namespace that their image is to be made in is away; only its return tells of it. */
+export const machinesOutcast: fc.Arbitrary<MachineSchedule> = fc
+  .tuple(likeThis({}), fc.integer({ min: 30, max: 90 }))
+  .map(
+    ([schedule, awaySeconds]): MachineSchedule => ({
+      ...schedule,
+      images: schedule.images.map((image) => ({ ...image, isMadeByPerson: false })),
+      machines: schedule.machines.map((machine) => ({ ...machine, createdAtMs: 20 * SECOND, hasSecret: false })),
+      steps: [
+        {
+          afterMs: 10 * SECOND,
+          action: { do: 'deleteNamespace', namespace: 'farm', forMs: awaySeconds * SECOND },
+        },
+      ],
+    }),
+  )

@@ -155,7 +155,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     file: `${MACHINES}/triggers.ts`,
     find: 'all(machines.find(BY_IMAGE_NAMESPACE, key))',
     replace: '',
-    kind: 'machinesUprooted',
+    kind: 'machinesOutcast',
   },
   {
     name: 'a limit of kicks that was lowered is not looked at',

@@ -542,40 +542,6 @@ describe('deletion', () => {
   })
 })
 
-describe('a crash', () => {
-  it('after any write ends in the same place, with nothing made twice', async () => {
-    await start()
-    world.create('vm')
-    await world.untilReady('vm')
-    await world.pass(MINUTE)
-    const writes = world.written.length
-    const made = countsOf(world.written)
-    expect(writes).toBeGreaterThan(15)
-    for (let at = 0; at < writes; at += 1) {
-      world.stop()
-      await start()
-      let seen = 0
-      world.onOperatorCommit = () => {
-        if (seen++ !== at) return
-        world.killOperator()
-        world.simulated.time.schedule(1_000, () => world.startOperator())
-      }
-      world.create('vm')
-      await world.untilReady('vm')
-      await world.pass(MINUTE)
-      expect([at, countsOf(world.written)]).toEqual([at, made])
-    }
-  }, 300_000)
-})
-
-/** How often each object was made. */
-function countsOf(written: readonly string[]): Record<string, number> {
-  const made = written.filter((line) => line.startsWith('ADDED'))
-  return Object.fromEntries(
-    made.toSorted().map((line) => [line.replace(/-[0-9a-f]{8}$/, ''), made.filter((one) => one === line).length]),
-  )
-}
-
 function uuidOf(world: MachineWorld): string | undefined {
   interface Guest extends KubeObject {
     readonly spec: {

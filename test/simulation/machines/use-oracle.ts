@@ -1,3 +1,4 @@
+import { LABELS, vmChildNames } from '@open-terrain/constructs'
 import { controllerOf, type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, VOLUME_SNAPSHOT } from '../../../operator/kube/resource-types.ts'
 import { type Commit, IMAGE } from '../../../sandbox/memory-cluster/index.ts'
@@ -75,8 +76,17 @@ export class UseOracle implements MachineOracle {
     const machine = chronicle.machineOf(object)
     if (machine === undefined || isDeletion(machine.object)) return
     const guests = chronicle.childrenOf(object.metadata.uid ?? '', chronicle.instances)
-    if (guests.some(({ object: guest }) => guest.status?.phase === 'Running'))
+    if (guests.some(({ object: guest }) => guest.status?.phase === 'Running') && !this.#isStrange(machine.object))
       this.#report(`the KubeVirt machine of ${nameOf(machine.object)} is deleted, and its guest runs`)
+  }
+
+  /** Whether the claim that KubeVirt starts the machine by is somebody else's: then the guest is no guest of the machine. */
+  #isStrange({ metadata: { namespace, name, uid } }: KubeObject): boolean {
+    const { clone } = vmChildNames(name)
+    return [...this.#witness.chronicle.claims.values()].some(({ object: { metadata } }) => {
+      const isIts = metadata.namespace === namespace && metadata.name === clone
+      return isIts && metadata.labels?.[LABELS.vmUid] !== uid
+    })
   }
 
   #checkSource(disk: DataVolume): void {

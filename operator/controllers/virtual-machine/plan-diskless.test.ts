@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { Walk } from './machine-walk.fixtures.ts'
+import {
+  aClaim,
+  aDisk,
+  aMachine,
+  anInstance,
+  aRunningWorld,
+  DISK,
+  KUBEVIRT,
+  NO_PASSWORD,
+  START,
+  type WorldOverrides,
+} from './machine-world.fixtures.ts'
+import { planMachine } from './plan.ts'
+
+const CLAIM = 'PersistentVolumeClaim vm-root'
+const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+const WHY =
+  'VirtualMachine vm of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name'
+const planOf = (more: WorldOverrides) => {
+  const gone = { clone: undefined, claim: undefined, instance: undefined, machine: aMachine(KUBEVIRT.stopped) }
+  return planMachine(aRunningWorld({ ...gone, ...more }), START)
+}
+
+describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours', () => {
+  it.each<[string, WorldOverrides, string, string]>([
+    ['as people have deleted both', {}, 'Cloning', 'the root disk is gone, and is made anew'],
+    ['as CDI is gone', { hasDataVolumes: false }, 'CDIMissing', 'install CDI'],
+    ['and neither an image', { image: undefined }, 'Cloning', 'the root disk is gone'],
+    ['nor its Secret', { secret: undefined, cloudInit: NO_PASSWORD }, 'MissingPasswordSecret', NO_PASSWORD.message],
+    ['and whose Secret is somebody else’s', { conflict: 'Secret vm-cloudinit' }, 'NameConflict', 'Secret vm-cloudinit'],
+    ['but a claim of a stranger', { conflict: CLAIM, foreignClaim: CLAIM }, 'NameConflict', CLAIM],
+    [
+      'and runs from that of a stranger',
+      { conflict: CLAIM, foreignClaim: CLAIM, instance: anInstance() },
+      'NameConflict',
+      CLAIM,
+    ],
+    [
+      'and holds that of a stranger, which is being deleted',
+      { leaving: CLAIM, foreignClaim: CLAIM, instance: anInstance() },
+      'NamesakeTerminating',
+      CLAIM,
+    ],
+    [
+      'and whose DataVolume waits for that of a stranger to go',
+      { clone: aDisk(DISK.new), foreignClaim: CLAIM, instance: anInstance() },
+      'Cloning',
+      `${CLAIM} has the name of its claim and is not ours`,
+    ],
+  ])('is removed before anything else, if a live look agrees: %s', (_what, more, reason, text) => {
+    const { apply, remove, status } = planOf(more)
+    expect(remove).toEqual([{ kind: 'VirtualMachine', name: 'vm', uid: 'uid of vm', unlessDisk: true }])
+    expect(apply).toEqual([])
+    expect(status.conditions?.find(({ type }) => type === 'Reconciling')?.reason).toBe(reason)
+    expect(status.message).toContain(text)
+    expect(status.message).toContain(WHY)
+    expect(status.addresses).toBeUndefined()
+  })
+
+  it.each<[string, WorldOverrides]>([
+    ['is going already', { machine: aMachine(KUBEVIRT.stopped, GOING) }],
+    ['is not to be deployed any more', { spec: { ignoreOnDeploy: true } }],
+    ['cannot get another, as its namespace goes', { namespaceTerminating: true }],
+  ])('is left alone, and gets no disk meanwhile, where it %s', (_what, more) => {
+    const { apply, remove } = planOf(more)
+    expect([apply, remove]).toEqual([[], []])
+  })
+
+  it('is left running by a guest that was started by ours, as long as no other claim is there', () => {
+    const { apply, remove } = planOf({ instance: anInstance() })
+    expect([apply.map(({ kind }) => kind), remove]).toEqual([['DataVolume'], []])
+  })
+})
+
+describe('KubeVirt’s machine that has a disk', () => {
+  it.each<[string, WorldOverrides]>([
+    ['whose DataVolume is gone', { claim: aClaim() }],
+    ['that is being deleted', { claim: aClaim(GOING) }],
+    ['whose claim is made anew by CDI', { clone: aDisk(DISK.cloning) }],
+    ['while CDI is gone', { claim: aClaim(), hasDataVolumes: false }],
+    ['while something of somebody else is in the way', { claim: aClaim(), conflict: 'Secret vm-cloudinit' }],
+  ])('is not removed: one %s', (_what, more) => {
+    expect(planOf(more).remove).toEqual([])
+  })
+})
+
+describe('a disk whose claim cannot be made', () => {
+  it('says which claim of somebody else has its name, where CDI does not', () => {
+    const walk = new Walk().settle().disk(DISK.new, false).set({ foreignClaim: CLAIM }).settle()
+    expect([walk.stand, walk.message]).toEqual([
+      'Provisioning/Cloning',
+      `the root disk is being cloned, CDI says nothing yet; ${CLAIM} has the name of its claim and is not ours: CDI goes on when that is gone; where it stays, see its finalizers`,
+    ])
+    walk.set({ foreignClaim: undefined })
+    expect(walk.disk(DISK.succeeded).start().stand).toBe('Ready/Running')
+  })
+})
+
+it('disk and machine are made anew, in that order, when the machine without a disk is gone', () => {
+  const walk = new Walk().deploy().set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+  const before = walk.log.length
+  walk.diskGone().settle()
+  expect(walk.stand).toBe('Provisioning/Cloning')
+  walk.reap().disk(DISK.succeeded).start()
+  expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual([
+    'delete VirtualMachine vm',
+    'apply DataVolume vm-root',
+    'apply VirtualMachine vm',
+  ])
+  expect(walk.stand).toBe('Ready/Running')
+})
