@@ -11,6 +11,8 @@ export interface ProxiedRequest {
   readonly resource: string
   readonly namespace: string | undefined
   readonly name: string | undefined
+  /** Whether it asks for everything that there is: a list, or a watch that begins with one. */
+  readonly isList: boolean
   /** Which one of its verb and resource this is, from 1. */
   readonly nth: number
   readonly body: KubeObject | undefined
@@ -37,8 +39,10 @@ const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', P
 export function readRequest(method: string, url: URL): Omit<ProxiedRequest, 'nth' | 'body'> {
   const { root, namespace, resource, name, subresource } = locate(url.pathname)
   const reading = url.searchParams.has('watch') ? 'watch' : name === undefined ? 'list' : 'get'
+  const verb = VERBS[method] ?? reading
   return {
-    verb: VERBS[method] ?? reading,
+    verb,
+    isList: verb === 'list' || url.searchParams.has('sendInitialEvents'),
     group: /^\/apis\/([^/]+)/.exec(root)?.[1] ?? '',
     resource: subresource === undefined ? resource : `${resource}/${subresource}`,
     namespace,
