@@ -16,7 +16,7 @@ const GRACE_SECONDS = 8
 const HASTY_MS = 1_000
 /** A kind that was served and answers 404 may be an API server that is just starting: it has to say so this often. */
 const MISSING_CONFIRMED = 4
-/** A process that has just started lists everything, and must not do so twice before it is of use. */
+/** A list that is younger is as good as another one. */
 const YOUNG_LIST_MS = 5_000
 const RETRY_BASE_MS = 200
 const RETRY_MAX_MS = 10_000
