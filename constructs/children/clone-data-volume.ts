@@ -17,6 +17,8 @@ export interface CloneDataVolumeProps {
   readonly storageClass?: string
   /** Size that the machine asks for, as a quantity. */
   readonly diskSize?: string
+  /** Size of the disk in the image, as people ask for it: the artifact may be larger, by CDI's overhead for a file system or to the next step of the driver. */
+  readonly imageSize?: string
 }
 
 interface ObjectInNamespace {
@@ -63,18 +65,24 @@ export function renderCloneDataVolume(props: CloneDataVolumeProps): CloneDataVol
 
 /**
  * The size to ask for, or undefined to leave it to CDI, which then takes the artifact's own: it refuses less than that, and the
- * text of an equal size may differ. Both are quantities; an artifact of unknown size gets what is requested.
+ * text of an equal size may differ. More than the image has, but less than its artifact, is made more than either: to what is asked for
+ * CDI adds its overhead again. All are quantities; an artifact of unknown size gets what is requested.
  */
-export function cloneSize(requested: string | undefined, restoreSize: string | undefined): string | undefined {
+export function cloneSize(
+  requested: string | undefined,
+  restoreSize: string | undefined,
+  imageSize: string | undefined = restoreSize,
+): string | undefined {
   if (requested === undefined || restoreSize === undefined) return requested
-  return (compareQuantities(requested, restoreSize) ?? 1) > 0 ? requested : undefined
+  if ((compareQuantities(requested, restoreSize) ?? 1) > 0) return requested
+  return (compareQuantities(requested, imageSize ?? restoreSize) ?? 0) > 0 ? restoreSize : undefined
 }
 
 function cloneSpec(props: CloneDataVolumeProps): CloneDataVolumeSpec {
-  const { artifact, imageNamespace, storageClass, diskSize } = props
+  const { artifact, imageNamespace, storageClass, diskSize, imageSize } = props
   const { volumeMode, accessModes } = artifact
   const object = { namespace: imageNamespace, name: artifact.name }
-  const size = cloneSize(diskSize, artifact.restoreSize)
+  const size = cloneSize(diskSize, artifact.restoreSize, imageSize)
   return {
     contentType: 'kubevirt',
     source: artifact.kind === 'VolumeSnapshot' ? { snapshot: object } : { pvc: object },

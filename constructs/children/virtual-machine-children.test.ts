@@ -109,6 +109,17 @@ describe('cloneSize', () => {
   ])('%s from %s is %s', (requested, restoreSize, expected) => {
     expect(cloneSize(requested, restoreSize)).toBe(expected)
   })
+
+  // 24Gi on a file system, with CDI's overhead of 6 %.
+  it.each([
+    ['18Gi', undefined],
+    ['24Gi', undefined],
+    ['25Gi', '27316008000'],
+    ['27316008000', '27316008000'],
+    ['26Gi', '26Gi'],
+  ])('%s of an image of 24Gi, whose artifact is larger, is %s', (requested, expected) => {
+    expect(cloneSize(requested, '27316008000', '24Gi')).toBe(expected)
+  })
 })
 
 describe('renderCloudInitSecret', () => {

@@ -2,6 +2,7 @@ import {
   ANNOTATIONS,
   cloudInitFingerprint,
   cloudInitHash,
+  compareQuantities,
   renderCloneDataVolume,
   renderCloudInitSecret,
   renderKubeVirtVirtualMachine,
@@ -48,17 +49,32 @@ export function storageClassOf(image: ImageFacts | undefined): string | undefine
   return artifact?.storageClass ?? (typeof storageClass === 'string' ? storageClass : defaults?.storageClass)
 }
 
+/**
+ * Of the disk in an image, as people ask for it, as well as it is known. An artifact may be larger than was asked for, and, while another
+ * one is downloaded, smaller than is asked for now.
+ */
+export function imageSizeOf(image: ImageFacts | undefined): string | undefined {
+  const { artifact, defaults } = image?.status ?? {}
+  const { diskSize = defaults?.diskSize } = (image?.spec ?? {}) as { readonly diskSize?: unknown }
+  const asked = diskSize === undefined ? undefined : String(diskSize)
+  const has = artifact?.restoreSize
+  if (asked === undefined || has === undefined) return asked ?? has
+  return (compareQuantities(asked, has) ?? 1) < 0 ? asked : has
+}
+
 /** The disk as it should be. */
 export function wantedClone({ world, spec }: Draft, image: Extract<ImageState, { kind: 'ready' }>) {
   const { artifact } = image.image.status
   if (artifact === undefined) throw new Error('an image that is ready has an artifact')
   const className = storageClassOf(image.image)
+  const imageSize = imageSizeOf(image.image)
   return renderCloneDataVolume({
     vm: refOf(world),
     artifact,
     imageNamespace: image.image.metadata.namespace ?? '',
     ...(className !== undefined && { storageClass: className }),
     ...(spec.resources.diskSize !== undefined && { diskSize: spec.resources.diskSize }),
+    ...(imageSize !== undefined && { imageSize }),
   })
 }
 

@@ -144,6 +144,21 @@ describe('the root disk', () => {
     expect(spec.storage.resources).toEqual(expected && { requests: { storage: expected } })
   })
 
+  // An image of 10Gi on a file system, with CDI's overhead of 6 %.
+  it.each<[string, string, string | undefined]>([
+    ['as large as the image, whose artifact is larger: that of the artifact', '10Gi', undefined],
+    ['between image and artifact: more than either, as CDI adds its overhead', '10.5Gi', '11381663335'],
+    ['larger than the artifact', '11Gi', '11Gi'],
+  ])('%s', (_what, size, expected) => {
+    const image = anImage(
+      { ...PUBLISHED, artifact: { ...ARTIFACT, restoreSize: '11381663335' } },
+      {},
+      { diskSize: '10Gi' },
+    )
+    const { spec } = wanted({ ...diskSize(size), image }, 'DataVolume')
+    expect(spec.storage.resources).toEqual(expected && { requests: { storage: expected } })
+  })
+
   it.each(['Block', 'Filesystem', undefined])('has the volume mode of the artifact: %s', (volumeMode) => {
     expect(wanted(artifact({ volumeMode }), 'DataVolume').spec.storage.volumeMode).toBe(volumeMode)
   })

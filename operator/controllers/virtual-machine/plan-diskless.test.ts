@@ -72,6 +72,14 @@ describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours
     const { apply, remove } = planOf({ instance: anInstance() })
     expect([apply.map(({ kind }) => kind), remove]).toEqual([['DataVolume'], []])
   })
+
+  it('is left running by that guest, too, while the API server refuses a new disk', () => {
+    const world = aRunningWorld({ clone: undefined, claim: undefined, instance: anInstance() })
+    const { status } = planMachine(world, START)
+    expect([status.bootedAt, status.specHash]).toEqual([world.vm.status.bootedAt, world.vm.status.specHash])
+    const refused = { ...world, vm: { ...world.vm, status }, refusal: 'exceeded quota' }
+    expect(planMachine(refused, START).remove).toEqual([])
+  })
 })
 
 describe('KubeVirt’s machine that has a disk', () => {

@@ -63,6 +63,11 @@ describe('a disk larger than its image, in a StorageClass whose volumes cannot g
       { image: anImage({ ...PUBLISHED, artifact: { ...ARTIFACT, restoreSize: '24Gi' } }) },
       false,
     ],
+    [
+      'larger than the image was asked to be, on a file system, for which CDI adds its overhead',
+      { image: anImage({ ...PUBLISHED, artifact: { ...ARTIFACT, restoreSize: '24Gi', volumeMode: 'Filesystem' } }) },
+      true,
+    ],
     ['of an image without a size', { image: anImage(QUEUED, {}, { ...TEMPLATE, diskSize: undefined }) }, false],
     ['without an image', { image: undefined }, false],
   ])('is warned about only as long as it is to be cloned: %s: %#', (_what, overrides, expected) => {

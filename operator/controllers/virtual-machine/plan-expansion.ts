@@ -14,10 +14,13 @@ export function expansionWarnings(
 ): readonly { readonly reason: VirtualMachineReason; readonly message: string }[] {
   const { image, storageClass } = world
   const { diskSize } = spec.resources
-  if (diskSize === undefined || imageSize === undefined || storageClass?.allowVolumeExpansion !== false) return []
-  if ((compareQuantities(diskSize, imageSize) ?? 0) <= 0 || !isToBeCloned(world, spec)) return []
+  const { restoreSize, volumeMode } = image?.status.artifact ?? {}
+  // With a file system, CDI adds its overhead to what is asked for, which the artifact's size has in it already.
+  const size = volumeMode === 'Filesystem' ? imageSize : (restoreSize ?? imageSize)
+  if (diskSize === undefined || size === undefined || storageClass?.allowVolumeExpansion !== false) return []
+  if ((compareQuantities(diskSize, size) ?? 0) <= 0 || !isToBeCloned(world, spec)) return []
   const name = storageClassOf(image)
-  const message = `resources.diskSize asks for more (${diskSize}) than its image has (${imageSize}), and StorageClass ${name} does not allow volumes to grow: CDI copies the whole disk instead of cloning it, which takes longer; ask for no more than ${imageSize}, give the image that diskSize, or set allowVolumeExpansion on the StorageClass`
+  const message = `resources.diskSize asks for more (${diskSize}) than its image has (${size}), and StorageClass ${name} does not allow volumes to grow: CDI copies the whole disk instead of cloning it, which takes longer; ask for no more than ${size}, give the image that diskSize, or set allowVolumeExpansion on the StorageClass`
   return [{ reason: 'NoVolumeExpansion', message }]
 }
 

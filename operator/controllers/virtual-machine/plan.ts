@@ -10,6 +10,7 @@ import {
   type Step,
   waiting,
 } from './machine-plan.ts'
+import { imageSizeOf } from './plan-children.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { planDeploy } from './plan-deploy.ts'
 import { expansionWarnings } from './plan-expansion.ts'
@@ -102,15 +103,9 @@ function finish(
   }
 }
 
-/** Of the disk in an image, as well as it is known. */
-function sizeOf(image: World['image']): string | undefined {
-  const { diskSize } = (image?.spec ?? {}) as { readonly diskSize?: unknown }
-  return image?.status.artifact?.restoreSize ?? (diskSize === undefined ? undefined : String(diskSize))
-}
-
 function remarksOn(world: World, spec: VirtualMachineSpec): Remark[] {
   const { image } = world
-  const imageSize = sizeOf(image)
+  const imageSize = imageSizeOf(image)
   const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
   const differing = mismatches(spec, image)
   const remarks: Remark[] = []
