@@ -7,7 +7,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{constructs,crds-gen,operator,sandbox,tooling,test/bench,test/harness,test/soak}/**/*.test.ts'],
-          setupFiles: ['test/setup/fail-on-console.ts'],
+          setupFiles: ['test/setup/fail-on-console.ts', 'test/setup/properties.ts'],
         },
       },
       {
@@ -24,6 +24,7 @@ export default defineConfig({
           name: 'cloud-init',
           include: ['test/cloud-init/**/*.test.ts'],
           globalSetup: ['test/setup/cloud-init.ts'],
+          setupFiles: ['test/setup/properties.ts'],
           testTimeout: 300_000,
         },
       },
