@@ -55,15 +55,12 @@ export function childMetadata(child: {
       [LABELS.managedBy]: MANAGER,
     },
     annotations: { [ANNOTATIONS.imageNameFull]: image.name, ...child.annotations },
-    ownerReferences: [
-      {
-        apiVersion: vmDiskImage.apiVersion,
-        kind: vmDiskImage.kind,
-        name: image.name,
-        uid: image.uid,
-        controller: true,
-        blockOwnerDeletion: true,
-      },
-    ],
+    ownerReferences: [imageOwner(image)],
   }
+}
+
+/** That the object belongs to the image, and goes with it. */
+export function imageOwner({ name, uid }: Pick<ImageRef, 'name' | 'uid'>): ChildOwnerReference {
+  const { apiVersion, kind } = vmDiskImage
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }

@@ -1,6 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { ResourceType } from '../../operator/kube/kube-object.ts'
+import { isControlledBy, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DATA_SOURCE,
   DATA_VOLUME,
@@ -14,6 +14,34 @@ import { World } from '../harness/world.ts'
 
 /** Keeps an object that is being deleted, as protection does while a pod uses it. */
 const IN_USE = 'scenario.example.com/in-use'
+
+describe('a child that somebody takes the owner off', () => {
+  const cluster = useCluster()
+
+  it('the snapshot: belongs to its image again, and goes with it', async () => {
+    await using world = await World.start(cluster())
+    const image = await synced(world)
+    await disown(world, VOLUME_SNAPSHOT, nameOf(image))
+    await world.until('an owner', () => isOwned(world.mirror.snapshots.get(key(world, image)), image))
+    expect(world.getImage('drifting')?.status?.artifact).toEqual(image.status?.artifact)
+    await world.finish()
+  })
+
+  it('the DataVolume that downloads: belongs to its image again, which is synced by that one download', async () => {
+    await using world = await World.start(cluster())
+    const release = world.gate.hold(world.urlOf('drifting'))
+    const image = await world.createImage('drifting')
+    await world.untilDownloading('drifting')
+    const [dataVolume] = world.childrenOf('drifting')
+    const name = dataVolume?.metadata.name ?? ''
+    await disown(world, DATA_VOLUME, name)
+    await world.until('an owner', () => isOwned(world.mirror.dataVolumes.get(`${world.namespace}/${name}`), image))
+    release()
+    await world.untilSynced('drifting')
+    expect(world.downloads('drifting')).toBe(1)
+    await world.finish()
+  })
+})
 
 describe('a child that somebody deletes', () => {
   const cluster = useCluster()
@@ -218,6 +246,14 @@ function nameOf(image: Image): string {
 
 function key(world: World, image: Image): string {
   return `${world.namespace}/${nameOf(image)}`
+}
+
+async function disown(world: World, type: ResourceType, name: string): Promise<void> {
+  await world.client.mergePatch(type, { namespace: world.namespace, name }, { metadata: { ownerReferences: null } })
+}
+
+function isOwned(child: KubeObject | undefined, image: Image): boolean {
+  return child !== undefined && isControlledBy(child, image.metadata.uid)
 }
 
 async function remove(world: World, type: ResourceType, name: string): Promise<void> {

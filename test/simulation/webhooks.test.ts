@@ -190,6 +190,7 @@ describe('a DataVolume that is refused for a reason that may pass', () => {
     ],
     ['CreateFailed', 'webhook "policy.example.com" denied', denied('not here', 400, 'policy.example.com')],
     ['CreateFailed', 'webhook "policy.example.com" denied', denied('not here', 403, 'policy.example.com')],
+    ['CreateFailed', 'webhook "policy.example.com" denied', denied('not here', 422, 'policy.example.com')],
   ] as const)('leaves its slot to the next one and goes on by itself: %s, %s', async (reason, told, answer) => {
     await using scene = new Scene()
     scene.answer = (image) => (image === 'first' ? answer : HOP)

@@ -51,6 +51,8 @@ function importerPod(name: string): void {
   bench.client.put({ apiVersion: 'v1', kind: 'Pod', metadata: { name: `importer-${name}`, namespace: 'team', labels } })
 }
 
+const CDI_SAYS = 'admission webhook "datavolume-validate.cdi.kubevirt.io" denied the request: '
+
 describe('admission', () => {
   it('claims first and creates then, in ticket order, never more than the limit', async () => {
     await bench.start()
@@ -340,11 +342,22 @@ describe('a create', () => {
   })
 
   it.each([
-    ['RejectedByCDI', { status: 422, message: 'admission webhook denied the request: spec.source' }, undefined],
+    ['RejectedByCDI', { status: 422, message: `${CDI_SAYS} spec.source` }, undefined],
+    ['RejectedByCDI', { status: 422, message: 'DataVolume "x" is invalid: spec.source: Required value' }, undefined],
+    [
+      'CreateFailed',
+      { status: 422, message: 'admission webhook "cdi.kubevirt.io.example.com" denied the request: no' },
+      10 * SECOND,
+    ],
+    [
+      'CreateFailed',
+      { status: 422, message: `"x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied` },
+      10 * SECOND,
+    ],
     ['QuotaExceeded', { status: 403, message: 'exceeded quota' }, 10 * SECOND],
     ['CreateFailed', { status: 403, message: 'is forbidden' }, 10 * SECOND],
     ['NamespaceTerminating', { status: 403, serverReason: 'Forbidden', causes: ['NamespaceTerminating'] }, 10 * SECOND],
-    ['NameConflict', { status: 422, message: 'Destination PVC ns/x already exists' }, 10 * SECOND],
+    ['NameConflict', { status: 422, message: `${CDI_SAYS} Destination PVC ns/x already exists` }, 10 * SECOND],
   ] as const)('that is refused frees the slot and is reported: %s', async (reason, error, waitMs) => {
     await bench.start()
     bench.client.before = (call) => {

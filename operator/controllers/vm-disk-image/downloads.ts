@@ -78,6 +78,9 @@ export async function createDataVolume(
   }
 }
 
+/** A refusal by rules of the cluster, which say nothing about the spec and may change without it: an admission policy, or a webhook that is not CDI's. */
+const OTHERS_RULES = /ValidatingAdmissionPolicy '|admission webhook "(?!\S*\.cdi\.kubevirt\.io")/
+
 function outcomeOf(start: Start, error: ApiError): CreateOutcome {
   const text = redactUrls(error.message)
   const refused = (reason: Refusal['reason'], isFinal: boolean): CreateOutcome => {
@@ -87,8 +90,9 @@ function outcomeOf(start: Start, error: ApiError): CreateOutcome {
   if (isNamespaceTerminating(error)) return refused('NamespaceTerminating', false)
   if (error.reason === 'NotFound') return refused('CDIMissing', false)
   if (error.status === 403) return refused(text.includes('exceeded quota') ? 'QuotaExceeded' : 'CreateFailed', false)
+  if (error.status === 422 && text.includes('already exists')) return refused('NameConflict', false)
   if (error.status === 422)
-    return text.includes('already exists') ? refused('NameConflict', false) : refused('RejectedByCDI', true)
+    return OTHERS_RULES.test(text) ? refused('CreateFailed', false) : refused('RejectedByCDI', true)
   // An error of the server, or of a proxy before it, says nothing about what etcd does in the end.
   const mayHappen = error.reason === 'NoAnswer' || error.status >= 500
   const { retryAfterMs = 0 } = error

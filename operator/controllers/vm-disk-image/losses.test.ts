@@ -1,7 +1,8 @@
-import { LABELS } from '@open-terrain/constructs'
+import { imageOwner, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { lookForLost } from './losses.ts'
 import { CDI, Walk } from './world.fixtures.ts'
 
@@ -45,6 +46,7 @@ describe('a live look for it', () => {
     kind: 'VolumeSnapshot',
     metadata: { namespace: 'team', name: 'img-1', uid: 'one', ...metadata },
   })
+  const OWNER = imageOwner({ name: image.metadata.name, uid: image.metadata.uid ?? '' })
   const look = (object: KubeObject | undefined, uid?: string) => {
     const client = new FakeClient()
     if (object !== undefined) client.put(object)
@@ -54,7 +56,19 @@ describe('a live look for it', () => {
   it('finds what is there and ours', async () => {
     const labels = { [LABELS.imageUid]: image.metadata.uid ?? '' }
     expect(keyOf((await look(found({ labels })))?.object.metadata ?? { name: '' })).toBe('team/img-1')
-    expect(await look(found({}), 'one')).toBeDefined()
+    const ours = (await look(found({ ownerReferences: [OWNER] }), 'one'))?.object
+    expect(ours?.metadata.ownerReferences).toEqual([OWNER])
+  })
+
+  it('gives it back the owner that somebody took off, beside others', async () => {
+    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'of-a-backup', uid: 'other' }
+    const { object } = (await look(found({ ownerReferences: [other] }), 'one')) ?? {}
+    expect(object?.metadata.ownerReferences).toEqual([other, OWNER])
+  })
+
+  it('does not take it from another controller', async () => {
+    const ownerReferences = [{ ...OWNER, kind: 'Backup', uid: 'other' }]
+    expect(await look(found({ ownerReferences }), 'one')).toBeUndefined()
   })
 
   it('finds neither a namesake nor nothing', async () => {
