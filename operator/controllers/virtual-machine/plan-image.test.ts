@@ -117,6 +117,18 @@ describe('an image that no disk can be cloned from', () => {
     expect([wake, status.provisioningSince]).toEqual([undefined, undefined])
   })
 
+  it('and is not created for a machine whose namespace is being deleted: told', () => {
+    const { status, apply } = planOf(missing({ namespaceTerminating: true }))
+    expect(apply).toEqual([])
+    expect(status.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'ImageReady',
+        reason: 'NamespaceTerminating',
+        message: `${WHICH} does not exist, and is not created for a virtual machine whose namespace is being deleted`,
+      }),
+    )
+  })
+
   it.each<[string, WorldOverrides]>([
     ['exists', present(QUEUED)],
     ['has failed', present({ phase: 'Failed' })],

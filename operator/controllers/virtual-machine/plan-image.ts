@@ -112,6 +112,10 @@ function missing({ world, spec }: Draft): Step {
     const message = `namespace ${namespace} ${state}: ${which} cannot be created in it; create the namespace, or name another in vmDiskImageRef`
     return { standing: waiting(state === 'does not exist' ? 'ImageMissing' : 'NamespaceTerminating', message) }
   }
+  if (world.namespaceTerminating) {
+    const message = `${which} does not exist, and is not created for a virtual machine whose namespace is being deleted`
+    return { standing: waiting('NamespaceTerminating', message) }
+  }
   const metadata = { namespace, name, labels: { [LABELS.createdBy]: 'VirtualMachine' } }
   const [image] = render((chart) => new VMDiskImage(chart, 'VMDiskImage', { ...vmDiskImageTemplate, metadata }))
   return {
