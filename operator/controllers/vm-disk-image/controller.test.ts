@@ -147,7 +147,7 @@ describe('a download', () => {
 
 describe('a process that has just taken over', () => {
   it('does not call a download failed that its caches have not heard of', async () => {
-    const walk = new Walk({ metadata: { name: 'running', uid: 'uid-running' } })
+    const walk = new Walk({ metadata: { name: 'running' } })
     walk.settle().admit().report(CDI.running).settle()
     const { image, dataVolumes } = walk.world
     const [dataVolume] = dataVolumes

@@ -2,7 +2,6 @@ import { imageOwner, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
-import { VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { lookForLost } from './losses.ts'
 import { CDI, Walk } from './world.fixtures.ts'
 

@@ -45,7 +45,23 @@ describe('a view', () => {
     const other = viewSnapshot(child('u1', { [LABELS.revision]: 'r' }, { name: 'b' })).metadata
     expect(other.labels).toMatchObject({ [LABELS.revision]: 'r' })
     expect(other.ownerReferences?.[0]?.name).toBe('b')
+    const named = child('u1')
+    expect(
+      viewClaim({ ...named, metadata: { ...named.metadata, name: 'b', creationTimestamp: 't' } }).metadata,
+    ).toMatchObject({
+      name: 'b',
+      creationTimestamp: 't',
+    })
+    expect(viewClaim(named).metadata).toMatchObject({ name: 'a', creationTimestamp: undefined })
     expect(viewDataVolume(child('u2')).metadata.labels).toMatchObject({ [LABELS.imageUid]: 'u2' })
+  })
+
+  it('of a claim shares its access modes with those of other claims', () => {
+    const claim = () =>
+      viewClaim(raw({ spec: { volumeMode: 'Block', accessModes: ['ReadWriteOnce', 'ReadOnlyMany'] } }))
+    expect(claim().accessModes).toEqual(['ReadWriteOnce', 'ReadOnlyMany'])
+    expect(claim().accessModes).toBe(claim().accessModes)
+    expect(viewClaim(raw({})).accessModes).toEqual([])
   })
 
   it('keeps our labels and annotations, the controller among the owners, and no managed fields', () => {
