@@ -109,13 +109,7 @@ export {
   type DiskSource,
   renderDataVolume,
 } from './children/data-volume.ts'
-export {
-  type ChildMetadata,
-  type ChildOwnerReference,
-  type ImageChild,
-  type ImageRef,
-  imageOwner,
-} from './children/image-child.ts'
+export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
 export {
   KubeVirtVirtualMachine,
   type KubeVirtVirtualMachineObject,

@@ -1,7 +1,7 @@
 /**
  * The images of `fleet.yaml`, written in TypeScript: types and checks while you write, an error with field and fix where one is wrong.
  *
- *   node examples/fleet.ts | kubectl apply -f -
+ *   npm ci && npx node examples/fleet.ts | kubectl apply -f -
  */
 import { VMDiskImage, type VMDiskImageSpecInput } from '@open-terrain/constructs'
 import { App, Chart, Yaml } from 'cdk8s'

@@ -98,6 +98,18 @@ export class Operator {
   /** Works until `signal` aborts; resolves when all work has ended and the lead is handed over. */
   async run(signal: AbortSignal): Promise<void> {
     const { leaseClient, clock, random, log, namespace, identity, lease } = this.#options
+    const elector = new LeaderElector({
+      client: leaseClient,
+      clock,
+      random,
+      log,
+      namespace,
+      name: LEASE_NAME,
+      identity,
+      timings: lease,
+      onChange: (leads) => this.metrics.leading(LEASE_NAME, leads),
+    })
+    await elector.look(signal)
     // The caches outlive the term by a moment: the last writes of a term are planned from them.
     const caching = new AbortController()
     const running = Promise.all([this.#reflectors, this.#policy].map((one) => one.run(caching.signal)))
@@ -107,18 +119,7 @@ export class Operator {
       if (signal.aborted) return
       this.#isSynced = true
       this.#options.onSynced?.()
-      const elector = new LeaderElector({
-        client: leaseClient,
-        clock,
-        random,
-        log,
-        namespace,
-        name: LEASE_NAME,
-        identity,
-        timings: lease,
-        onChange: (leads) => this.metrics.leading(LEASE_NAME, leads),
-      })
-      await elector.run(signal, (term) => this.#lead(term))
+      await elector.run(signal, (term, hadPredecessor) => this.#lead(term, hadPredecessor))
     } finally {
       caching.abort()
       await running
@@ -126,7 +127,7 @@ export class Operator {
     }
   }
 
-  async #lead(term: AbortSignal): Promise<void> {
+  async #lead(term: AbortSignal, hadPredecessor: boolean): Promise<void> {
     const { client, clock, random, log, namespace, identity } = this.#options
     this.#policy.onNote = (subject, note) => this.#events.record(subject, note)
     this.#policy.repeatNotes()
@@ -139,6 +140,7 @@ export class Operator {
         namespace,
         identity,
         caches: this.#caches,
+        hadPredecessor,
         events: this.#events,
         runtimeMetrics: this.metrics,
         metrics: this.#imageMetrics,

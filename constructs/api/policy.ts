@@ -164,7 +164,7 @@ export const POLICY_SCHEMA = {
     'concurrency',
     // The ledger is one object of at most 1 MiB, with some 200 bytes for each.
     integer(2_000),
-    'Images that download at once. 0 pauses: running downloads end, none starts.',
+    'Images that download at once. 0 pauses: downloads that run go on to their end, none starts.',
   ),
   retryLimit: key('retryLimit', integer(100), 'Retries after the first failure.'),
   retryBackoffDuration: key('retryBackoffMs', positive, 'Wait before the first retry; doubled for each further one.'),
@@ -175,7 +175,7 @@ export const POLICY_SCHEMA = {
   reclaimPolicy: key(
     'reclaimPolicy',
     z.enum(RECLAIM_POLICIES, { error: 'must be Retain or Delete' }),
-    'Retain or Delete, for images that virtual machines, workspaces and DataSyncs made.',
+    'Retain or Delete, for images that virtual machines made.',
   ),
   unreferencedTTL: key(
     'unreferencedTtlMs',
@@ -183,11 +183,15 @@ export const POLICY_SCHEMA = {
     'With Delete: how long an image that nothing refers to stays. 0s removes it when its last reference goes.',
   ),
   keepSourceVolume: key('keepSourceVolume', flag, 'Keep the downloaded volume after its snapshot is ready.'),
-  imageNamespace: key('imageNamespace', objectName().max(63), 'Namespace of the images that workspaces make.'),
+  imageNamespace: key(
+    'imageNamespace',
+    objectName().max(63),
+    'Namespace of the images that workspaces make. No effect yet.',
+  ),
   imageUrlTemplate: key(
     'imageUrlTemplate',
     orNone(urlTemplate),
-    'URL of images that no template names, with {name}, {version}, {baseVm}.',
+    'URL of images that no template names, with {name}, {version}, {baseVm}. No effect yet.',
   ),
   defaultStorageClass: key('defaultStorageClass', orNone(objectName()), 'For images without storageClass.'),
   defaultSnapshotClass: key('defaultSnapshotClass', orNone(objectName()), 'For images without snapshotClass.'),
@@ -207,18 +211,22 @@ export const POLICY_SCHEMA = {
   networkDriver: key(
     'networkDriver',
     z.enum(NETWORK_DRIVERS, { error: `must be one of ${NETWORK_DRIVERS.join(', ')}` }),
-    'How workspace networks are made: bridge (one node) or ovn-layer2 (across nodes).',
+    'How workspace networks are made: bridge (one node) or ovn-layer2 (across nodes). No effect yet.',
   ),
   localVolumeRoot: key(
     'localVolumeRoot',
     orNone(hostPath),
-    'Folder on the nodes below which workspace volumes with a localPath lie.',
+    'Folder on the nodes below which workspace volumes with a localPath lie. No effect yet.',
   ),
-  allowHostPorts: key('allowHostPorts', flag, 'Whether workspace containers may use ports of their node.'),
+  allowHostPorts: key(
+    'allowHostPorts',
+    flag,
+    'Whether workspace containers may use ports of their node. No effect yet.',
+  ),
   vmProvisionTimeout: key(
     'vmProvisionTimeoutMs',
     positive,
-    'A virtual machine that is not running after this long has failed; waiting for its image does not count.',
+    'A virtual machine that is not ready after this long has failed, after kickLimit tries to revive it, with this long for each. Waiting for its image does not count.',
   ),
   kickLimit: key(
     'kickLimit',

@@ -76,7 +76,8 @@ export const REASON_HELP = {
   /** The policy forbids the source. */
   UrlNotAllowed: {
     meaning: 'The policy does not allow images from this URL.',
-    remedy: 'Use an allowed source, or have the policy key allowedSourceUrls extended.',
+    remedy:
+      'Use an allowed source, or have the policy key allowedSourceUrls extended. Where the message says that the sourceType does not fit the URL, set spec.sourceType.',
   },
   /** No sourceType, no default. */
   SourceTypeMissing: {
@@ -196,8 +197,9 @@ export const REASON_HELP = {
   },
   /** A quota refuses the volume. */
   QuotaExceeded: {
-    meaning: 'A ResourceQuota of the namespace does not let the volume be created.',
-    remedy: 'Raise the quota, or delete volumes that nobody needs.',
+    meaning:
+      'A ResourceQuota of the namespace leaves no room for the volume, or for the pod that imports it; the message says which.',
+    remedy: 'Raise the quota, or delete what nobody needs in the namespace.',
   },
   /** The claim lacks what the class needs. */
   ClaimInvalid: {
@@ -217,8 +219,10 @@ export const REASON_HELP = {
   },
   /** Nothing left to snapshot. */
   SourceVolumeLost: {
-    meaning: 'The downloaded volume disappeared before its snapshot was ready.',
-    remedy: 'The image queues again by itself. See who deletes volumes in the namespace.',
+    meaning:
+      'A new snapshot is wanted, and the downloaded volume that it would be taken from is gone or was not kept. The old snapshot serves on.',
+    remedy:
+      'Ask for a new download with the annotation pelotech.ot/sync-requested-at, or take the change of snapshotClass back.',
   },
   /** The spec asks for something else now. */
   SpecChanged: {
@@ -248,12 +252,13 @@ export const REASON_HELP = {
   },
   /** Nobody names the image. */
   Unreferenced: {
-    meaning: 'Nothing refers to the image; status.unreferencedSince tells since when.',
+    meaning:
+      'Nothing refers to the image. Where it has an artifact, status.unreferencedSince tells since when; where it has none, it has left the queue until something refers to it.',
     remedy: 'Delete it if nobody needs it: kubectl get vmdi -A shows the count of references.',
   },
   /** Something names the image. */
   Referenced: {
-    meaning: 'Virtual machines, workspaces or DataSyncs refer to the image; status.references names some.',
+    meaning: 'Virtual machines or clones refer to the image; status.references names some.',
     remedy: 'Nothing to do.',
   },
   /** A deletion waits for its users. */
@@ -263,12 +268,6 @@ export const REASON_HELP = {
   },
   /** Being removed. */
   Deleting: { meaning: 'The image and its children are being removed.', remedy: NOTHING },
-  /** The users could not be counted. */
-  DeletionNotConfirmed: {
-    meaning:
-      'The image was deleted, but a live list of its users or its importer pods could not be read, so nothing is removed yet.',
-    remedy: 'Nothing, unless it lasts: then see the message and the rights of the operator.',
-  },
 } as const satisfies Record<string, ReasonHelp>
 
 export type Reason = keyof typeof REASON_HELP

@@ -132,7 +132,7 @@ export const vmDiskImageStatus = z
           .max(10)
           .describe('The first few of them.'),
       })
-      .describe('Virtual machines, workspaces and DataSyncs that refer to the image, and unfinished clones of it.')
+      .describe('Virtual machines that refer to the image, and unfinished clones of it.')
       .optional(),
     unreferencedSince: dateTime('Since when nothing refers to the image.').optional(),
     lastReferencedTime: dateTime('When something last referred to the image.').optional(),

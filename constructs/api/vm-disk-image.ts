@@ -123,7 +123,7 @@ const specFields = z.object({
     .enum(RECLAIM_POLICIES)
     .describe(
       'What becomes of the image when nothing refers to it any more. Default: Retain, or the policy key reclaimPolicy for images ' +
-        'that the operator made for a virtual machine, a workspace or a DataSync.',
+        'that the operator made for a virtual machine.',
     )
     .optional(),
   unreferencedTTL: duration()

@@ -55,12 +55,15 @@ export function childMetadata(child: {
       [LABELS.managedBy]: MANAGER,
     },
     annotations: { [ANNOTATIONS.imageNameFull]: image.name, ...child.annotations },
-    ownerReferences: [imageOwner(image)],
+    ownerReferences: [
+      {
+        apiVersion: vmDiskImage.apiVersion,
+        kind: vmDiskImage.kind,
+        name: image.name,
+        uid: image.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
   }
-}
-
-/** That the object belongs to the image, and goes with it. */
-export function imageOwner({ name, uid }: Pick<ImageRef, 'name' | 'uid'>): ChildOwnerReference {
-  const { apiVersion, kind } = vmDiskImage
-  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }

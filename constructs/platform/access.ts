@@ -12,7 +12,7 @@ export function allow(apiGroup: string, resources: readonly string[], verbs: rea
 }
 
 /**
- * What the operator may do in every namespace: no more than it does. Of a DataVolume that exists, nothing is changed but whom it belongs to. Secrets and ConfigMaps are
+ * What the operator may do in every namespace: no more than it does. DataVolumes are only ever created and deleted. Secrets and ConfigMaps are
  * watched as metadata; of the Secrets that exist, only those are read that a virtual machine names for a password, one by one, though RBAC has
  * no way to say so.
  */
@@ -28,7 +28,7 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   allow('kubevirt.io', ['virtualmachines'], [...READ, 'create', 'update', 'patch', 'delete']),
   // Deleting the instance is how a virtual machine is restarted.
   allow('kubevirt.io', ['virtualmachineinstances'], [...READ, 'delete']),
-  allow('cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'patch', 'delete']),
+  allow('cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'delete']),
   // What CDI asks of whoever clones from another namespace.
   allow('cdi.kubevirt.io', ['datavolumes/source'], ['create']),
   allow('cdi.kubevirt.io', ['datasources'], [...READ, 'create', 'update', 'patch', 'delete']),

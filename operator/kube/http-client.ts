@@ -130,18 +130,23 @@ export class HttpKubeClient implements KubeClient {
     const abort = new AbortController()
     const signal = options.signal === undefined ? abort.signal : AbortSignal.any([abort.signal, options.signal])
     const call: Call = {
-      verb: 'watch',
+      // A watch that begins with what exists takes the place of a list.
+      verb: options.resourceVersion === undefined ? 'list' : 'watch',
       method: 'GET',
       type,
       path: pathOf(type, options.namespace),
       query,
       accept: options.metadataOnly ? METADATA_ONE : 'application/json',
     }
+    const report = this.#reporter(call)
     try {
       const response = await this.#send(call, this.#options.watchConnection ?? this.#options.connection, signal)
+      // Answered: from here on it lasts as long as it lasts.
+      report(String(response.statusCode))
       if (response.statusCode !== 200) throw errorFrom(call, response, await response.body.text())
       for await (const line of readLines(response.body)) yield watchEvent<T>(type, line)
     } catch (error) {
+      report('<error>')
       if (options.signal?.aborted) return
       throw error instanceof ApiError ? error : noAnswer(call, error)
     } finally {
@@ -158,7 +163,7 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #call<T>(call: Call): Promise<T> {
-    const started = performance.now()
+    const report = this.#reporter(call)
     let code = '<error>'
     try {
       const response = await this.#answer(call)
@@ -172,8 +177,19 @@ export class HttpKubeClient implements KubeClient {
       }
       throw noAnswer(call, error)
     } finally {
+      report(code)
+    }
+  }
+
+  /** Reports a request that begins now, once: with the first answer that it is told. */
+  #reporter({ verb, type }: Call): (code: string) => void {
+    const started = performance.now()
+    let isReported = false
+    return (code) => {
+      if (isReported) return
+      isReported = true
       const seconds = (performance.now() - started) / 1_000
-      this.#options.onRequest?.({ verb: call.verb, resource: call.type.plural, code, seconds })
+      this.#options.onRequest?.({ verb, resource: type.plural, code, seconds })
     }
   }
 

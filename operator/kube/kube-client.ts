@@ -90,7 +90,7 @@ export type WatchEvent<T> =
   /** Nothing changed up to this version; the stream is alive. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly endsInitialEvents?: true }
 
-/** One finished request, for metrics. `code` is the HTTP status, or `<error>` when no answer came. */
+/** One finished request, or a watch that was answered, for metrics. A watch that begins with what exists is a `list`. `code` is the HTTP status, or `<error>` when no answer came. */
 export interface RequestReport {
   readonly verb: string
   readonly resource: string

@@ -29,11 +29,13 @@ class Candidate {
   lingerMs = 0
   ended = false
   readonly client: FakeClient
+  readonly elector: LeaderElector
+  hadPredecessor: boolean | undefined
 
-  constructor(identity: string, its = client) {
+  constructor(identity: string, its = client, looked: Promise<unknown> | undefined = undefined) {
     this.client = its
     candidates.push(this)
-    const elector = new LeaderElector({
+    this.elector = new LeaderElector({
       client: its,
       clock,
       identity,
@@ -44,15 +46,22 @@ class Candidate {
       timings: TIMINGS,
       onChange: (leads) => this.history.push(leads),
     })
-    void elector
-      .run(this.stop.signal, (term) => this.#lead(term))
-      .then(() => {
-        this.ended = true
-      })
+    void this.#run(looked).then(() => {
+      this.ended = true
+    })
   }
 
-  async #lead(term: AbortSignal): Promise<void> {
+  async #run(looked: Promise<unknown> | undefined): Promise<void> {
+    if (looked !== undefined) {
+      await this.elector.look(this.stop.signal)
+      await looked
+    }
+    await this.elector.run(this.stop.signal, (term, hadPredecessor) => this.#lead(term, hadPredecessor))
+  }
+
+  async #lead(term: AbortSignal, hadPredecessor: boolean): Promise<void> {
     this.leads = true
+    this.hadPredecessor = hadPredecessor
     await new Promise((resolve) => term.addEventListener('abort', resolve, { once: true }))
     if (this.lingerMs > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, this.lingerMs))
     this.leads = false
@@ -76,6 +85,71 @@ describe('a candidate', () => {
     expect(lease()?.spec['renewTime']).toBe('2026-01-01T00:01:00.000000Z')
     expect(lease()?.spec['acquireTime']).toBe('2026-01-01T00:00:00.000000Z')
     expect(client.calls.length).toBeLessThanOrEqual(2 + 2 * 30)
+  })
+
+  describe('that looked before it made its lists knows whether anybody may have led since', () => {
+    /** Makes its lists, while `meanwhile` happens, and leads. */
+    const hadPredecessor = async (meanwhile: () => unknown): Promise<boolean | undefined> => {
+      const lists = Promise.withResolvers<void>()
+      const late = new Candidate('late', client, lists.promise)
+      await settled()
+      await meanwhile()
+      lists.resolve()
+      await clock.advance(20_000)
+      return late.hadPredecessor
+    }
+    const ledBy = async (name: string) => {
+      const one = new Candidate(name)
+      await settled()
+      one.stop.abort()
+      await settled()
+    }
+
+    it('nobody ever did', async () => {
+      expect(await hadPredecessor(() => undefined)).toBe(false)
+    })
+
+    it('nobody did, since the last one gave up the Lease before', async () => {
+      await ledBy('one')
+      expect(await hadPredecessor(() => undefined)).toBe(false)
+    })
+
+    it('somebody did for a moment', async () => {
+      await ledBy('one')
+      expect(await hadPredecessor(() => ledBy('two'))).toBe(true)
+    })
+
+    it('somebody gave up the Lease only then', async () => {
+      const one = new Candidate('one')
+      await settled()
+      expect(await hadPredecessor(() => one.stop.abort())).toBe(true)
+    })
+
+    it('somebody may have, as the Lease could not be read', async () => {
+      client.before = () => {
+        throw apiError('Unavailable')
+      }
+      const meanwhile = () => {
+        client.before = undefined
+      }
+      expect(await hadPredecessor(meanwhile)).toBe(true)
+    })
+
+    it('in its second term, somebody may have', async () => {
+      const lists = Promise.withResolvers<void>()
+      const one = new Candidate('one', client, lists.promise)
+      lists.resolve()
+      await settled()
+      expect(one.hadPredecessor).toBe(false)
+      client.before = () => {
+        throw apiError('Unavailable')
+      }
+      await clock.advance(15_000)
+      expect(one.leads).toBe(false)
+      client.before = undefined
+      await clock.advance(20_000)
+      expect([one.leads, one.hadPredecessor]).toEqual([true, true])
+    })
   })
 
   it('is one of two who leads', async () => {

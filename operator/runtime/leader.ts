@@ -36,6 +36,8 @@ export interface LeaderElectorOptions {
   readonly onChange?: (leads: boolean) => void
 }
 
+type Lead = (term: AbortSignal, hadPredecessor: boolean) => Promise<void>
+
 /**
  * Leader election on a Lease, in the manner of client-go: other people's clocks are not trusted, a lease has expired
  * when it did not change for its duration by our own monotonic clock.
@@ -46,16 +48,31 @@ export interface LeaderElectorOptions {
 export class LeaderElector {
   readonly #options: LeaderElectorOptions
   #observed: { lease: Lease; at: number } | undefined
+  /** Version of the Lease when nobody held it, at {@link look}; empty where there was none. */
+  #vacant: string | undefined
+  #hadPredecessor = true
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options
   }
 
+  /** Notes whether anybody leads now, before lists are made: if not, and nobody did until we lead, they miss nothing. Never throws. */
+  async look(signal: AbortSignal): Promise<void> {
+    try {
+      const lease = await this.#read(signal)
+      const { holderIdentity = '' } = lease?.spec ?? {}
+      this.#vacant = holderIdentity === '' ? versionOf(lease) : undefined
+    } catch (error) {
+      if (!signal.aborted) this.#options.log.warn({ error: String(error) }, 'cannot reach the Lease')
+    }
+  }
+
   /**
    * Campaigns until `signal` aborts. While we lead, `lead` runs; its signal aborts when the lead is lost or we stop, and
    * only when it has returned is the Lease given up, so that the next leader never overlaps with us in good times.
+   * It is told whether anybody may have led since {@link look}.
    */
-  async run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void> {
+  async run(signal: AbortSignal, lead: Lead): Promise<void> {
     while (!signal.aborted) {
       if (await this.#tryAcquire(signal)) {
         await this.#serve(signal, lead)
@@ -67,7 +84,7 @@ export class LeaderElector {
     }
   }
 
-  async #serve(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void> {
+  async #serve(signal: AbortSignal, lead: Lead): Promise<void> {
     const { log, identity, onChange } = this.#options
     log.info({ identity }, 'leading')
     onChange?.(true)
@@ -77,8 +94,9 @@ export class LeaderElector {
     if (signal.aborted) stop()
     const renewing = this.#renewUntil(term)
     try {
-      await lead(term.signal)
+      await lead(term.signal, this.#hadPredecessor)
     } finally {
+      this.#vacant = undefined
       term.abort(new Error('the work of this term ended'))
       await renewing
       signal.removeEventListener('abort', stop)
@@ -115,6 +133,7 @@ export class LeaderElector {
   async #tryAcquire(signal: AbortSignal): Promise<boolean> {
     try {
       const lease = await this.#read(signal)
+      this.#hadPredecessor = versionOf(lease) !== this.#vacant
       if (lease === undefined) {
         this.#observe(await this.#write(undefined, signal))
         return true
@@ -191,6 +210,10 @@ export class LeaderElector {
       this.#options.log.warn({ error: error.message }, 'could not give up the Lease; it expires by itself')
     }
   }
+}
+
+function versionOf(lease: Lease | undefined): string {
+  return lease?.metadata.resourceVersion ?? ''
 }
 
 /** The API's MicroTime: RFC 3339 with six decimals. */

@@ -68,14 +68,12 @@ const watch = () => {
 }
 
 describe('a reflector', () => {
-  it('lists again beside a watch that is behind, unless it has just listed, and goes on watching', async () => {
+  it('lists again beside a watch that is behind, and goes on watching', async () => {
     client.put(secret('a'))
     const { reflector } = await start()
     client.drop('Secret', 'n/a')
     client.put(secret('b'))
-    await reflector.refresh(stop.signal)
     expect(names()).toEqual(['a'])
-    await clock.advance(6_000)
     await reflector.refresh(stop.signal)
     expect(names()).toEqual(['b'])
     expect(verbs()).toEqual(['stream', 'list', 'watch', 'list'])
@@ -87,7 +85,6 @@ describe('a reflector', () => {
       throw apiError('NotFound')
     }
     const { reflector } = await start()
-    await clock.advance(6_000)
     await reflector.refresh(stop.signal)
     expect(verbs()).toEqual(['stream'])
   })

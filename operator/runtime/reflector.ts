@@ -16,8 +16,6 @@ const GRACE_SECONDS = 8
 const HASTY_MS = 1_000
 /** A kind that was served and answers 404 may be an API server that is just starting: it has to say so this often. */
 const MISSING_CONFIRMED = 4
-/** A list that is younger is as good as another one. */
-const YOUNG_LIST_MS = 5_000
 const RETRY_BASE_MS = 200
 const RETRY_MAX_MS = 10_000
 /** How soon to look again for a kind that is not installed, when nobody tells us that it came. */
@@ -132,11 +130,10 @@ export class Reflector<T extends Stored> {
 
   /**
    * Lists once more, beside the watch, which may be behind: whoever takes over must not know less than who led before. A kind
-   * that is not installed has nothing to list, and one that was listed a moment ago is as good. Throws ApiErrors.
+   * that is not installed has nothing to list. Throws ApiErrors.
    */
   async refresh(signal: AbortSignal): Promise<void> {
-    const isYoung = this.#options.clock.monotonic() - this.#listedAt < YOUNG_LIST_MS
-    if (isYoung || this.#installed !== true) return
+    if (this.#installed !== true) return
     const { items, resourceVersion } = (await this.#readStream(signal)) ?? (await this.#readPages(signal))
     this.#options.store.replaceAll(items, resourceVersion)
   }

@@ -76,19 +76,11 @@ it('knows nothing of a kind that nobody added', () => {
   expect([reflectors.isInstalled(SECRET), reflectors.get(SECRET, 'a')]).toEqual([false, undefined])
 })
 
-it('lists kinds once more when it is asked to, but not when it has only just listed all of them', async () => {
-  const slow = Promise.withResolvers<void>()
-  client.before = ({ verb, kind }) => (verb === 'list' && kind === 'DataVolume' ? slow.promise : undefined)
+it('lists kinds once more when it is asked to', async () => {
   const { reflectors, secrets } = build()
-  await settled()
-  // The first kinds were listed long before the last one.
-  await clock.advance(20_000)
-  slow.resolve()
   await reflectors.synced()
   client.put(named('v1', 'Secret', 'late'))
-  await reflectors.refresh([SECRET], stop.signal)
   expect(secrets.size).toBe(0)
-  await clock.advance(5_000)
   await reflectors.refresh([SECRET], stop.signal)
   expect(secrets.size).toBe(1)
 })

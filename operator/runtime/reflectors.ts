@@ -6,9 +6,6 @@ import type { Logger } from './log.ts'
 import { Reflector } from './reflector.ts'
 import { Store, type Stored } from './store.ts'
 
-/** A process that has just started has listed everything, and must not do so twice before it is of use. */
-const YOUNG_MS = 5_000
-
 export interface ReflectorsOptions {
   readonly client: KubeClient
   readonly clock: Clock
@@ -26,7 +23,6 @@ export class Reflectors {
   readonly #options: ReflectorsOptions
   readonly #all: Reflector<Stored>[] = []
   readonly #definitions = new Store<Stored>()
-  #syncedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: ReflectorsOptions) {
     this.#options = options
@@ -64,9 +60,6 @@ export class Reflectors {
 
   /** Keeps all copies up to date until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    void this.synced().then(() => {
-      this.#syncedAt = this.#options.clock.monotonic()
-    })
     await Promise.all(this.#all.map((reflector) => reflector.run(signal)))
   }
 
@@ -88,9 +81,8 @@ export class Reflectors {
     }
   }
 
-  /** Lists kinds once more, live: their watches may be behind, unless they were only just begun. Throws ApiErrors. */
+  /** Lists kinds once more, live: their watches may be behind. Throws ApiErrors. */
   async refresh(types: readonly ResourceType[], signal: AbortSignal): Promise<void> {
-    if (this.#options.clock.monotonic() - this.#syncedAt < YOUNG_MS) return
     await Promise.all(types.map((type) => this.#of(type)?.refresh(signal)))
   }
 

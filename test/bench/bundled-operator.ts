@@ -93,7 +93,7 @@ export class BundledOperator implements AsyncDisposable {
     return (await answer.json()) as Record<string, Contents>
   }
 
-  /** Requests that were answered, or given up, since its start. Watches are not among them. */
+  /** Requests that were answered, or given up, since its start. A watch that begins with what exists is a `list`. */
   async requests(): Promise<Requests> {
     const requests = new Map<string, number>()
     for (const { name, labels, value } of await this.metrics()) {
@@ -113,9 +113,9 @@ export class BundledOperator implements AsyncDisposable {
     await this.#until('leads', () => this.leads(), timeoutMs)
   }
 
-  /** Resolves when its caches are complete: it has listed every kind and knocked at the Lease. */
+  /** Resolves when its caches are complete: it looked at the Lease before, and knocks at it after. */
   async untilCampaigning(timeoutMs = 60_000): Promise<void> {
-    const hasAskedForLease = async () => ((await this.requests()).get('get leases') ?? 0) > 0
+    const hasAskedForLease = async () => ((await this.requests()).get('get leases') ?? 0) > 1
     await this.#until('asks for the lead', hasAskedForLease, timeoutMs)
   }
 

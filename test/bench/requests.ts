@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BundledOperator, Requests } from './bundled-operator.ts'
 
-const READS: ReadonlySet<string> = new Set(['get', 'list'])
+const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 const QUIET_MS = 2_000
 const LONGEST_MS = 120_000
 
@@ -15,9 +15,17 @@ export function difference(after: Requests, before: Requests): Requests {
   return new Map(changes.filter(([, count]) => count !== 0))
 }
 
-/** The renewal of the Lease goes on whatever happens, and is reported apart. */
-export function withoutLease(requests: Requests): Requests {
-  return new Map([...requests].filter(([kind]) => !kind.endsWith(' leases')))
+/** The renewal of the Lease, and of watches, goes on whatever happens, and is reported apart. */
+export function withoutRenewals(requests: Requests): Requests {
+  return new Map([...requests].filter(([kind]) => !kind.endsWith(' leases') && !kind.startsWith('watch ')))
+}
+
+export function renewalsOfLease(requests: Requests): Requests {
+  return new Map([...requests].filter(([kind]) => kind.endsWith(' leases')))
+}
+
+export function renewalsOfWatches(requests: Requests): Requests {
+  return new Map([...requests].filter(([kind]) => kind.startsWith('watch ')))
 }
 
 export function readsIn(requests: Requests): Requests {
@@ -28,7 +36,7 @@ export function writesIn(requests: Requests): Requests {
   return new Map([...requests].filter(([kind]) => !isRead(kind)))
 }
 
-/** Resolves with all requests so far once none but those for the Lease has come for two seconds. */
+/** Resolves with all requests so far once none but renewals has come for two seconds. */
 export async function untilQuiet(operator: BundledOperator): Promise<Requests> {
   const deadline = performance.now() + LONGEST_MS
   let requests = await operator.requests()
@@ -37,7 +45,7 @@ export async function untilQuiet(operator: BundledOperator): Promise<Requests> {
     if (performance.now() > deadline) throw new Error('the operator does not come to rest')
     await sleep(QUIET_MS / 10)
     const now = await operator.requests()
-    if (total(withoutLease(now)) !== total(withoutLease(requests))) quietSince = performance.now()
+    if (total(withoutRenewals(now)) !== total(withoutRenewals(requests))) quietSince = performance.now()
     requests = now
   }
   return requests

@@ -1,6 +1,6 @@
-import { LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { isControlledBy, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import type { ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DATA_SOURCE,
   DATA_VOLUME,
@@ -18,27 +18,20 @@ const IN_USE = 'scenario.example.com/in-use'
 describe('a child that somebody takes the owner off', () => {
   const cluster = useCluster()
 
-  it('the snapshot: belongs to its image again, and goes with it', async () => {
+  it('the snapshot: is not ours any more, is never touched again, and stands in the way until somebody asks for a new download', async () => {
     await using world = await World.start(cluster())
     const image = await synced(world)
     await disown(world, VOLUME_SNAPSHOT, nameOf(image))
-    await world.until('an owner', () => isOwned(world.mirror.snapshots.get(key(world, image)), image))
-    expect(world.getImage('drifting')?.status?.artifact).toEqual(image.status?.artifact)
-    await world.finish()
-  })
-
-  it('the DataVolume that downloads: belongs to its image again, which is synced by that one download', async () => {
-    await using world = await World.start(cluster())
-    const release = world.gate.hold(world.urlOf('drifting'))
-    const image = await world.createImage('drifting')
-    await world.untilDownloading('drifting')
-    const [dataVolume] = world.childrenOf('drifting')
-    const name = dataVolume?.metadata.name ?? ''
-    await disown(world, DATA_VOLUME, name)
-    await world.until('an owner', () => isOwned(world.mirror.dataVolumes.get(`${world.namespace}/${name}`), image))
-    release()
+    await world.until('told', () => conditionOf(world.getImage('drifting'), 'Ready')?.reason === 'NameConflict')
+    expect(world.getImage('drifting')?.status?.message).toContain(
+      `VolumeSnapshot ${nameOf(image)} exists and is not ours`,
+    )
+    const kept = world.mirror.snapshots.get(key(world, image))
+    await world.annotate('drifting', { [ANNOTATIONS.syncRequestedAt]: '1' })
     await world.untilSynced('drifting')
-    expect(world.downloads('drifting')).toBe(1)
+    expect(nameOf(world.getImage('drifting') as Image)).not.toBe(nameOf(image))
+    expect(world.mirror.snapshots.get(key(world, image))).toEqual(kept)
+    await world.client.delete(VOLUME_SNAPSHOT, { namespace: world.namespace, name: nameOf(image) })
     await world.finish()
   })
 })
@@ -250,10 +243,6 @@ function key(world: World, image: Image): string {
 
 async function disown(world: World, type: ResourceType, name: string): Promise<void> {
   await world.client.mergePatch(type, { namespace: world.namespace, name }, { metadata: { ownerReferences: null } })
-}
-
-function isOwned(child: KubeObject | undefined, image: Image): boolean {
-  return child !== undefined && isControlledBy(child, image.metadata.uid)
 }
 
 async function remove(world: World, type: ResourceType, name: string): Promise<void> {

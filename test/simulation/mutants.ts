@@ -186,8 +186,8 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'who takes over believes what its watches have told so far',
     invariant: 7,
     file: `${IMAGES}/controller.ts`,
-    find: 'refresh: (signal) => caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal),',
-    replace: 'refresh: () => Promise.resolve(),',
+    find: 'if (options.hadPredecessor) await caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal)',
+    replace: '',
     kind: 'writesLaggingTakeOvers',
   },
   {

@@ -127,9 +127,15 @@ describe('admission', () => {
     bench.admission.setStuck(start.uid)
     await settled()
     expect(bench.created).toEqual(['b'])
+    // It is tried again, and is not written yet.
+    bench.admission.want(start.uid, { ...start, admissible: false })
+    bench.want('c', '30')
+    await settled()
+    expect(bench.created).toEqual(['b', 'c'])
+    bench.limit = 3
     bench.admission.want(start.uid, start)
     await settled()
-    expect(bench.created).toEqual(['b', 'a'])
+    expect(bench.created).toEqual(['b', 'c', 'a'])
   })
 
   it('creates nothing for an image that changed or is being deleted since it was planned', async () => {

@@ -112,7 +112,8 @@ export class Admission {
 
   /** Takes in what an image wants: a download, or none. */
   want(uid: string, start: Start | undefined): void {
-    this.#stuck.delete(uid)
+    // Each further try to write what is missing would hold up those behind it as the first one did.
+    if (start === undefined || start.admissible) this.#stuck.delete(uid)
     // As last told, not as last read: a slot that comes and goes before anybody is told of it takes nobody out of the queue.
     const hasSlot = this.#known.has(uid)
     if (start !== undefined && !hasSlot) this.#queue.put(start)

@@ -61,6 +61,7 @@ class Term {
     await settled()
     afterSync()
     const controller = new ImageController({
+      hadPredecessor: false,
       client,
       caches,
       clock,
@@ -193,6 +194,27 @@ describe('the first of two images', () => {
     }
     await term.start()
     expect(term.created).toEqual(['second'])
+  })
+
+  it('holds up the second for some seconds at most while its writes hang, and not again at each try', async () => {
+    await begin()
+    term.client.before = async (call) => {
+      if (!isStatusOf('first')(call)) return
+      await new Promise<void>((resolve) => term.clock.setTimer(resolve, 30 * SECOND))
+      throw apiError('NoAnswer')
+    }
+    await term.start()
+    expect(term.created).toEqual([])
+    await term.clock.advance(6 * SECOND)
+    expect(term.created).toEqual(['second'])
+    await term.clock.advance(30 * SECOND)
+    term.limit = 3
+    term.image('third')
+    const third = term.client.peek<KubeObject>('VMDiskImage', 'team/third')
+    if (third === undefined) throw new Error('there is no third')
+    for (const { kind, send } of term.client.watches) if (kind === third.kind) send({ type: 'ADDED', object: third })
+    await term.clock.advance(SECOND)
+    expect(term.created).toEqual(['second', 'third'])
   })
 })
 

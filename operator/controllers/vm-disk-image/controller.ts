@@ -37,6 +37,8 @@ const USERS_NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should know 
 const NAMES_DUE: Wake = { afterMs: NAMES_EVERY_MS, because: 'who refers to the image is written by then' }
 /** Hundreds of references may come or go at once: they are counted together. */
 const REFERENCES_SETTLE_MS = 100
+/** An image whose writes take longer is not waited for by those behind it. */
+const STUCK_AFTER_MS = 5_000
 const BUG = 'a bug in the operator: the image cannot be planned'
 /** Planning thousands of images at the start must not keep a Lease from being renewed. */
 const PRIMED_AT_ONCE = 200
@@ -44,6 +46,8 @@ const PRIMED_AT_ONCE = 200
 export interface ImageControllerOptions {
   readonly client: KubeClient
   readonly caches: Caches
+  /** Whether somebody else may have led since the caches were filled: what that one wrote last, their watches may not have told yet. */
+  readonly hadPredecessor: boolean
   readonly clock: Clock
   readonly random: () => number
   readonly log: Logger
@@ -100,7 +104,9 @@ export class ImageController {
       dataVolumes: caches.dataVolumes,
       hasImporter: (uid) => caches.pods.find(BY_IMAGE, uid).some(isAlive),
       limit: options.limit,
-      refresh: (signal) => caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal),
+      refresh: async (signal) => {
+        if (options.hadPredecessor) await caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal)
+      },
       onChange: (key) => this.#queue.add(key, 'urgent'),
     })
     this.#writer = new PlanWriter({
@@ -138,10 +144,12 @@ export class ImageController {
       log,
       metrics: runtimeMetrics.forController('vmdiskimage'),
     })
-    const stopListening = this.#listen()
+    const stops = [this.#listen()]
     this.#options.metrics.readFrom(() => this.#facts())
     try {
       await this.#admission.takeOver(signal)
+      // What the last list told is the work of who led before, and counted there.
+      stops.push(this.#count())
       await this.#prime(signal)
       await Promise.all([
         controller.run(signal),
@@ -156,7 +164,7 @@ export class ImageController {
         }),
       ])
     } finally {
-      stopListening()
+      for (const stop of stops) stop()
       this.#options.metrics.readFrom(undefined)
     }
   }
@@ -189,18 +197,29 @@ export class ImageController {
       this.#admission.wake()
       if (!isLimitAlone) for (const key of caches.images.keys()) this.#queue.add(key)
     })
-    const stopCounting = caches.dataVolumes.onChange(({ before, after }) => {
-      if (before === undefined && after !== undefined && controllerOf(after)?.kind === IMAGE.kind)
-        this.#options.metrics.started()
-    })
     const stopReferences = this.#references.map((source) =>
       source.onChange((key) => this.#queue.addAfter(key, REFERENCES_SETTLE_MS, 'urgent')),
     )
     return () => {
       stopTriggers()
       stopPolicy()
-      stopCounting()
       for (const stop of stopReferences) stop()
+    }
+  }
+
+  /** Downloads that begin, and attempts that end: only a leader brings about either. */
+  #count(): () => void {
+    const { caches, metrics } = this.#options
+    const stops = [
+      caches.dataVolumes.onChange(({ before, after }) => {
+        if (before === undefined && after !== undefined && controllerOf(after)?.kind === IMAGE.kind) metrics.started()
+      }),
+      caches.images.onChange(({ before, after }) => {
+        if (before !== undefined) metrics.attempted(before.status.attempts, after?.status.attempts)
+      }),
+    ]
+    return () => {
+      for (const stop of stops) stop()
     }
   }
 
@@ -208,7 +227,6 @@ export class ImageController {
     if (after === undefined) this.#forget(before)
     // What is new waits behind what is under way: a thousand arrivals must not delay a teardown.
     this.#queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
-    if (before !== undefined) this.#options.metrics.attempted(before.status.attempts, after?.status.attempts)
   }
 
   #forget(image: ImageView | undefined): void {
@@ -262,7 +280,19 @@ export class ImageController {
       await this.#writer.tellBug(image, error, signal)
       throw error
     }
-    const { world, plan } = planned
+    // A webhook may let its writes hang, for as long as a request may take.
+    const cancel = this.#options.clock.setTimer(
+      () => this.#admission.setStuck(image.metadata.uid ?? ''),
+      STUCK_AFTER_MS,
+    )
+    try {
+      return await this.#carryOut(image, planned, signal)
+    } finally {
+      cancel()
+    }
+  }
+
+  async #carryOut(image: ImageView, { world, plan }: Planned, signal: AbortSignal): Promise<Wake | undefined> {
     if (await this.#findLost(image, plan, signal)) return NOT_SEEN
     if (plan.unlessUsed && (await this.#countLive(image, signal)).users.length > 0) return USERS_NOT_SEEN
     const isPositionDue = this.#positionDue.delete(image.metadata.uid ?? '')

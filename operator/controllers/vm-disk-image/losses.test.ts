@@ -1,4 +1,4 @@
-import { imageOwner, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
@@ -45,7 +45,8 @@ describe('a live look for it', () => {
     kind: 'VolumeSnapshot',
     metadata: { namespace: 'team', name: 'img-1', uid: 'one', ...metadata },
   })
-  const OWNER = imageOwner({ name: image.metadata.name, uid: image.metadata.uid ?? '' })
+  const { name: owner, uid: ownerUid = '' } = image.metadata
+  const OWNER = { apiVersion: image.apiVersion, kind: image.kind, name: owner, uid: ownerUid, controller: true }
   const look = (object: KubeObject | undefined, uid?: string) => {
     const client = new FakeClient()
     if (object !== undefined) client.put(object)
@@ -53,21 +54,21 @@ describe('a live look for it', () => {
   }
 
   it('finds what is there and ours', async () => {
+    expect(keyOf((await look(found({ ownerReferences: [OWNER] })))?.object.metadata ?? { name: '' })).toBe('team/img-1')
+    expect(await look(found({ ownerReferences: [OWNER] }), 'one')).toBeDefined()
+  })
+
+  it('finds a claim by its label', async () => {
     const labels = { [LABELS.imageUid]: image.metadata.uid ?? '' }
-    expect(keyOf((await look(found({ labels })))?.object.metadata ?? { name: '' })).toBe('team/img-1')
-    const ours = (await look(found({ ownerReferences: [OWNER] }), 'one'))?.object
-    expect(ours?.metadata.ownerReferences).toEqual([OWNER])
+    const client = new FakeClient()
+    client.put({ ...found({ labels }), apiVersion: 'v1', kind: 'PersistentVolumeClaim' })
+    expect(await lookForLost(client, image, { kind: 'PersistentVolumeClaim', name: 'img-1' }, signal)).toBeDefined()
   })
 
-  it('gives it back the owner that somebody took off, beside others', async () => {
-    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'of-a-backup', uid: 'other' }
-    const { object } = (await look(found({ ownerReferences: [other] }), 'one')) ?? {}
-    expect(object?.metadata.ownerReferences).toEqual([other, OWNER])
-  })
-
-  it('does not take it from another controller', async () => {
-    const ownerReferences = [{ ...OWNER, kind: 'Backup', uid: 'other' }]
-    expect(await look(found({ ownerReferences }), 'one')).toBeUndefined()
+  it('takes for gone what somebody took the owner off, or gave to another', async () => {
+    const labels = { [LABELS.imageUid]: image.metadata.uid ?? '' }
+    expect(await look(found({ labels }), 'one')).toBeUndefined()
+    expect(await look(found({ labels, ownerReferences: [{ ...OWNER, uid: 'other' }] }), 'one')).toBeUndefined()
   })
 
   it('finds neither a namesake nor nothing', async () => {

@@ -71,7 +71,7 @@ function whoRefers({ count, names }: World['references']): { reason: Reason; mes
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
   return {
     reason: 'Unreferenced',
-    message: 'no VirtualMachine, Workspace or DataSync names this image, and nothing is cloned from it',
+    message: 'no VirtualMachine names this image, and nothing is cloned from it',
   }
 }
 

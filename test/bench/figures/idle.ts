@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../operator/runtime/clock.ts'
 import { atMost, type Chapter, exactly } from '../figure.ts'
-import { difference, total, untilQuiet, withoutLease, writesIn } from '../requests.ts'
+import { difference, total, untilQuiet, withoutRenewals, writesIn } from '../requests.ts'
 import { Stage } from '../stage.ts'
 
 const RUNS = 3
@@ -23,7 +23,7 @@ export async function measureIdle(tell: (line: string) => void): Promise<Chapter
     const before = await untilQuiet(operator)
     const cpuBefore = await operator.cpuSeconds()
     await sleep(IDLE_MS)
-    writes.push(total(writesIn(withoutLease(difference(await operator.requests(), before)))))
+    writes.push(total(writesIn(withoutRenewals(difference(await operator.requests(), before)))))
     cpuMs.push(((await operator.cpuSeconds()) - cpuBefore) * 1_000)
     const memory = await operator.memory()
     resident.push(memory.resident / 1e6)

@@ -3,7 +3,15 @@ import type { Requests } from '../bundled-operator.ts'
 import { atMost, type Chapter, exactly, type Figure, type Table } from '../figure.ts'
 import type { Observer } from '../observer.ts'
 import { handOvers, idealMs, inversions, mostInParallel } from '../queue-arithmetic.ts'
-import { difference, readsIn, total, untilQuiet, withoutLease } from '../requests.ts'
+import {
+  difference,
+  readsIn,
+  renewalsOfLease,
+  renewalsOfWatches,
+  total,
+  untilQuiet,
+  withoutRenewals,
+} from '../requests.ts'
 import { Stage } from '../stage.ts'
 import { percentile } from '../statistics.ts'
 
@@ -46,6 +54,7 @@ interface QueueRun {
   readonly progressWrites: number
   readonly positionWrites: number
   readonly leaseRequests: number
+  readonly watchRenewals: number
   readonly readsPerImage: number
   readonly residentMb: number
   readonly operatorCpu: number
@@ -113,15 +122,16 @@ function timesOf({ downloads, turns }: Observer, startedAt: number, limit: numbe
 }
 
 function requestsOf(all: Requests, atStart: Requests, { sideWrites }: Observer, images: number) {
-  const requests = withoutLease(all)
+  const requests = withoutRenewals(all)
   const aside = sideWrites.progress + sideWrites.positions
   return {
     requests,
     requestsPerImage: (total(requests) - aside) / images,
     progressWrites: sideWrites.progress,
     positionWrites: sideWrites.positions,
-    leaseRequests: total(all) - total(requests),
-    readsPerImage: total(readsIn(difference(requests, withoutLease(atStart)))) / images,
+    leaseRequests: total(renewalsOfLease(all)),
+    watchRenewals: total(renewalsOfWatches(all)),
+    readsPerImage: total(readsIn(difference(requests, withoutRenewals(atStart)))) / images,
   }
 }
 
@@ -194,6 +204,7 @@ function figuresOf({ limit, ratio, older }: QueueLoad, runs: readonly QueueRun[]
     },
     { title: 'progress writes (apart)', unit: '', values: each((run) => run.progressWrites) },
     { title: 'later queue positions (apart)', unit: '', values: each((run) => run.positionWrites) },
+    { title: 'watches renewed (apart)', unit: '', values: each((run) => run.watchRenewals) },
     { title: 'requests for the Lease (apart)', unit: '', values: each((run) => run.leaseRequests) },
     {
       title: 'resident memory at the end',

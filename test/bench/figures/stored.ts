@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../operator/runtime/clock.ts'
 import { atMost, type Chapter, exactly } from '../figure.ts'
 import type { Observer } from '../observer.ts'
-import { difference, total, untilQuiet, withoutLease, writesIn } from '../requests.ts'
+import { difference, total, untilQuiet, withoutRenewals, writesIn } from '../requests.ts'
 import { Stage } from '../stage.ts'
 import { storeFinishedImages } from '../stored-images.ts'
 import { IDLE_MS } from './idle.ts'
@@ -36,10 +36,10 @@ export async function measureStored(tell: (line: string) => void): Promise<Chapt
     resident.push(memory.resident / 1e6)
     anonymous.push(memory.anonymous / 1e6)
     peaks.push(memory.peak / 1e6)
-    const written = writesIn(withoutLease(await operator.requests()))
+    const written = writesIn(withoutRenewals(await operator.requests()))
     writes.push(total(written))
     tell(`run ${run}: ${resident.at(-1)?.toFixed(1)} MB, writes since start: ${JSON.stringify([...written])}`)
-    if (total(difference(writesIn(withoutLease(await operator.requests())), writesIn(atRest))) > 0)
+    if (total(difference(writesIn(withoutRenewals(await operator.requests())), writesIn(atRest))) > 0)
       tell('it wrote while idle')
   }
   const starts = await coldStarts(stage, tell)

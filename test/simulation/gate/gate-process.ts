@@ -111,9 +111,9 @@ export class GateProcess {
     const { uid = '' } = news.image.metadata
     this.#known.set(uid, news)
     this.#images.put(news.image)
-    this.#stuck.delete(uid)
-    if (news.start?.admissible === false)
-      this.#options.process.clock.setTimer(() => this.#giveUp(uid, news), STUCK_AFTER_MS)
+    // As the admission has it: until what failed is written.
+    if (news.start?.admissible !== false) this.#stuck.delete(uid)
+    else this.#options.process.clock.setTimer(() => this.#giveUp(uid, news), STUCK_AFTER_MS)
     this.#reconcile(uid)
   }
 
