@@ -60,10 +60,11 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'Read the message. A quota, a storage class or the rights of the operator may stand in the way. Where the phase is Provisioning it goes on by itself then; where it is Failed, a change of the spec makes the disk anew, and so does deleting the DataVolume.',
   },
-  /** The artifact went while it was cloned. */
+  /** The artifact went before or while it was cloned. */
   CloneSourceGone: {
-    meaning: 'What the root disk was being cloned from is gone; the clone is made anew from the present artifact.',
-    remedy: NOTHING,
+    meaning:
+      'What the root disk is to be cloned from, or was being cloned from, is gone; it is cloned from the artifact that the image has next.',
+    remedy: `${NOTHING} Where it lasts, see the conditions of the VMDiskImage: its status names an artifact that does not exist.`,
   },
   /** CDI copied every byte. */
   FullCopy: {
@@ -129,7 +130,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   Timeout: {
     meaning: 'The machine was not ready in the time that the policy gives it, not counting the wait for its image.',
     remedy:
-      'Read the message for the step that hangs. It is left by itself when the machine becomes ready, or the spec changes.',
+      'Read the message for the step that hangs. What was begun goes on, and a disk that lost its source is made anew. It is left by itself when the machine becomes ready, or the spec changes.',
   },
   /** Kicked often enough. */
   KickBudgetSpent: {
@@ -157,8 +158,10 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** A foreign object has the name we need. */
   NameConflict: {
-    meaning: 'An object that is not ours already has the name that the virtual machine needs; it is left alone.',
-    remedy: 'Delete or rename the object that the message names, or give the virtual machine another name.',
+    meaning:
+      'An object that is not ours, or that has lost its ownerReference to the virtual machine, has the name that it needs; it is left alone.',
+    remedy:
+      'Delete or rename the object that the message names, or give the virtual machine another name. Where it was made for this one, put its ownerReference back instead.',
   },
   /** A foreign object has the name we need, and goes. */
   NamesakeTerminating: {
@@ -173,9 +176,9 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** passwordSecretRef leads nowhere. */
   MissingPasswordSecret: {
     meaning:
-      'A Secret, or its key, that passwordSecretRef of a user names does not exist, its value is no password, or the operator may not read it; the message says which.',
+      'A Secret, or its key, that passwordSecretRef of a user names does not exist, its value is no password, or the API server does not let the operator read it; the message says which.',
     remedy:
-      'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace. It goes on by itself then.',
+      'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, mend that. It goes on by itself then.',
   },
   /** No KubeVirt. */
   KubeVirtMissing: {

@@ -5,7 +5,7 @@ import { PHASES } from './vm-disk-image-status.ts'
 export const VIRTUAL_MACHINE_PHASES = {
   /** Waits for its image, for its clone or for KubeVirt. */
   Provisioning: 'Provisioning',
-  /** Nothing more is tried by itself; left when the spec changes or what was missing appears. */
+  /** People are to look at it; left by itself when the machine becomes ready, the spec changes or what was missing appears. */
   Failed: 'Failed',
   /** The machine runs, or its image is there and it is not to be deployed. */
   Ready: 'Ready',
@@ -39,8 +39,13 @@ const image = z
     namespace: z.string().max(63).describe('Its namespace.'),
     name: z.string().max(253).describe('Its name.'),
     uid: z.string().max(64).describe('Its uid. Absent while it does not exist.').optional(),
-    phase: z.enum(PHASES).describe('Its phase. Absent while it does not exist or has no status.').optional(),
-    queuePosition: count().describe('Its place in the queue; 1 is next. Absent while it does not wait.').optional(),
+    phase: z
+      .enum(PHASES)
+      .describe('Its phase. Absent while it does not exist or has no status, and once the machine has a disk.')
+      .optional(),
+    queuePosition: count()
+      .describe('Its place in the queue; 1 is next. Absent while it does not wait, and once the machine has a disk.')
+      .optional(),
     revision: z.string().max(64).describe('Revision of its published artifact.').optional(),
   })
   .describe('The VMDiskImage that the disk is cloned from, as it was last seen.')

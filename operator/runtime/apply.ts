@@ -28,6 +28,8 @@ export interface ChildRemoval {
   /** Nor is it, if it has changed since: for what is only right for the state that was seen. */
   readonly resourceVersion?: string
   readonly propagationPolicy: 'Foreground' | 'Background'
+  /** Whether it has to wait after all: asked right before it is made. */
+  readonly isHeldBack?: () => Promise<boolean>
 }
 
 export interface ApplyContext {
@@ -90,7 +92,11 @@ async function applyChild(
   onWritten(type, await client.mergePatch(type, wanted.metadata, patch, { signal }))
 }
 
-async function remove({ type, key, ...how }: ChildRemoval, { client, signal }: ApplyContext): Promise<void> {
+async function remove(
+  { type, key, isHeldBack, ...how }: ChildRemoval,
+  { client, signal }: ApplyContext,
+): Promise<void> {
+  if (await isHeldBack?.()) return
   try {
     await client.delete(type, key, { ...how, signal })
   } catch (error) {

@@ -30,7 +30,10 @@ beforeEach(() => {
     type: CONFIG_MAP,
     finalizer: 'ours',
     children: { Secret: { type: SECRET, propagationPolicy: 'Foreground' } },
-    isHeldBack: async ({ name }) => heldBack.has(name),
+    isHeldBack: async ({ name }) => {
+      if (name === 'unknown') throw apiError('Rejected')
+      return heldBack.has(name)
+    },
   })
 })
 
@@ -124,6 +127,27 @@ describe('a removal', () => {
     heldBack.clear()
     expect(await write(primary, { remove: [removalOf(child)] })).toEqual(['delete Secret n/child'])
     expect(await write(primary, { remove: [removalOf(child)] })).toEqual([])
+  })
+
+  it('of which nobody knows whether it has to wait is not made; the status tells before that is asked', async () => {
+    const primary = anObject('ConfigMap', 'a')
+    const child = anObject('Secret', 'unknown', { uid: 'unknown' })
+    const plan = { status: { phase: 'x' }, remove: [removalOf(child)] }
+    await expect(write(primary, plan, true)).rejects.toMatchObject({ reason: 'Rejected' })
+    expect(client.said()).toEqual(['status ConfigMap n/a'])
+  })
+
+  it('that is held back is no Event', async () => {
+    const primary = anObject('ConfigMap', 'a')
+    const child = anObject('Secret', 'child', { uid: 'child' })
+    const plan = {
+      events: [{ type: 'Normal', reason: 'Odd', message: 'it goes' } as const],
+      remove: [removalOf(child)],
+    }
+    heldBack.add('child')
+    expect(await write(primary, plan)).toEqual([])
+    heldBack.clear()
+    expect(await write(primary, plan)).toEqual(['delete Secret n/child', expect.stringContaining('Event')])
   })
 
   it('is made again when the object is still there half a minute later', async () => {

@@ -88,11 +88,16 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
   async write(primary: P, plan: ObjectPlan<R>, isStatusDue: boolean, signal: AbortSignal): Promise<void> {
     const { client, type, caches, clock, events } = this.#options
     const { uid = '' } = primary.metadata
+    const deleted: string[] = []
     const changes: Changes = {
       ...(isStatusDue && { status: plan.status }),
       ...(!this.#wasJustDeleted(uid) && this.#finalizerChange(primary, plan)),
       children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
-      removals: await this.#removals(primary, plan.remove, signal),
+      removals: this.#removals(primary, plan.remove, async (removal) => {
+        const isHeldBack = await this.#options.isHeldBack(removal, primary, signal)
+        if (!isHeldBack) deleted.push(removal.uid)
+        return isHeldBack
+      }),
     }
     const notes = [...plan.events]
     const tell = () => {
@@ -110,10 +115,9 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     } catch (error) {
       if (!this.#isGone(primary, error)) throw error
     }
-    const deleted = changes.removals.map((removal) => removal.uid)
-    if (changes.releaseFinalizer !== undefined) deleted.push(uid)
-    for (const one of deleted) this.#deletedAt.set(one, clock.monotonic())
-    if (changes.removals.length > 0) tell()
+    const released = changes.releaseFinalizer === undefined ? [] : [uid]
+    for (const one of [...deleted, ...released]) this.#deletedAt.set(one, clock.monotonic())
+    if (deleted.length > 0) tell()
   }
 
   /** Tells people, as far as its status can be written, of an object that a fault of ours keeps from being planned. */
@@ -147,17 +151,21 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     return existing === undefined ? { type } : { type, existing }
   }
 
-  async #removals(primary: P, removals: readonly R[], signal: AbortSignal): Promise<Changes['removals']> {
-    const { children, isHeldBack } = this.#options
+  #removals(primary: P, removals: readonly R[], isHeldBack: (removal: R) => Promise<boolean>): Changes['removals'] {
     const { namespace } = primary.metadata
-    const due: Changes['removals'][number][] = []
-    for (const removal of removals) {
-      const { kind, name, uid, resourceVersion } = removal
-      if (this.#wasJustDeleted(uid) || (await isHeldBack(removal, primary, signal))) continue
-      const key = namespace === undefined ? { name } : { namespace, name }
-      due.push({ ...children[kind as R['kind']], key, uid, ...(resourceVersion !== undefined && { resourceVersion }) })
-    }
-    return due
+    return removals
+      .filter(({ uid }) => !this.#wasJustDeleted(uid))
+      .map((removal) => {
+        const { kind, name, uid, resourceVersion } = removal
+        const key = namespace === undefined ? { name } : { namespace, name }
+        return {
+          ...this.#options.children[kind as R['kind']],
+          key,
+          uid,
+          ...(resourceVersion !== undefined && { resourceVersion }),
+          isHeldBack: () => isHeldBack(removal),
+        }
+      })
   }
 
   #wasJustDeleted(uid: string): boolean {

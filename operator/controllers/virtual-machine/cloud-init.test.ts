@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { redactUrls } from '../../runtime/redact.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import { aVM, cloudInitOf, PASSWORD, REFERRING, SPEC, VM_UID } from './machine-world.fixtures.ts'
 import { parsedSpec } from './observe.ts'
@@ -168,5 +169,58 @@ describe('an API server that does not answer', () => {
     await expect(bench.render()).rejects.toMatchObject({ reason: 'Unavailable' })
     bench.client.before = undefined
     expect(passwordIn(await bench.render())).toBe(PASSWORD)
+  })
+
+  const told = async (bench: ReturnType<typeof build>, times: number) => {
+    const answers: unknown[] = []
+    for (let turn = 0; turn < times; turn += 1)
+      answers.push(await bench.render().catch(({ reason }: { reason: string }) => reason))
+    return answers
+  }
+
+  it('is told after a while, in its words but without addresses, until it answers', async () => {
+    const bench = build()
+    bench.put(encoded(PASSWORD))
+    const message = 'Internal error occurred: kms at https://me:secret@kms.example/v2 does not answer'
+    bench.client.before = () => {
+      throw apiError('Unavailable', { status: 500, message })
+    }
+    const missing = {
+      kind: 'missing',
+      isRefused: true,
+      message: `the password of user "demo" is to come from key password of Secret ${LOGIN}, which the API server cannot read: ${redactUrls(message)}`,
+    }
+    expect(missing.message).not.toContain('secret@')
+    expect(await told(bench, 5)).toEqual(['Unavailable', 'Unavailable', 'Unavailable', missing, missing])
+    bench.client.before = undefined
+    expect(passwordIn(await bench.render())).toBe(PASSWORD)
+  })
+
+  it('is told only when it fails in a row, for the same machine', async () => {
+    const bench = build()
+    bench.put(encoded(PASSWORD))
+    const failing = () => {
+      throw apiError('Unavailable')
+    }
+    for (let turn = 0; turn < 3; turn += 1) {
+      bench.client.before = failing
+      expect(await told(bench, 3)).toEqual(['Unavailable', 'Unavailable', 'Unavailable'])
+      bench.client.before = undefined
+      bench.put(encoded(PASSWORD))
+      await bench.render()
+      bench.put(encoded(PASSWORD))
+    }
+    bench.client.before = failing
+    await told(bench, 3)
+    bench.source.forget(VM_UID)
+    expect(await told(bench, 1)).toEqual(['Unavailable'])
+  })
+
+  it('at all is waited for, however often: nothing is known then', async () => {
+    const bench = build()
+    bench.client.before = () => {
+      throw apiError('NoAnswer')
+    }
+    expect(await told(bench, 6)).toEqual(Array.from({ length: 6 }, () => 'NoAnswer'))
   })
 })

@@ -20,6 +20,9 @@ interface SecretVersions {
   get(key: string): KubeObject | undefined
 }
 
+/** So often in a row that the API server cannot carry out a request is an answer too. */
+export const ANSWERED_FAILURES = 4
+
 /** A password of one line, with or without a line end behind it: login programs read one a line. */
 const ONE_LINE = /^[^\p{Cc}]{1,256}$/u
 
@@ -29,6 +32,8 @@ export class CloudInitSource {
   readonly #secrets: SecretVersions
   /** What was rendered last with passwords of Secrets, by uid of the machine. */
   readonly #rendered = new Map<string, { readonly of: string; readonly cloudInit: CloudInit }>()
+  /** How often in a row the API server could not read a Secret, by uid of the machine. */
+  readonly #failures = new Map<string, number>()
 
   /** @param secrets tells the versions of Secrets, so that none is read again for nothing */
   constructor(client: KubeClient, secrets: SecretVersions) {
@@ -39,9 +44,13 @@ export class CloudInitSource {
   /** The machine is gone. */
   forget(uid: string): void {
     this.#rendered.delete(uid)
+    this.#failures.delete(uid)
   }
 
-  /** Reads the named Secrets, by name, when they or the machine changed. Throws ApiError, but for a Secret that does not exist. */
+  /**
+   * Reads the named Secrets, by name, when they or the machine changed. Throws ApiError where the API server cannot read one, but not
+   * for ever: a machine that waits for it is told why.
+   */
   async render(vm: MachineView, spec: VirtualMachineSpec, signal: AbortSignal): Promise<CloudInit> {
     const { uid = '', generation, namespace = '' } = vm.metadata
     const names = (spec.users ?? []).flatMap(({ passwordSecretRef: ref }) => (ref === undefined ? [] : [ref.name]))
@@ -52,7 +61,9 @@ export class CloudInitSource {
     if (known?.of === of) return known.cloudInit
     const cloudInit = await this.#render(vm, spec, signal)
     const isRefused = cloudInit.kind === 'missing' && cloudInit.isRefused === true
-    if (!isRefused) this.#rendered.set(uid, { of, cloudInit })
+    if (isRefused) return cloudInit
+    this.#failures.delete(uid)
+    this.#rendered.set(uid, { of, cloudInit })
     return cloudInit
   }
 
@@ -64,7 +75,7 @@ export class CloudInitSource {
         users.push(user)
         continue
       }
-      const password = await this.#read(namespace, ref, signal)
+      const password = await this.#read(vm, ref, signal)
       if (typeof password !== 'string')
         return {
           kind: 'missing',
@@ -78,7 +89,7 @@ export class CloudInitSource {
   }
 
   async #read(
-    namespace: string,
+    { metadata: { uid = '', namespace = '' } }: MachineView,
     ref: { name: string; key: string },
     signal: AbortSignal,
   ): Promise<string | ApiError | undefined> {
@@ -92,9 +103,15 @@ export class CloudInitSource {
       return ONE_LINE.test(text) ? text : undefined
     } catch (error) {
       if (isApiError(error, 'NotFound')) return undefined
-      if (isApiError(error, 'Rejected')) return error
+      if (isApiError(error, 'Rejected') || (isApiError(error, 'Unavailable') && this.#hasFailedOften(uid))) return error
       throw error
     }
+  }
+
+  #hasFailedOften(uid: string): boolean {
+    const failures = (this.#failures.get(uid) ?? 0) + 1
+    this.#failures.set(uid, failures)
+    return failures >= ANSWERED_FAILURES
   }
 }
 
@@ -108,6 +125,6 @@ function missing(
   const why =
     refusal === undefined
       ? 'does not exist or holds no single line of text: create it'
-      : `the operator may not read: ${redactUrls(refusal.message)}`
+      : `${refusal.reason === 'Rejected' ? 'the operator may not read' : 'the API server cannot read'}: ${redactUrls(refusal.message)}`
   return `the password of user ${JSON.stringify(user)} is to come from key ${key} of Secret ${secret}, which ${why}`
 }

@@ -1,5 +1,6 @@
 import { POLICY_DEFAULTS } from '@open-terrain/constructs'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
+import { apiError, type FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { EventRecorder } from '../../runtime/event-recorder.ts'
@@ -10,8 +11,33 @@ import { MachineController } from './controller.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import { MachineMetrics } from './machine-metrics.ts'
 import { FINALIZER } from './machine-plan.ts'
-import { aClaim, aDisk, aMachine, anImage, aVM, KUBEVIRT, SECOND } from './machine-world.fixtures.ts'
-import type { MachineView } from './views.ts'
+import {
+  ARTIFACT,
+  aClaim,
+  aDisk,
+  aMachine,
+  anImage,
+  anInstance,
+  aSecret,
+  aVM,
+  aWorld,
+  KUBEVIRT,
+  MINUTE,
+  PASSWORD,
+  REFERRING,
+  SECOND,
+  SPEC,
+  START,
+} from './machine-world.fixtures.ts'
+import { planMachine } from './plan.ts'
+import { type MachineView, viewKubeVirt } from './views.ts'
+
+/** What the image has published. */
+const ARTIFACT_SNAPSHOT = {
+  apiVersion: 'snapshot.storage.k8s.io/v1',
+  kind: 'VolumeSnapshot',
+  metadata: { namespace: 'farm', name: ARTIFACT.name },
+}
 
 const stopping: AbortController[] = []
 afterEach(() => {
@@ -20,16 +46,25 @@ afterEach(() => {
 
 /** A machine of which the caches know no disk; the API server has what it is given. */
 async function build(...live: readonly KubeObject[]) {
+  const vm = aVM({ finalizers: [FINALIZER] }, { status: { bootedAt: '2026-01-01T00:00:00Z' } })
+  const { client } = await start(vm, ({ client: server, caches }) => {
+    // The fake API server has one object of a kind and name: KubeVirt's machine is in the caches alone.
+    caches.kubevirt.put(aMachine(KUBEVIRT.stopped))
+    for (const object of live) server.put(object)
+  })
+  return client
+}
+
+/** A controller, half a second after it began, in a cluster that has the machine, its image and what `prepare` puts there. */
+async function start(vm: MachineView, prepare: (bench: CachesBench) => void) {
   const bench = new CachesBench()
   const { client, caches } = bench
   await bench.look()
-  const vm = aVM({ finalizers: [FINALIZER] }, { status: { bootedAt: '2026-01-01T00:00:00Z' } })
   for (const name of ['team', 'farm']) bench.put(bench.namespaces, aNamespace(name))
   bench.put(bench.images, anImage())
-  // The fake API server has one object of a kind and name: KubeVirt's machine is in the caches alone.
+  bench.put(bench.snapshots, ARTIFACT_SNAPSHOT)
   caches.machines.put(client.put(vm))
-  caches.kubevirt.put(aMachine(KUBEVIRT.stopped))
-  for (const object of live) client.put(object)
+  prepare(bench)
   client.calls.length = 0
   const clock = new FakeClock()
   const [log, runtimeMetrics, random] = [fakeLog(), new RuntimeMetrics(), () => 0.5]
@@ -50,7 +85,7 @@ async function build(...live: readonly KubeObject[]) {
   stopping.push(stop)
   void controller.run(stop.signal)
   await clock.advance(SECOND / 2)
-  return client
+  return { client, clock, bench }
 }
 
 it('KubeVirt’s machine that has no disk, by a live look too, is removed', async () => {
@@ -77,3 +112,83 @@ it('KubeVirt’s machine whose claim the caches have not heard of is not, and no
   const client = await build(aClaim())
   expect(client.said('status', 'create', 'patch', 'delete')).toEqual([])
 })
+
+describe('a Secret with a password that the API server cannot read', () => {
+  /** @param times how often it cannot */
+  async function startUnread(times: number, prepare: (bench: CachesBench) => void = () => undefined) {
+    let left = times
+    const started = await start(aVM({ finalizers: [FINALIZER] }, { spec: { ...SPEC, users: REFERRING } }), (bench) => {
+      const { client } = bench
+      prepare(bench)
+      const metadata = { namespace: 'team', name: 'login' }
+      const data = { password: Buffer.from(PASSWORD).toString('base64') }
+      client.put({ apiVersion: 'v1', kind: 'Secret', metadata, data } as KubeObject)
+      client.before = ({ verb, kind }) => {
+        if (verb !== 'get' || kind !== 'Secret' || left <= 0) return
+        left -= 1
+        throw apiError('Unavailable', { status: 500, message: 'the KMS does not answer' })
+      }
+    })
+    const reasons = () => told(started.client)
+    const status = () => started.client.peek<MachineView>('VirtualMachine', 'team/vm')?.status
+    const mend = () => {
+      left = 0
+    }
+    return { ...started, reasons, status, mend }
+  }
+
+  it('once is no matter', async () => {
+    const { client, clock, reasons } = await startUnread(1)
+    await clock.advance(10 * SECOND)
+    expect(client.said('create')).toEqual(expect.arrayContaining(['create DataVolume team/vm-root']))
+    expect(reasons()).not.toContain('MissingPasswordSecret')
+  })
+
+  it('again and again is told, looked at once a minute, and no matter any more when it can', async () => {
+    const { client, clock, reasons, status } = await startUnread(6)
+    await clock.advance(10 * SECOND)
+    expect(reasons()).toEqual(['MissingPasswordSecret'])
+    expect(status()?.message).toMatch(
+      /user "demo" .* Secret team\/login, which the API server cannot read: the KMS does/,
+    )
+    const reads = client.said('get').length
+    await clock.advance(59 * SECOND)
+    expect([client.said('get').length - reads, reasons()]).toEqual([1, ['MissingPasswordSecret']])
+    await clock.advance(2 * MINUTE)
+    expect(reasons().slice(0, 2)).toEqual(['MissingPasswordSecret', 'Cloning'])
+    expect(client.said('create')).toEqual(expect.arrayContaining(['create DataVolume team/vm-root']))
+  })
+
+  it('keeps no deployed machine from being looked after, and is taken back once it can', async () => {
+    const { client, clock, status, mend } = await startUnread(Number.POSITIVE_INFINITY, (bench) => {
+      const { caches } = bench
+      const world = aWorld({ spec: { users: REFERRING }, clone: aDisk(), claim: aClaim() })
+      const secret = bench.put(bench.secrets, aSecret(world.cloudInit))
+      bench.put(bench.dataVolumes, aDisk())
+      bench.put(bench.claims, aClaim())
+      // As it is wanted: there is nothing to write but the status.
+      const [wanted] = planMachine({ ...world, secret }, START).apply
+      const metadata = { ...aMachine().metadata, ...wanted?.metadata }
+      caches.kubevirt.put(viewKubeVirt({ ...wanted, metadata, status: KUBEVIRT.running } as KubeObject))
+      caches.instances.put(anInstance())
+    })
+    await clock.advance(10 * SECOND)
+    expect(status()).toMatchObject({
+      phase: 'Ready',
+      message: expect.stringMatching(/^the machine runs; .*the KMS does/),
+    })
+    await clock.advance(2 * MINUTE)
+    const reads = client.said('get').length
+    await clock.advance(2 * MINUTE)
+    expect(client.said('get').length - reads).toBe(2)
+    mend()
+    await clock.advance(2 * MINUTE)
+    expect(status()).toMatchObject({ phase: 'Ready', message: 'the machine runs' })
+  })
+})
+
+/** Reasons of Events, in their order. */
+function told({ calls }: FakeClient): string[] {
+  const events = calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Event')
+  return events.map(({ body }) => (body as { readonly reason: string }).reason)
+}

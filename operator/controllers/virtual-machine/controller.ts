@@ -21,7 +21,7 @@ import { PlanWriter } from '../../runtime/plan-writer.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
-import { CloudInitSource } from './cloud-init.ts'
+import { ANSWERED_FAILURES, CloudInitSource } from './cloud-init.ts'
 import { isStarting, tellsOfHang } from './judge.ts'
 import { factsOf, type MachineMetrics } from './machine-metrics.ts'
 import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
@@ -34,7 +34,8 @@ import type { CloneSource, MachineView } from './views.ts'
 import type { CloudInit, World } from './world.ts'
 
 const WORKERS = 8
-const ANSWERED_FAILURES = 4
+/** Of a machine that has a disk, and the Secret that it was told by. Nobody tells when the other one can be read. */
+const SECRET_LOOK: Wake = { afterMs: 60_000, because: 'the Secret may be readable by then' }
 /** Watches bring it soon. */
 const NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should have by then what a live look has found' }
 
@@ -165,7 +166,9 @@ export class MachineController {
     this.#failures.delete(uid)
     if (this.#refusals.delete(uid)) this.#queue.add(key)
     const isBehind = !isDue && !isDeepStrictEqual(current.status, plan.status)
-    return isBehind ? sooner(plan.wake, { afterMs: everyMs, because: 'progress is written by then' }) : plan.wake
+    const isUnread = cloudInit.kind === 'missing' && cloudInit.isRefused === true && plan.status.clone !== undefined
+    const wake = isUnread ? sooner(plan.wake, SECRET_LOOK) : plan.wake
+    return isBehind ? sooner(wake, { afterMs: everyMs, because: 'progress is written by then' }) : wake
   }
 
   /** How many machines wait for the same image, itself included. */

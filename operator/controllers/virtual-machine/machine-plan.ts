@@ -96,6 +96,11 @@ export function hasDisk({
   return claim !== undefined || (clone !== undefined && foreignClaim === undefined)
 }
 
+/** Whether its disk is being deleted, which lasts as long as a guest runs from it. */
+export function losesDisk({ clone, claim }: Pick<World, 'clone' | 'claim'>): boolean {
+  return [clone, claim].some((part) => part?.metadata.deletionTimestamp !== undefined)
+}
+
 export function waiting(reason: VirtualMachineReason, message: string): Standing {
   return { phase: 'Provisioning', reason, message }
 }

@@ -64,7 +64,7 @@ export const ARTIFACT: NonNullable<VMDiskImageStatus['artifact']> = {
   volumeMode: 'Block',
   accessModes: ['ReadWriteOnce'],
 }
-export const PUBLISHED: VMDiskImageStatus = { phase: 'Succeeded', artifact: ARTIFACT }
+export const PUBLISHED: VMDiskImageStatus = { phase: 'Succeeded', revision: ARTIFACT.revision, artifact: ARTIFACT }
 export const QUEUED: VMDiskImageStatus = { phase: 'Queued', queuePosition: 7 }
 
 export function aVM(metadata: Partial<ObjectMeta> = {}, more: Partial<MachineView> = {}): MachineView {
@@ -256,6 +256,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     machine: undefined,
     instance: undefined,
     conflict: undefined,
+    orphan: undefined,
     leaving: undefined,
     cloudInit: cloudInitOf(vm),
     refusal: undefined,

@@ -18,6 +18,7 @@ import {
   DISK,
   SOURCE,
   SPEC,
+  VM_UID,
 } from './machine-world.fixtures.ts'
 import { namespaceState, observeMachine, parsedSpec } from './observe.ts'
 import type { ImageFacts, MachineView } from './views.ts'
@@ -29,6 +30,10 @@ const theirs = (name: string): Partial<ObjectMeta> => ({
   ownerReferences: (childMeta(name).ownerReferences ?? []).map((owner) => ({ ...owner, uid: 'earlier' })),
   labels: { [LABELS.vmUid]: 'earlier' },
 })
+
+const OURS = { [LABELS.vmUid]: VM_UID }
+/** Of a child of ours whose ownerReference somebody took off. */
+const LOST: Partial<ObjectMeta> = { ownerReferences: [] }
 
 const leaving = (name: string) => ({ ...theirs(name), ...GOING })
 
@@ -66,6 +71,7 @@ describe('a machine that has nothing', () => {
       storageClass: undefined,
       conflict: undefined,
       leaving: undefined,
+      orphan: undefined,
     })
   })
 })
@@ -95,16 +101,21 @@ describe('children', () => {
       'VirtualMachine vm of KubeVirt',
     ],
     [
-      'Secret without an owner',
-      (bench) => bench.put(bench.secrets, aSecret(undefined, { ownerReferences: [] })),
+      'Secret of nobody',
+      (bench) => bench.put(bench.secrets, aSecret(undefined, { ownerReferences: [], labels: {} })),
+      'Secret vm-cloudinit',
+    ],
+    [
+      'Secret that a stranger has adopted',
+      (bench) => bench.put(bench.secrets, aSecret(undefined, { ...theirs('vm-cloudinit'), labels: OURS })),
       'Secret vm-cloudinit',
     ],
     ['claim', (bench) => bench.put(bench.claims, aClaim(theirs('vm-root'))), 'PersistentVolumeClaim vm-root'],
   ])('of somebody else are in the way, and are not ours: a %s', (_what, put, expected) => {
     const { bench, look } = build()
     put(bench)
-    const { clone, secret, machine, claim, instance, conflict } = look()
-    expect(conflict).toBe(expected)
+    const { clone, secret, machine, claim, instance, conflict, orphan } = look()
+    expect([conflict, orphan]).toEqual([expected, undefined])
     expect([clone, secret, machine, claim, instance]).toEqual([undefined, undefined, undefined, undefined, undefined])
   })
 
@@ -123,6 +134,29 @@ describe('children', () => {
     const { clone, secret, machine, claim, instance, ...world } = look()
     expect(world).toMatchObject({ conflict: undefined, leaving: expected })
     expect([clone, secret, machine, claim, instance]).toEqual([undefined, undefined, undefined, undefined, undefined])
+  })
+
+  it.each<[string, (bench: CachesBench) => unknown, string]>([
+    ['DataVolume', (bench) => bench.put(bench.dataVolumes, aDisk({}, LOST)), 'DataVolume vm-root'],
+    ['Secret', (bench) => bench.put(bench.secrets, aSecret(undefined, LOST)), 'Secret vm-cloudinit'],
+    [
+      'machine',
+      (bench) => bench.put(bench.caches.kubevirt, aMachine(undefined, LOST)),
+      'VirtualMachine vm of KubeVirt',
+    ],
+  ])('that have lost their owner are not ours, and not taken for a stranger’s: a %s', (_what, put, expected) => {
+    const { bench, look } = build()
+    put(bench)
+    const { clone, secret, machine, ...world } = look()
+    expect(world).toMatchObject({ conflict: undefined, leaving: undefined, orphan: expected })
+    expect([clone, secret, machine]).toEqual([undefined, undefined, undefined])
+  })
+
+  it('of somebody else are told apart from what has lost its owner', () => {
+    const { bench, look } = build()
+    bench.put(bench.dataVolumes, aDisk({}, LOST))
+    bench.put(bench.secrets, aSecret(undefined, theirs('vm-cloudinit')))
+    expect(look()).toMatchObject({ conflict: 'Secret vm-cloudinit', orphan: 'DataVolume vm-root' })
   })
 
   it('of somebody else may be both: what stays is a conflict, what goes is not', () => {
@@ -226,7 +260,22 @@ describe('what a clone reads from', () => {
     expect(look().hasCloneSource).toBe(false)
   })
 
-  it('is of no matter to a disk that is no clone, nor where there is no disk', () => {
+  it.each([
+    ['VolumeSnapshot', 'snapshots'],
+    ['PersistentVolumeClaim', 'claims'],
+  ] as const)('is what the image names, where there is no clone: a %s', (kind, store) => {
+    const { bench, look } = build()
+    bench.put(bench.images, anImage({ artifact: { ...ARTIFACT, kind } }))
+    for (const other of [bench.snapshots, bench.claims, bench.dataSources])
+      if (other !== bench[store]) bench.put(other, source('other'))
+    expect(look().hasCloneSource).toBe(false)
+    bench.put(bench[store], source(kind))
+    expect(look().hasCloneSource).toBe(true)
+    bench.put(bench.dataVolumes, aDisk({ cloneOf: { ...SOURCE, name: 'another' } }))
+    expect(look().hasCloneSource).toBe(false)
+  })
+
+  it('is of no matter to a disk that is no clone, nor where there is no image', () => {
     const { bench, look } = build()
     expect(look().hasCloneSource).toBe(true)
     bench.put(bench.dataVolumes, aDisk({ cloneOf: undefined }))

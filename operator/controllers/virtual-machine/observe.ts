@@ -1,10 +1,10 @@
 import { LABELS, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
-import { isControlledBy, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { controllerOf, isControlledBy, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE } from '../../kube/resource-types.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import { imageOf, type MachineCaches } from './caches.ts'
 import { storageClassOf } from './plan-children.ts'
-import type { CloneFacts, MachineView } from './views.ts'
+import type { CloneSource, ImageFacts, MachineView } from './views.ts'
 import type { World } from './world.ts'
 
 /** All but the cloud-init data, and what is in the way of a start, comes from caches. */
@@ -36,7 +36,7 @@ export function observeMachine(
     imageNamespace: namespaceState(shared.namespaces.get(imageKey?.split('/')[0] ?? '')),
     ...disk,
     storageClass: shared.storageClasses.get(storageClassOf(image) ?? ''),
-    hasCloneSource: clone === undefined || sourceExists(clone, caches),
+    hasCloneSource: sourceExists(clone === undefined ? artifactOf(image) : clone.cloneOf, caches),
     secret: ours(shared.secrets.get(key(names.cloudInit))),
     machine,
     instance:
@@ -75,7 +75,7 @@ function namesakes(
   vm: MachineView,
   ours: KubeObject | undefined,
   { shared, kubevirt }: MachineCaches,
-): Pick<World, 'conflict' | 'leaving'> {
+): Pick<World, 'conflict' | 'leaving' | 'orphan'> {
   const { namespace = '', name, uid } = vm.metadata
   const names = vmChildNames(name)
   const key = (child: string) => keyOf({ namespace, name: child })
@@ -86,10 +86,21 @@ function namesakes(
     ...children.filter((object) => object !== undefined && !isControlledBy(object, uid)),
     ...(claim === ours ? [] : [claim]),
   ].filter((object) => object !== undefined)
-  const conflict = taken.find((object) => !isGoing(object))
+  const staying = taken.filter((object) => !isGoing(object))
+  const conflict = staying.find((object) => !isOrphanOf(vm, object))
+  const orphan = staying.find((object) => isOrphanOf(vm, object))
   // A claim in the place of that of our DataVolume is CDI's to wait for.
   const leaving = taken.find((object) => isGoing(object) && (object !== claim || clone === undefined))
-  return { conflict: conflict && titleOf(conflict), leaving: leaving && titleOf(leaving) }
+  return {
+    conflict: conflict && titleOf(conflict),
+    leaving: leaving && titleOf(leaving),
+    orphan: orphan && titleOf(orphan),
+  }
+}
+
+/** By its label it was made for the machine, and nothing owns it any more. */
+function isOrphanOf({ metadata: { uid } }: MachineView, object: KubeObject): boolean {
+  return controllerOf(object) === undefined && uid !== undefined && object.metadata.labels?.[LABELS.vmUid] === uid
 }
 
 function isGoing({ metadata }: KubeObject): boolean {
@@ -100,10 +111,16 @@ function titleOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.name}${kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
 }
 
-function sourceExists({ cloneOf }: CloneFacts, { shared }: MachineCaches): boolean {
-  if (cloneOf === undefined) return true
-  const key = keyOf({ namespace: cloneOf.namespace, name: cloneOf.name })
-  switch (cloneOf.kind) {
+/** What a disk would be cloned from. */
+function artifactOf(image: ImageFacts | undefined): CloneSource | undefined {
+  const { artifact } = image?.status ?? {}
+  return artifact && { kind: artifact.kind, namespace: image?.metadata.namespace ?? '', name: artifact.name }
+}
+
+function sourceExists(source: CloneSource | undefined, { shared }: MachineCaches): boolean {
+  if (source === undefined) return true
+  const key = keyOf({ namespace: source.namespace, name: source.name })
+  switch (source.kind) {
     case 'VolumeSnapshot':
       return shared.snapshots.get(key) !== undefined
     case 'PersistentVolumeClaim':

@@ -50,11 +50,14 @@ export function storageClassOf(image: ImageFacts | undefined): string | undefine
 }
 
 /**
- * Of the disk in an image, as people ask for it, as well as it is known. An artifact may be larger than was asked for, and, while another
- * one is downloaded, smaller than is asked for now.
+ * Of the disk in an image, as people ask for it; undefined where that is not known. An artifact may be larger than was asked for. While
+ * another revision is made, what is asked for is of that one: the artifact's own size counts then, unless it has CDI's overhead for a
+ * file system in it.
  */
 export function imageSizeOf(image: ImageFacts | undefined): string | undefined {
-  const { artifact, defaults } = image?.status ?? {}
+  const { artifact, defaults, revision } = image?.status ?? {}
+  if (artifact !== undefined && artifact.revision !== revision)
+    return artifact.volumeMode === 'Filesystem' ? undefined : artifact.restoreSize
   const { diskSize = defaults?.diskSize } = (image?.spec ?? {}) as { readonly diskSize?: unknown }
   const asked = diskSize === undefined ? undefined : String(diskSize)
   const has = artifact?.restoreSize

@@ -6,6 +6,7 @@ import {
   aClaim,
   aDisk,
   anImage,
+  anInstance,
   aSecret,
   aWorld,
   DISK,
@@ -16,6 +17,7 @@ import {
   NO_PASSWORD,
   PASSWORD,
   PUBLISHED,
+  QUEUED,
   REFERRING,
   START,
   TEMPLATE,
@@ -83,7 +85,7 @@ describe('the happy path', () => {
       observedGeneration: 1,
       phase: 'Ready',
       message: 'the machine runs',
-      image: { namespace: 'farm', name: 'golden', phase: 'Succeeded', revision: '1a2b3c4d' },
+      image: { namespace: 'farm', name: 'golden', revision: '1a2b3c4d' },
       clone: { name: 'vm-root', sourceRevision: '1a2b3c4d', phase: 'Succeeded', progress: '100.0%' },
       kubevirt: { name: 'vm', printableStatus: 'Running', nodeName: 'node-1' },
       addresses: ['10.10.0.161'],
@@ -155,6 +157,17 @@ describe('the root disk', () => {
       {},
       { diskSize: '10Gi' },
     )
+    const { spec } = wanted({ ...diskSize(size), image }, 'DataVolume')
+    expect(spec.storage.resources).toEqual(expected && { requests: { storage: expected } })
+  })
+
+  // Its artifact is of 20Gi, and one of 10Gi waits in the queue.
+  it.each<[string, string, string | undefined]>([
+    ['of the size that the image is to have: that of the artifact', '10Gi', undefined],
+    ['between the two: that of the artifact, which CDI clones as it is', '15Gi', undefined],
+    ['larger than the artifact', '24Gi', '24Gi'],
+  ])('of an image that is to become smaller, %s', (_what, size, expected) => {
+    const image = anImage({ ...QUEUED, revision: 'next', artifact: { ...ARTIFACT, restoreSize: '20Gi' } })
     const { spec } = wanted({ ...diskSize(size), image }, 'DataVolume')
     expect(spec.storage.resources).toEqual(expected && { requests: { storage: expected } })
   })
@@ -376,6 +389,23 @@ describe('what stands in the way', () => {
   ])('%s: a machine that runs is not touched', (_what, change) => {
     const walk = new Walk().deploy().set(change)
     expect(walk.plan()).toMatchObject({ apply: [], remove: [] })
+  })
+
+  it('a child that has lost its ownerReference is told how it gets it back, is left alone, and is taken back', () => {
+    const walk = new Walk().deploy()
+    const { machine } = walk.world
+    walk.set({ machine: undefined, instance: undefined, orphan: 'VirtualMachine vm of KubeVirt' })
+    const before = walk.log.length
+    walk.settle()
+    expect([walk.stand, walk.message]).toEqual([
+      'Failed/NameConflict',
+      `VirtualMachine vm of KubeVirt was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (uid ${VM_UID}, controller: true), or delete it with all that it holds to have it made anew`,
+    ])
+    expect(walk.log.slice(before)).toEqual(['status Failed/NameConflict'])
+    walk.set({ conflict }).settle()
+    expect(walk.message).toContain(`${conflict} exists and is not ours`)
+    walk.set({ conflict: undefined, orphan: undefined, machine, instance: anInstance() }).settle()
+    expect([walk.stand, walk.log.filter((line) => line.startsWith('delete'))]).toEqual(['Ready/Running', []])
   })
 
   it('a password that is gone is no matter to a guest that has read it', () => {

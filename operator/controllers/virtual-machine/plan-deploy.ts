@@ -1,8 +1,8 @@
-import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, cloudInitFingerprint, type VirtualMachineStatus, vmChildNames } from '@open-terrain/constructs'
 import { toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
-import { type Draft, failed, hasBooted, hasDisk, removalOf, type Step, waiting } from './machine-plan.ts'
+import { type Draft, failed, hasBooted, hasDisk, losesDisk, removalOf, type Step, waiting } from './machine-plan.ts'
 import { CLONE_TYPE, changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
@@ -29,9 +29,10 @@ export function planDeploy(draft: Draft, image: ImageState): Step {
 function planDiskless(draft: Draft): Step | undefined {
   const { vm, machine, instance, clone, foreignClaim } = draft.world
   if (machine === undefined || hasDisk(draft.world)) return undefined
-  // A guest needs the claim to start, not to run: what was started by ours runs on, as long as no other claim is there.
-  if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running') return undefined
   const blocked = obstacle(draft)
+  // A guest needs the claim to start, not to run: what was started by ours runs on, as long as no other claim is there.
+  if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running')
+    return lastRun(draft, blocked)
   const anew = waiting('Cloning', 'the root disk is gone, and is made anew')
   const { phase, reason, message } = blocked?.standing ?? (clone === undefined ? anew : standingOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name`
@@ -43,10 +44,27 @@ function planDiskless(draft: Draft): Step | undefined {
   return blocked === undefined ? judged(draft, standing, step) : { ...blocked, ...step, standing }
 }
 
+/**
+ * A guest whose disk is gone has the last copy of what it wrote: it is told of, and left alone however long it hangs. A new disk that came
+ * before it stops would be taken for the one that it was started from.
+ */
+function lastRun({ world }: Draft, blocked: Step | undefined): Step {
+  const status = shownRun(world)
+  if (blocked === undefined) return { standing: standing(world), status }
+  const message = `${blocked.standing.message}${lossOf(world)}`
+  return { ...blocked, standing: { ...blocked.standing, message }, status }
+}
+
 function obstacle(draft: Draft): Step | undefined {
-  const { conflict, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
+  const { vm, conflict, orphan, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
   if (conflict !== undefined) {
     const message = `${conflict} exists and is not ours: it is left alone; delete or rename it, or give the virtual machine another name`
+    return { standing: failed('NameConflict', message) }
+  }
+  // Not a stranger's, which people may delete without a loss.
+  if (orphan !== undefined) {
+    const owner = `uid ${vm.metadata.uid}, controller: true`
+    const message = `${orphan} was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (${owner}), or delete it with all that it holds to have it made anew`
     return { standing: failed('NameConflict', message) }
   }
   if (leaving !== undefined) {
@@ -67,25 +85,19 @@ function obstacle(draft: Draft): Step | undefined {
 /** KubeVirt's machine: there, as it should be, and how it is doing. */
 function planRun(draft: Draft): Step {
   const { world } = draft
-  const { vm, machine, clone, instance } = world
+  const { machine, clone } = world
   // The machine names its Secret, and tells by a hash that is salted with its uid what is in it.
   if (world.secret === undefined) return judged(draft, standing(world), { apply: wantedSecret(world) })
   const wanted = wantedMachine(draft)
   const isGoing = machine?.metadata.deletionTimestamp !== undefined
   const apply = isGoing || (machine !== undefined && ownsEqual(wanted, machine)) ? [] : [wanted]
   const fingerprint = wanted.metadata.annotations[ANNOTATIONS.cloudInit]
-  const isBooted = hasBooted(world)
   const status: Partial<VirtualMachineStatus> = {
     ...(clone && cloneStatus(draft, clone)),
-    kubevirt: {
-      name: wanted.metadata.name,
-      ...(machine?.metadata.uid !== undefined && { uid: machine.metadata.uid }),
-      ...(machine !== undefined && machine.printableStatus !== '' && { printableStatus: machine.printableStatus }),
-      ...(instance?.nodeName !== undefined && { nodeName: instance.nodeName }),
-    },
-    addresses: instance === undefined || instance.addresses.length === 0 ? undefined : [...instance.addresses],
-    bootedAt: isBooted ? (vm.status.bootedAt ?? toTime(draft.now)) : undefined,
-    ...(isBooted ? bootedWith(world, fingerprint) : { specHash: undefined, secretUID: undefined }),
+    ...shownRun(world),
+    ...(hasBooted(world)
+      ? firstStart(draft, fingerprint)
+      : { bootedAt: undefined, specHash: undefined, secretUID: undefined }),
   }
   return judged(draft, standing(world), {
     apply: [...wantedSecret(world), ...apply],
@@ -94,14 +106,36 @@ function planRun(draft: Draft): Step {
   })
 }
 
+/** What is shown of KubeVirt's machine and its instance. */
+function shownRun({ vm, machine, instance }: World): Partial<VirtualMachineStatus> {
+  return {
+    kubevirt: {
+      name: vmChildNames(vm.metadata.name).machine,
+      ...(machine?.metadata.uid !== undefined && { uid: machine.metadata.uid }),
+      ...(machine !== undefined && machine.printableStatus !== '' && { printableStatus: machine.printableStatus }),
+      ...(instance?.nodeName !== undefined && { nodeName: instance.nodeName }),
+    },
+    addresses: instance === undefined || instance.addresses.length === 0 ? undefined : [...instance.addresses],
+  }
+}
+
 /**
- * What the guest was told at its first start. The fingerprint of a Secret that was made anew since says nothing about its content:
- * then the present one counts.
+ * When the guest was first seen to run, and what it was told: what its Secret has at that moment, for the spec may have changed since. The
+ * fingerprint of a Secret that was made anew since says nothing about its content: then the present one counts.
+ * @param fingerprint of what is wanted now, where the Secret does not tell what it has
  */
-function bootedWith({ vm: { status }, secret }: World, fingerprint: string | undefined): Partial<VirtualMachineStatus> {
-  const { uid } = secret?.metadata ?? {}
+export function firstStart(
+  { world: { vm, secret }, now }: Draft,
+  fingerprint: string | undefined,
+): Partial<VirtualMachineStatus> {
+  const { status } = vm
+  const bootedAt = status.bootedAt ?? toTime(now)
+  if (secret === undefined) return { bootedAt }
+  const { uid = '', annotations } = secret.metadata
+  const hash = annotations?.[ANNOTATIONS.cloudInit]
   const isSame = status.secretUID === undefined || status.secretUID === uid
-  return { specHash: (isSame && status.specHash) || fingerprint, secretUID: uid }
+  const told = hash === undefined ? fingerprint : cloudInitFingerprint(uid, hash)
+  return { bootedAt, specHash: (isSame && status.specHash) || told, secretUID: uid }
 }
 
 function standing(world: World): Standing {
@@ -114,7 +148,8 @@ function standing(world: World): Standing {
   }
 }
 
-function standingOf({ machine, clone, claim, obstacle }: World): Standing {
+function standingOf(world: World): Standing {
+  const { machine, clone, obstacle } = world
   if (machine === undefined) return waiting('Starting', 'the machine is created')
   if (machine.metadata.deletionTimestamp !== undefined)
     return waiting(
@@ -124,9 +159,14 @@ function standingOf({ machine, clone, claim, obstacle }: World): Standing {
   // Before the disk is complete, what KubeVirt shows is stale or about something else.
   if (clone !== undefined && clone.phase !== 'Succeeded' && !machine.isReady) return standingOfDisk(clone, machine)
   const stands = standingOfMachine(machine, obstacle)
-  const isLost = (clone ?? claim)?.metadata.deletionTimestamp !== undefined
-  const warning = '; its disk is being deleted, and is gone when the guest stops: save what is needed'
-  return isLost ? { ...stands, message: `${stands.message}${warning}` } : stands
+  return { ...stands, message: `${stands.message}${lossOf(world)}` }
+}
+
+/** To be added to where a machine stands; empty where its disk stays. */
+function lossOf(world: World): string {
+  if (world.clone === undefined && world.claim === undefined)
+    return '; its disk is gone, and a new one is made when the guest stops: save what is needed'
+  return losesDisk(world) ? '; its disk is being deleted, and is gone when the guest stops: save what is needed' : ''
 }
 
 function remarksOn(

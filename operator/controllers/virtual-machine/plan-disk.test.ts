@@ -15,6 +15,7 @@ import {
   MINUTE,
   PUBLISHED,
   QUEUED,
+  SECOND,
   SOURCE,
   START,
   type WorldOverrides,
@@ -91,6 +92,35 @@ describe('a clone whose source is gone', () => {
       .image({ ...PUBLISHED, artifact })
     expect(walk.world.clone?.cloneOf).toEqual({ ...SOURCE, name: 'golden-99999999' })
     expect(walk.status.clone).toMatchObject({ sourceRevision: '99999999' })
+  })
+
+  it('is not made anew as long as the image names what is gone', () => {
+    const walk = lost().settle()
+    const before = walk.log.length
+    walk.diskGone().settle()
+    expect([walk.stand, walk.condition('ImageReady')]).toEqual([
+      'Provisioning/CloneSourceGone',
+      expect.objectContaining({ status: 'False', reason: 'CloneSourceGone' }),
+    ])
+    expect(walk.message).toContain(
+      'VolumeSnapshot farm/golden-1a2b3c4d, the artifact in the status of VMDiskImage farm/golden, does not exist',
+    )
+    expect(walk.plan().wake).toEqual({ afterMs: 10 * SECOND, because: expect.stringContaining('artifact') })
+    expect(walk.after(10 * HOUR).stand).toBe('Provisioning/CloneSourceGone')
+    expect(writes(walk, before)).toEqual([])
+    walk.set({ hasCloneSource: true }).settle()
+    expect([walk.stand, writes(walk, before)]).toEqual(['Provisioning/Cloning', ['apply DataVolume vm-root']])
+  })
+
+  it('is asked for also where only the image is wanted', () => {
+    const walk = new Walk({ spec: { ignoreOnDeploy: true }, hasCloneSource: false }).settle()
+    expect(walk.stand).toBe('Provisioning/CloneSourceGone')
+    expect(walk.set({ hasCloneSource: true }).settle().stand).toBe('Ready/IgnoredOnDeploy')
+  })
+
+  it('is of no matter to an image that a machine has its disk of', () => {
+    const walk = new Walk().deploy().set({ clone: undefined, hasCloneSource: false }).settle()
+    expect([walk.stand, walk.condition('ImageReady')?.status]).toEqual(['Ready/Running', 'True'])
   })
 
   it('waits for the image where there is no artifact any more', () => {

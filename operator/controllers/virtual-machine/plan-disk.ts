@@ -69,15 +69,15 @@ function whyAnew(draft: Draft, clone: CloneFacts): Anew | undefined {
 function newDisk(draft: Draft, image: ImageState): Step {
   if (image.kind !== 'ready') return image.step
   const wanted = wantedClone(draft, image)
-  // A guest that lost its disk runs on, and is known by its first start until the new one is there.
-  const isRunning = draft.world.instance?.phase === 'Running'
   const source = image.image.status.artifact
   const which = `${source?.kind} ${image.shown?.namespace}/${source?.name}`
   return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
     apply: [...wantedSecret(draft.world), wanted],
     status: {
       clone: { name: wanted.metadata.name, ...wantsOf(draft), ...(source && { sourceRevision: source.revision }) },
-      ...(!isRunning && { bootedAt: undefined, specHash: undefined, secretUID: undefined }),
+      bootedAt: undefined,
+      specHash: undefined,
+      secretUID: undefined,
     },
   })
 }

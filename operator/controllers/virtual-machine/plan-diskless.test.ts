@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { toTime } from '../../runtime/conditions.ts'
 import { Walk } from './machine-walk.fixtures.ts'
 import {
   aClaim,
@@ -7,12 +8,14 @@ import {
   anInstance,
   aRunningWorld,
   DISK,
+  HOUR,
   KUBEVIRT,
   NO_PASSWORD,
   START,
   type WorldOverrides,
 } from './machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
+import { reasonOf } from './status.ts'
 
 const CLAIM = 'PersistentVolumeClaim vm-root'
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
@@ -30,6 +33,7 @@ describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours
     ['and neither an image', { image: undefined }, 'Cloning', 'the root disk is gone'],
     ['nor its Secret', { secret: undefined, cloudInit: NO_PASSWORD }, 'MissingPasswordSecret', NO_PASSWORD.message],
     ['and whose Secret is somebody else’s', { conflict: 'Secret vm-cloudinit' }, 'NameConflict', 'Secret vm-cloudinit'],
+    ['and whose Secret lost its owner', { orphan: 'Secret vm-cloudinit' }, 'NameConflict', 'Secret vm-cloudinit'],
     ['but a claim of a stranger', { conflict: CLAIM, foreignClaim: CLAIM }, 'NameConflict', CLAIM],
     [
       'and runs from that of a stranger',
@@ -70,15 +74,71 @@ describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours
 
   it('is left running by a guest that was started by ours, as long as no other claim is there', () => {
     const { apply, remove } = planOf({ instance: anInstance() })
-    expect([apply.map(({ kind }) => kind), remove]).toEqual([['DataVolume'], []])
+    expect([apply, remove]).toEqual([[], []])
   })
 
-  it('is left running by that guest, too, while the API server refuses a new disk', () => {
+  it('is left running by that guest, too, while the API server refuses something', () => {
     const world = aRunningWorld({ clone: undefined, claim: undefined, instance: anInstance() })
     const { status } = planMachine(world, START)
     expect([status.bootedAt, status.specHash]).toEqual([world.vm.status.bootedAt, world.vm.status.specHash])
     const refused = { ...world, vm: { ...world.vm, status }, refusal: 'exceeded quota' }
-    expect(planMachine(refused, START).remove).toEqual([])
+    const { apply, remove } = planMachine(refused, START)
+    expect([apply, remove]).toEqual([[], []])
+  })
+})
+
+describe('a guest whose disk is gone while it runs', () => {
+  const hung = { instance: anInstance({ isReady: false }), machine: aMachine(KUBEVIRT.notReady) }
+
+  it.each<[string, WorldOverrides, string]>([
+    ['that is well', { machine: aMachine(KUBEVIRT.running) }, 'Ready/Running: the machine runs'],
+    ['that is not ready', hung, 'Provisioning/NotReady: the instance runs and is not ready: GuestNotRunning'],
+    ['whose Secret is gone too', { secret: undefined }, 'Provisioning/GuestStopped: the guest has stopped; KubeVirt'],
+    ['without an image', { ...hung, image: undefined }, 'Provisioning/NotReady: the instance runs and is not ready'],
+    ['without CDI', { hasDataVolumes: false }, 'Provisioning/CDIMissing: the cluster does not serve DataVolumes'],
+    [
+      'whose Secret is somebody else’s',
+      { conflict: 'Secret vm-cloudinit' },
+      'Failed/NameConflict: Secret vm-cloudinit',
+    ],
+    ['without a password', { secret: undefined, cloudInit: NO_PASSWORD }, 'Provisioning/MissingPasswordSecret: the'],
+  ])('is told of, and left alone: one %s', (_what, more, says) => {
+    const kicks = { count: 1, instanceUID: 'instance-1' }
+    const began = { observedGeneration: 1, provisioningSince: toTime(START), bootedAt: toTime(START) }
+    for (const status of [began, { ...began, kicks }])
+      for (const now of [START, START + HOUR]) {
+        const overrides = {
+          clone: undefined,
+          claim: undefined,
+          instance: anInstance(),
+          machine: aMachine(KUBEVIRT.stopped),
+        }
+        const plan = planMachine(aRunningWorld({ ...overrides, status, ...more }), now)
+        expect([plan.apply, plan.remove]).toEqual([[], []])
+        const { phase, message } = plan.status
+        expect(`${phase}/${reasonOf(plan.status)}: ${message}`).toContain(says)
+        expect(message).toContain('its disk is gone, and a new one is made when the guest stops: save what is needed')
+        expect(plan.status).toMatchObject({
+          bootedAt: began.bootedAt,
+          addresses: ['10.10.0.161'],
+          kubevirt: { name: 'vm', uid: 'uid of vm', nodeName: 'node-1' },
+        })
+      }
+  })
+
+  it('gets a disk when it stops, and that one has not booted', () => {
+    const walk = new Walk().deploy().diskGone().settle()
+    expect([walk.stand, walk.status.bootedAt]).toEqual(['Ready/Running', toTime(START)])
+    expect(walk.after(HOUR).log.filter((line) => line === 'apply DataVolume vm-root')).toHaveLength(1)
+    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).reap()
+    expect(walk.world.clone).toBeDefined()
+    const { bootedAt, specHash, secretUID } = walk.status
+    expect([bootedAt, specHash, secretUID]).toEqual([undefined, undefined, undefined])
+    walk
+      .disk(DISK.failed, false)
+      .edit({ resources: { cpu: '1', memory: '1Gi' } })
+      .settle()
+    expect(walk.log).toContain('delete DataVolume vm-root')
   })
 })
 

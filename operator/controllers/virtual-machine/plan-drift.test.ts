@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { Walk } from './machine-walk.fixtures.ts'
-import { DISK, HOUR, KUBEVIRT, MINUTE, PASSWORD, SPEC, START } from './machine-world.fixtures.ts'
+import { anInstance, DISK, HOUR, KUBEVIRT, MINUTE, PASSWORD, SPEC, START } from './machine-world.fixtures.ts'
 
 describe('what others change', () => {
   const applied = (walk: Walk): readonly KubeObject[] => walk.plan().apply
@@ -115,6 +115,26 @@ describe('a change of the spec', () => {
   it('before the first start is no reason for a rebuild', () => {
     const walk = new Walk().settle().disk(DISK.cloning).edit({ users }).settle()
     expect(walk.disk(DISK.succeeded).start().condition('RebuildRequired')).toBeUndefined()
+  })
+
+  it('after a first start that nobody saw yet is one', () => {
+    const walk = new Walk().settle().disk(DISK.succeeded)
+    walk.set({ instance: anInstance() }).edit({ users }).settle()
+    expect(walk.kubevirt(KUBEVIRT.running).condition('RebuildRequired')?.status).toBe('True')
+    walk.edit({ users: SPEC['users'] }).settle()
+    expect(walk.condition('RebuildRequired')).toBeUndefined()
+  })
+
+  it('after a first start while ignoreOnDeploy was true is one', () => {
+    const walk = new Walk().settle().disk(DISK.succeeded).edit({ ignoreOnDeploy: true }).start()
+    expect([walk.stand, walk.status.bootedAt]).toEqual(['Ready/NotDeployedAnyMore', toTime(START)])
+    walk.set({ instance: undefined }).edit({ ignoreOnDeploy: undefined, users }).settle()
+    expect(walk.condition('RebuildRequired')?.status).toBe('True')
+  })
+
+  it('after a first start that nobody saw is none where the Secret was made anew since: it says nothing of the old one', () => {
+    const walk = new Walk().settle().disk(DISK.succeeded).set({ secret: undefined, instance: anInstance() })
+    expect(walk.edit({ users }).settle().start().condition('RebuildRequired')).toBeUndefined()
   })
 
   it('while the guest is off is one all the same', () => {

@@ -68,9 +68,33 @@ describe('a disk larger than its image, in a StorageClass whose volumes cannot g
       { image: anImage({ ...PUBLISHED, artifact: { ...ARTIFACT, restoreSize: '24Gi', volumeMode: 'Filesystem' } }) },
       true,
     ],
+    [
+      'between what the image has and what it is to have',
+      { image: anImage({ ...QUEUED, revision: 'next', artifact: { ...ARTIFACT, restoreSize: '30Gi' } }) },
+      false,
+    ],
+    [
+      'of an image on a file system, of which another revision is made: what was asked for the present one is not known',
+      {
+        image: anImage({
+          ...QUEUED,
+          revision: 'next',
+          artifact: { ...ARTIFACT, restoreSize: '25Gi', volumeMode: 'Filesystem' },
+        }),
+      },
+      false,
+    ],
     ['of an image without a size', { image: anImage(QUEUED, {}, { ...TEMPLATE, diskSize: undefined }) }, false],
     ['without an image', { image: undefined }, false],
   ])('is warned about only as long as it is to be cloned: %s: %#', (_what, overrides, expected) => {
     expect(warned(overrides)).toBe(expected)
   })
+})
+
+it('a disk of the size that its image has is not called smaller, while another revision of it is made on a file system', () => {
+  const artifact = { ...ARTIFACT, restoreSize: '11381663335', volumeMode: 'Filesystem' }
+  for (const image of [anImage({ ...PUBLISHED, artifact }), anImage({ ...QUEUED, revision: 'next', artifact })]) {
+    const { status } = planMachine(aWorld({ image, spec: asking('10Gi') }), START)
+    expect(status.conditions?.filter(({ type }) => type === 'SpecWarning')).toEqual([])
+  }
 })

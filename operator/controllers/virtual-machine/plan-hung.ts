@@ -1,5 +1,5 @@
 import { fromTime } from '../../runtime/conditions.ts'
-import { hasBooted, type Step } from './machine-plan.ts'
+import { hasBooted, losesDisk, type Step } from './machine-plan.ts'
 import { storageClassOf } from './plan-children.ts'
 import { isReady } from './plan-image.ts'
 import type { CloneFacts, InstanceView } from './views.ts'
@@ -44,9 +44,13 @@ export function hungPart(world: World, step: Omit<Step, 'standing'>, now: number
   return hungClone(world, step, now) ?? hungInstance(world, now)
 }
 
-/** An instance that has never run is not helped by deleting it: KubeVirt only counts one more failure. */
-function hungInstance({ vm, instance, machine }: World, now: number): Hung | undefined {
-  if (instance === undefined || instance.isReady) return undefined
+/**
+ * An instance that has never run is not helped by deleting it: KubeVirt only counts one more failure. One whose disk would go with it has
+ * the last copy of it.
+ */
+function hungInstance(world: World, now: number): Hung | undefined {
+  const { vm, instance, machine } = world
+  if (instance === undefined || instance.isReady || losesDisk(world)) return undefined
   const { uid, name, deletionTimestamp } = instance.metadata
   const isNoted = uid !== undefined && uid === vm.status.kicks?.instanceUID
   const isRunning = instance.phase === 'Running' && machine?.printableStatus === 'Running' && !machine.isReady

@@ -189,15 +189,35 @@ describe('what the status shows of an image', () => {
     expect(planOf(overrides).status.image).toEqual({ namespace: 'farm', name: 'golden', ...expected })
   })
 
-  it('is no place in the queue to a machine that has its disk', () => {
+  it('is neither its phase nor its place in the queue to a machine that has its disk', () => {
     const walk = new Walk().settle().image({ ...QUEUED, artifact: ARTIFACT })
-    expect(walk.status.image).toEqual({
-      namespace: 'farm',
-      name: 'golden',
-      uid: 'image-uid',
-      phase: 'Queued',
-      revision: '1a2b3c4d',
-    })
+    const expected = { namespace: 'farm', name: 'golden', uid: 'image-uid', revision: '1a2b3c4d' }
+    expect(walk.status.image).toEqual(expected)
+    expect(
+      walk
+        .deploy()
+        .set({ clone: undefined })
+        .image({ ...QUEUED, artifact: ARTIFACT }).status.image,
+    ).toEqual(expected)
+  })
+
+  it('is one write for a whole refresh, with a try that fails, to each machine that has its disk', () => {
+    const walk = new Walk().deploy()
+    const before = walk.log.length
+    const refresh: VMDiskImageStatus = { revision: 'next', artifact: ARTIFACT }
+    const next = { ...ARTIFACT, name: 'golden-next', revision: 'next' }
+    walk.image({ ...refresh, ...QUEUED })
+    for (const message of ['attempt 1', 'attempt 2']) {
+      walk.image({ ...refresh, phase: 'Syncing', progress: '1.0%', message })
+      walk.image({ ...refresh, phase: 'Syncing', progress: '42.0%', message })
+      walk.image({ ...refresh, phase: 'Failed', message: `${message} failed` })
+      walk.image({ ...refresh, ...QUEUED, message: `${message} failed; next attempt at ${message}` })
+    }
+    walk.image({ ...refresh, phase: 'Snapshotting' })
+    expect(walk.log.slice(before)).toEqual([])
+    walk.image({ phase: 'Succeeded', revision: 'next', artifact: next })
+    expect(walk.log.slice(before)).toEqual(['status Ready/Running'])
+    expect(walk.status.image?.revision).toBe('next')
   })
 })
 

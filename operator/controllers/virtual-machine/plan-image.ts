@@ -13,6 +13,9 @@ import type { Standing } from './status.ts'
 import type { ImageFacts } from './views.ts'
 import type { World } from './world.ts'
 
+/** Nobody tells of the objects that are cloned from. */
+const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
+
 interface Seen {
   readonly shown: VirtualMachineStatus['image']
   readonly condition: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
@@ -27,7 +30,8 @@ export function imageState(draft: Draft): ImageState {
   const { world, spec } = draft
   const { image } = world
   const shown = shownImage(world, spec)
-  if (isReady(image)) {
+  // A disk that is there already has no use for the artifact any more.
+  if (isReady(image) && (world.hasCloneSource || isDeployed(world))) {
     const { artifact } = image.status
     return {
       kind: 'ready',
@@ -84,13 +88,15 @@ export function imageKeyOf({ vm }: Pick<World, 'vm'>, { vmDiskImageRef }: Virtua
 }
 
 function shownImage(world: World, spec: VirtualMachineSpec): NonNullable<VirtualMachineStatus['image']> {
+  const { clone, claim } = world
   const { metadata, status } = world.image ?? {}
+  // A refresh of its image is no news to a machine that has a disk, and there may be thousands: they are told of the new revision.
+  const isWaiting = clone === undefined && claim === undefined
   return {
     ...imageKeyOf(world, spec),
     ...(metadata?.uid !== undefined && { uid: metadata.uid }),
-    ...(status?.phase !== undefined && { phase: status.phase }),
-    // Whoever has a disk waits for no image any more, though it may be refreshed.
-    ...(status?.queuePosition !== undefined && world.clone === undefined && { queuePosition: status.queuePosition }),
+    ...(isWaiting && status?.phase !== undefined && { phase: status.phase }),
+    ...(isWaiting && status?.queuePosition !== undefined && { queuePosition: status.queuePosition }),
     ...(status?.artifact?.revision !== undefined && { revision: status.artifact.revision }),
   }
 }
@@ -135,6 +141,11 @@ function present({ metadata, status }: ImageFacts, spec: VirtualMachineSpec, { v
         ? 'create it again, or name another in vmDiskImageRef'
         : 'it is created anew from the template once it is gone'
     return { standing: waiting('ImageTerminating', `${which} is being deleted: ${next}`) }
+  }
+  const { artifact } = status
+  if (artifact !== undefined) {
+    const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned once the image has one that does; where that lasts, see its conditions${says}`
+    return { standing: waiting('CloneSourceGone', message), wake: SOURCE_LOOK }
   }
   if (status.phase === 'Failed') return { standing: failed('ImageFailed', `${which} is Failed${says}`) }
   if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { toTime } from '../../runtime/conditions.ts'
 import { Walk } from './machine-walk.fixtures.ts'
 import {
+  aClaim,
+  aDisk,
   aMachine,
   anInstance,
   aRunningWorld,
@@ -18,6 +20,7 @@ import {
 import { planMachine } from './plan.ts'
 
 const LIMIT = 30 * MINUTE
+const GOING = { deletionTimestamp: toTime(START) }
 const deletions = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => line.startsWith('delete'))
 /** A machine whose guest runs and does not become ready. */
 const hanging = (overrides: WorldOverrides = {}) =>
@@ -244,6 +247,10 @@ describe('only an instance that runs and is not ready is deleted, and that once:
       { status: { ...overdue.status, kicks: { count: 1, instanceUID: 'instance-1' } } },
       true,
     ],
+    ['whose DataVolume is being deleted', { clone: aDisk({}, GOING) }, false],
+    ['whose claim is being deleted', { claim: aClaim(GOING) }, false],
+    ['whose DataVolume is gone, and whose claim is not', { clone: undefined }, true],
+    ['whose disk is gone', { clone: undefined, claim: undefined }, false],
     ['that is ready, which KubeVirt’s machine does not know yet', { instance: anInstance() }, false],
     [
       'that has just been switched on',

@@ -143,6 +143,7 @@ const world = fc
     machine: maybe(machine),
     instance: maybe(instance),
     conflict: rarely,
+    orphan: rarely,
     leaving: rarely,
     foreignClaim: rarely,
     storageClass: fc.constantFrom(undefined, aStorageClass(), aStorageClass(false)),
@@ -163,6 +164,7 @@ const world = fc
       hasCloneSource: one.hasCloneSource,
       claim: one.claim && aClaim(one.claim),
       conflict: one.conflict ? 'Secret vm-cloudinit' : undefined,
+      orphan: one.orphan ? 'Secret vm-cloudinit' : undefined,
       leaving: one.leaving ? 'DataVolume vm-root' : undefined,
       foreignClaim: one.foreignClaim && one.claim === undefined ? 'PersistentVolumeClaim vm-root' : undefined,
       storageClass: one.storageClass,
@@ -217,7 +219,8 @@ function hanging(one: World): World {
   const status = { ...one.vm.status, ...times, clone } as VirtualMachineStatus
   const [image, disk] = [one.image && stays(one.image), one.clone && stays(one.clone)]
   const vm = { ...stays(one.vm), status }
-  const free = { namespaceTerminating: false, hasKubeVirt: true, conflict: undefined, leaving: undefined }
+  const named = { conflict: undefined, orphan: undefined, leaving: undefined }
+  const free = { namespaceTerminating: false, hasKubeVirt: true, ...named }
   return { ...one, ...free, vm, image, clone: disk, machine: undefined, instance: undefined }
 }
 
@@ -305,13 +308,33 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     expect(isSeen).toBe(true)
   })
 
-  it('makes a disk only where there is none, of an image that is there to stay', () => {
-    always((one) => {
+  it('makes a disk only where there is none, nor a guest, of an image and an artifact that are there to stay', () => {
+    let isSeen = false
+    const check = (one: World) => {
       if (!kindsOf(planMachine(one, START).apply).includes('DataVolume')) return
-      expect([one.clone, one.claim]).toEqual([undefined, undefined])
+      isSeen = true
+      expect([one.clone, one.claim, one.machine, one.instance]).toEqual([undefined, undefined, undefined, undefined])
       expect(one.image?.status.artifact).toBeDefined()
       expect(one.image?.metadata.deletionTimestamp).toBeUndefined()
+      expect(one.hasCloneSource).toBe(true)
+    }
+    always((one) => {
+      check(one)
+      check({ ...one, clone: undefined, claim: undefined, machine: undefined, instance: undefined })
     })
+    expect(isSeen).toBe(true)
+  })
+
+  it('leaves a guest alone that has the last copy of its disk', () => {
+    let isSeen = false
+    always((one) => {
+      const isLost = [one.clone, one.claim].every((part) => part === undefined || part.metadata.deletionTimestamp)
+      if (isDeleted(one) || !isLost || one.foreignClaim !== undefined) return
+      if (one.instance?.phase !== 'Running' || one.vm.status.bootedAt === undefined) return
+      isSeen = true
+      expect(planMachine(one, START).remove).toEqual([])
+    }, 4_000)
+    expect(isSeen).toBe(true)
   })
 
   it('makes a machine only of a disk that has a claim, and a Secret that the guest can read', () => {
@@ -360,7 +383,8 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
   it('touches nothing but the image where there is a conflict, nor where nothing is to be deployed; but for a machine without a disk', () => {
     always((one) => {
       const isIgnored = one.spec.ok && one.spec.spec.ignoreOnDeploy === true
-      if (isDeleted(one) || !(isIgnored || one.conflict !== undefined || one.leaving !== undefined)) return
+      const isNamed = [one.conflict, one.orphan, one.leaving].some((name) => name !== undefined)
+      if (isDeleted(one) || !(isIgnored || isNamed)) return
       const { apply, remove } = planMachine(one, START)
       expect(kindsOf(apply).filter((kind) => kind !== 'VMDiskImage')).toEqual([])
       expect(kindsOf(remove).filter((kind) => isIgnored || hasDisk(one) || kind !== 'VirtualMachine')).toEqual([])

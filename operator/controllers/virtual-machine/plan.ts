@@ -4,6 +4,7 @@ import {
   type Draft,
   FINALIZER,
   failed,
+  hasBooted,
   isDeployed,
   type MachinePlan,
   refused,
@@ -12,7 +13,7 @@ import {
 } from './machine-plan.ts'
 import { imageSizeOf } from './plan-children.ts'
 import { planDeletion } from './plan-deletion.ts'
-import { planDeploy } from './plan-deploy.ts'
+import { firstStart, planDeploy } from './plan-deploy.ts'
 import { expansionWarnings } from './plan-expansion.ts'
 import { type ImageState, imageState, mismatches } from './plan-image.ts'
 import { eventsBetween, type Remark, withStanding } from './status.ts'
@@ -50,16 +51,19 @@ function stepOf(draft: Draft, image: ImageState): Step {
   }
   // A disk that exists, or is being made, is looked after whatever becomes of its image.
   if (image.kind !== 'ready' && !isDeployed(world)) return image.step
-  if (spec.ignoreOnDeploy === true) return ignored(world, image)
+  if (spec.ignoreOnDeploy === true) return ignored(draft, image)
   return planDeploy(draft, image)
 }
 
 /** The image is seen to all the same; where it stands is no matter to a machine that is there already. */
-function ignored(world: World, image: ImageState): Step {
+function ignored(draft: Draft, image: ImageState): Step {
+  const { world } = draft
   const { apply = [], events = [] } = image.kind === 'ready' ? {} : image.step
   return {
     apply,
     events,
+    // What the guest was told at its first start is asked for when the machine is maintained again.
+    status: isDeployed(world) && hasBooted(world) ? firstStart(draft, undefined) : {},
     standing: isDeployed(world)
       ? {
           phase: 'Ready',

@@ -117,6 +117,21 @@ describe('a status is worth a write', () => {
     expect(isWorthWriting(failed('a'), failed('b'), 0)).toBe(true)
   })
 
+  it.each<[string, string, string, boolean]>([
+    ['how far a clone is', 'is being cloned (41.0%), CDI says x', 'is being cloned (42.25%), CDI says x', false],
+    ['how far a download is', 'golden is Syncing (9%): x', 'golden is Syncing (10%): x', false],
+    ['the next try', 'tried again at 2026-01-01T00:00:00Z: x', 'tried again at 2026-01-01T00:05:00.500Z: x', false],
+    ['what it says beside', 'is being cloned (41.0%), CDI says x', 'is being cloned (42.0%), CDI says y', true],
+    ['a share of something else', 'the volume is 41% full', 'the volume is 42% full', true],
+  ])(
+    'every half minute for what moves in the text of a failure, at once for the rest of it: %s',
+    (_what, a, b, isNews) => {
+      const [one, other] = [statusOf(at('Failed', 'Timeout', a)), statusOf(at('Failed', 'Timeout', b))]
+      expect(isWorthWriting(one, other, MOVES_EVERY_MS - 1)).toBe(isNews)
+      expect(isWorthWriting(one, other, MOVES_EVERY_MS)).toBe(true)
+    },
+  )
+
   it.each<[string, VirtualMachineStatus]>([
     ['progress', { clone: { name: 'vm-root', progress: '2.0%', progressTime: '2026-01-01T00:00:00Z' } }],
     ['a place in the queue', { image: { namespace: 'farm', name: 'golden', queuePosition: 1 } }],

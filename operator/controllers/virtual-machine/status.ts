@@ -102,10 +102,15 @@ function significant(status: VirtualMachineStatus): unknown {
     image: image && { ...image, queuePosition: undefined },
     // A message tells the position or the progress; a new reason is news.
     conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
-    // What a person has to act upon is news, word by word.
-    failure: status.phase === 'Failed' ? status.message : undefined,
+    // What a person has to act upon is news, word by word, but for what moves by itself.
+    failure: status.phase === 'Failed' ? status.message?.replace(PROGRESS, '').replace(NEXT_TRY, '') : undefined,
   }
 }
+
+/** How far a download or a clone is. */
+const PROGRESS = / \(\d+(\.\d+)?%\)/
+/** When KubeVirt tries again. An Event that tells it would be another one at each try, instead of the same once more. */
+const NEXT_TRY = /(?<=tried again) at \S+Z/
 
 const WARNINGS: ReadonlySet<string> = new Set([
   'ImageFailed',
@@ -152,9 +157,6 @@ export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachin
     ...remarks.map((one): EventNote => ({ type: 'Warning', reason: one.reason, message: one.message })),
   ]
 }
-
-/** When KubeVirt tries again. An Event that tells it would be another one at each try, instead of the same once more. */
-const NEXT_TRY = /(?<=tried again) at \S+Z/
 
 function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
   const reason = reasonOf(after)

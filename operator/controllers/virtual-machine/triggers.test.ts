@@ -147,6 +147,7 @@ describe('an image', () => {
     ['another message', { ...QUEUED, message: 'waits' }],
     ['another place in the queue', { ...QUEUED, queuePosition: 6 }],
     ['progress', { ...QUEUED, progress: '1.0%' }],
+    ['another revision', { ...QUEUED, revision: 'next' }],
     ['an artifact', PUBLISHED],
   ])('concerns the machines that name it, when it has %s', (_what, status) => {
     bench.put(bench.images, anImage(QUEUED))

@@ -63,6 +63,6 @@ export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) 
 function aboutImage(image: ImageFacts | undefined): unknown {
   if (image === undefined) return undefined
   const { metadata, spec, status } = image
-  const { phase, message, progress, queuePosition, artifact } = status
-  return [metadata.uid, metadata.deletionTimestamp, spec, phase, message, progress, queuePosition, artifact]
+  const { phase, message, progress, queuePosition, revision, artifact } = status
+  return [metadata.uid, metadata.deletionTimestamp, spec, phase, message, progress, queuePosition, revision, artifact]
 }

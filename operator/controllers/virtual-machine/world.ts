@@ -6,7 +6,7 @@ import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView, S
 /** What the guest is to be told, as far as it can be rendered. */
 export type CloudInit =
   | { readonly kind: 'rendered'; readonly data: CloudInitData }
-  /** A Secret that a user's password is to come from is not there, or may not be read; then nobody tells when it may. */
+  /** A Secret that a user's password is to come from is not there, or cannot be read; then nobody tells when it can. */
   | { readonly kind: 'missing'; readonly message: string; readonly isRefused?: boolean }
 
 /** All that is known about one machine at one moment. A plan is a function of this, and of the time. */
@@ -23,7 +23,7 @@ export interface World {
   readonly clone: CloneFacts | undefined
   /** Of the disk that is made from the image; undefined where none is named, or there is none of that name. */
   readonly storageClass: StorageClassFacts | undefined
-  /** Whether what the clone reads from exists. */
+  /** Whether what the clone reads from exists; where there is none, what it would read from. */
   readonly hasCloneSource: boolean
   /** Of the root disk, by which the machine is started. */
   readonly claim: KubeObject | undefined
@@ -36,6 +36,8 @@ export interface World {
   readonly conflict: string | undefined
   /** The same of one that is being deleted: its name is free when it is gone. */
   readonly leaving: string | undefined
+  /** Kind and name of a child of this machine that has lost its ownerReference: whoever deletes it loses what it holds. */
+  readonly orphan: string | undefined
   readonly cloudInit: CloudInit
   /** What the API server answered when it last refused something that the machine needs. */
   readonly refusal: string | undefined

@@ -7,6 +7,7 @@ import {
   PERSISTENT_VOLUME_CLAIM,
   SECRET,
   STORAGE_CLASS,
+  VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
 import { type Machine, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
@@ -43,6 +44,39 @@ describe('a clone that hangs', () => {
     end()
     await world.untilReady('vm')
     expect(disks()).toBe(3)
+  })
+})
+
+describe('a disk that is gone under a guest', () => {
+  const disk = { namespace: TEAM, name: 'vm-root' }
+  const claim = () => world.find(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')
+
+  it('is told of, and made anew only when the guest stops', async () => {
+    world = await MachineWorld.start({ vmProvisionTimeout: '2m' })
+    world.create('vm')
+    await world.untilReady('vm')
+    const end = world.simulated.simulators.kubevirt.script({ namespace: TEAM, name: 'vm' }, { type: 'neverReady' })
+    await world.untilReason('vm', 'NotReady')
+    world.delete(DATA_VOLUME, TEAM, 'vm-root')
+    await world.pass(30 * MINUTE)
+    expect(claim()?.metadata.deletionTimestamp).toBeDefined()
+    world.patch(PERSISTENT_VOLUME_CLAIM, disk, { metadata: { finalizers: [] } })
+    const guest = world.simulated.instance('vm')?.metadata.uid
+    await world.pass(30 * MINUTE)
+    expect([world.find(DATA_VOLUME, TEAM, 'vm-root'), claim(), world.reason('vm')]).toEqual([
+      undefined,
+      undefined,
+      'NotReady',
+    ])
+    expect(world.vm('vm')?.status?.message).toContain('its disk is gone, and a new one is made when the guest stops')
+    expect([world.simulated.instance('vm')?.metadata.uid, world.events('vm')]).toEqual([
+      guest,
+      expect.not.arrayContaining(['Kicked']),
+    ])
+    end()
+    world.delete(VIRTUAL_MACHINE_INSTANCE, TEAM, 'vm')
+    await world.until('a new disk', () => claim() !== undefined)
+    await world.untilReady('vm')
   })
 })
 
