@@ -94,6 +94,8 @@ describe('a namesake that is being deleted', () => {
     const key = { namespace: TEAM, name }
     const foreign = world.simulated.create(type, { ...key, finalizers: ['example.com/hold'] }, more)
     world.delete(type, TEAM, name)
+    // Until every watch has told of it.
+    await world.pass(MINUTE)
     world.create('vm')
     await world.untilReason('vm', 'NamesakeTerminating')
     // Longer than a machine has to become ready: nothing of that is its fault.
