@@ -39,6 +39,7 @@ describe('an operator whose policy is written over and over', () => {
     await using world = await World.start(cluster(), { policy: { concurrency: String(LIMIT_AT_START) } })
     world.gate.hold('https://images.example.com/')
     await Promise.all(Array.from({ length: IMAGES }, (_, at) => world.createImage(`image-${at}`)))
+    await world.until('the first policy is in force', () => world.ledger?.limit === LIMIT_AT_START)
     const model = new PolicyModel()
     model.take({
       values: { concurrency: { text: '', reading: { value: LIMIT_AT_START } } },
