@@ -136,7 +136,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     name: 'ignoreOnDeploy is ignored',
     invariant: 7,
     file: `${MACHINES}/plan.ts`,
-    find: 'if (spec.ignoreOnDeploy === true) return ignored(world, image)',
+    find: 'if (spec.ignoreOnDeploy === true) return ignored(draft, image)',
     replace: '',
     kind: 'machinesCalm',
   },
