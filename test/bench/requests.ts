@@ -17,23 +17,23 @@ export function difference(after: Requests, before: Requests): Requests {
 
 /** The renewal of the Lease, and of watches, goes on whatever happens, and is reported apart. */
 export function withoutRenewals(requests: Requests): Requests {
-  return new Map([...requests].filter(([kind]) => !kind.endsWith(' leases') && !kind.startsWith('watch ')))
+  return only(requests, (kind) => !isOfLease(kind) && !isOfWatch(kind))
 }
 
 export function renewalsOfLease(requests: Requests): Requests {
-  return new Map([...requests].filter(([kind]) => kind.endsWith(' leases')))
+  return only(requests, isOfLease)
 }
 
 export function renewalsOfWatches(requests: Requests): Requests {
-  return new Map([...requests].filter(([kind]) => kind.startsWith('watch ')))
+  return only(requests, isOfWatch)
 }
 
 export function readsIn(requests: Requests): Requests {
-  return new Map([...requests].filter(([kind]) => isRead(kind)))
+  return only(requests, isRead)
 }
 
 export function writesIn(requests: Requests): Requests {
-  return new Map([...requests].filter(([kind]) => !isRead(kind)))
+  return only(requests, (kind) => !isRead(kind))
 }
 
 /** Resolves with all requests so far once none but renewals has come for two seconds. */
@@ -49,6 +49,18 @@ export async function untilQuiet(operator: BundledOperator): Promise<Requests> {
     requests = now
   }
   return requests
+}
+
+function only(requests: Requests, isWanted: (kind: string) => boolean): Requests {
+  return new Map([...requests].filter(([kind]) => isWanted(kind)))
+}
+
+function isOfLease(kind: string): boolean {
+  return kind.endsWith(' leases')
+}
+
+function isOfWatch(kind: string): boolean {
+  return kind.startsWith('watch ')
 }
 
 function isRead(kind: string): boolean {

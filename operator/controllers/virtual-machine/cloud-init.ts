@@ -8,6 +8,7 @@ import { type ApiError, isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
+import { FailureCount } from '../../runtime/failure-count.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import type { MachineView } from './views.ts'
 import type { CloudInit } from './world.ts'
@@ -20,9 +21,6 @@ interface SecretVersions {
   get(key: string): KubeObject | undefined
 }
 
-/** So often in a row that the API server cannot carry out a request is an answer too. */
-export const ANSWERED_FAILURES = 4
-
 /** A password of one line, with or without a line end behind it: login programs read one a line. */
 const ONE_LINE = /^[^\p{Cc}]{1,256}$/u
 
@@ -32,8 +30,8 @@ export class CloudInitSource {
   readonly #secrets: SecretVersions
   /** What was rendered last with passwords of Secrets, by uid of the machine. */
   readonly #rendered = new Map<string, { readonly of: string; readonly cloudInit: CloudInit }>()
-  /** How often in a row the API server could not read a Secret, by uid of the machine. */
-  readonly #failures = new Map<string, number>()
+  /** Of reading a Secret. */
+  readonly #failures = new FailureCount()
 
   /** @param secrets tells the versions of Secrets, so that none is read again for nothing */
   constructor(client: KubeClient, secrets: SecretVersions) {
@@ -44,7 +42,7 @@ export class CloudInitSource {
   /** The machine is gone. */
   forget(uid: string): void {
     this.#rendered.delete(uid)
-    this.#failures.delete(uid)
+    this.#failures.forget(uid)
   }
 
   /**
@@ -62,7 +60,7 @@ export class CloudInitSource {
     const cloudInit = await this.#render(vm, spec, signal)
     const isRefused = cloudInit.kind === 'missing' && cloudInit.isRefused === true
     if (isRefused) return cloudInit
-    this.#failures.delete(uid)
+    this.#failures.forget(uid)
     this.#rendered.set(uid, { of, cloudInit })
     return cloudInit
   }
@@ -103,15 +101,9 @@ export class CloudInitSource {
       return ONE_LINE.test(text) ? text : undefined
     } catch (error) {
       if (isApiError(error, 'NotFound')) return undefined
-      if (isApiError(error, 'Rejected') || (isApiError(error, 'Unavailable') && this.#hasFailedOften(uid))) return error
+      if (isApiError(error, 'Rejected') || (isApiError(error, 'Unavailable') && this.#failures.add(uid))) return error
       throw error
     }
-  }
-
-  #hasFailedOften(uid: string): boolean {
-    const failures = (this.#failures.get(uid) ?? 0) + 1
-    this.#failures.set(uid, failures)
-    return failures >= ANSWERED_FAILURES
   }
 }
 

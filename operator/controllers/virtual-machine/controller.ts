@@ -15,16 +15,17 @@ import {
 import type { Clock } from '../../runtime/clock.ts'
 import { Controller, sooner, type Wake } from '../../runtime/controller.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
+import { FailureCount } from '../../runtime/failure-count.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { PlanWriter } from '../../runtime/plan-writer.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
-import { ANSWERED_FAILURES, CloudInitSource } from './cloud-init.ts'
+import { CloudInitSource } from './cloud-init.ts'
 import { isStarting, tellsOfHang } from './judge.ts'
 import { factsOf, type MachineMetrics } from './machine-metrics.ts'
-import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
+import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval, SECRET_LOOK } from './machine-plan.ts'
 import { diskOf, observeMachine, parsedSpec } from './observe.ts'
 import { ObstacleWatch, type Start } from './obstacle-watch.ts'
 import { planMachine } from './plan.ts'
@@ -34,8 +35,6 @@ import type { CloneSource, MachineView } from './views.ts'
 import type { CloudInit, World } from './world.ts'
 
 const WORKERS = 8
-/** Of a machine that has a disk, and the Secret that it was told by. Nobody tells when the other one can be read. */
-const SECRET_LOOK: Wake = { afterMs: 60_000, because: 'the Secret may be readable by then' }
 /** Watches bring it soon. */
 const NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should have by then what a live look has found' }
 
@@ -65,7 +64,7 @@ export class MachineController {
   /** What the API server refused last, by uid. */
   readonly #refusals = new Map<string, string>()
   /** How often in a row the API server could not carry out what it was asked, by uid. */
-  readonly #failures = new Map<string, number>()
+  readonly #failures = new FailureCount()
 
   constructor(options: MachineControllerOptions) {
     const { client, caches, clock, random, log, events, runtimeMetrics, imageType } = options
@@ -127,7 +126,7 @@ export class MachineController {
     this.#writer.forget(uid)
     this.#cloudInit.forget(uid)
     this.#refusals.delete(uid)
-    this.#failures.delete(uid)
+    this.#failures.forget(uid)
   }
 
   #addAll(): void {
@@ -163,9 +162,10 @@ export class MachineController {
     const everyMs = movesEveryMs(this.#waitingWith(current, plan))
     const isDue = plan.finalizer !== 'release' && isWorthWriting(current.status, plan.status, sinceMs, everyMs)
     await this.#writer.write(current, plan, isDue, signal)
-    this.#failures.delete(uid)
+    this.#failures.forget(uid)
     if (this.#refusals.delete(uid)) this.#queue.add(key)
     const isBehind = !isDue && !isDeepStrictEqual(current.status, plan.status)
+    // A machine that has a disk goes on without it.
     const isUnread = cloudInit.kind === 'missing' && cloudInit.isRefused === true && plan.status.clone !== undefined
     const wake = isUnread ? sooner(plan.wake, SECRET_LOOK) : plan.wake
     return isBehind ? sooner(wake, { afterMs: everyMs, because: 'progress is written by then' }) : wake
@@ -217,9 +217,7 @@ export class MachineController {
   #isRefusal(uid: string, error: unknown): error is ApiError {
     if (isApiError(error, 'Rejected')) return true
     if (!isApiError(error, 'Unavailable')) return false
-    const failures = (this.#failures.get(uid) ?? 0) + 1
-    this.#failures.set(uid, failures)
-    return failures >= ANSWERED_FAILURES
+    return this.#failures.add(uid)
   }
 
   async #isThere({ kind, namespace, name }: CloneSource, signal: AbortSignal): Promise<boolean> {

@@ -14,6 +14,9 @@ import type { World } from './world.ts'
 /** Holds a VirtualMachine until its machine, disk and Secret are gone. */
 export const FINALIZER = 'pelotech.ot/virtual-machine'
 
+/** Nobody tells of a right that was given, nor that an API server can read a Secret again. */
+export const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
+
 /** What is to be done about one machine, as printable data. */
 export interface MachinePlan extends ObjectPlan<MachineRemoval> {
   readonly status: VirtualMachineStatus

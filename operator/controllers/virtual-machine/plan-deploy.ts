@@ -2,16 +2,23 @@ import { ANNOTATIONS, cloudInitFingerprint, type VirtualMachineStatus, vmChildNa
 import { toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
-import { type Draft, failed, hasBooted, hasDisk, losesDisk, removalOf, type Step, waiting } from './machine-plan.ts'
+import {
+  type Draft,
+  failed,
+  hasBooted,
+  hasDisk,
+  losesDisk,
+  removalOf,
+  SECRET_LOOK,
+  type Step,
+  waiting,
+} from './machine-plan.ts'
 import { CLONE_TYPE, changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
 import { judged } from './plan-timeouts.ts'
 import { leftClaim, type Remark, type Standing } from './status.ts'
 import type { World } from './world.ts'
-
-/** Nobody tells of a right that was given. */
-const SECRET_LOOK_MS = 60_000
 
 /** Disk, Secret and machine, of an image that is ready, or of a disk that is there already. */
 export function planDeploy(draft: Draft, image: ImageState): Step {
@@ -78,8 +85,8 @@ function obstacle(draft: Draft): Step | undefined {
   }
   const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
   if (isKnown) return undefined
-  const wake = { afterMs: SECRET_LOOK_MS, because: 'the Secret may be readable by then' }
-  return { standing: waiting('MissingPasswordSecret', cloudInit.message), ...(cloudInit.isRefused && { wake }) }
+  const wake = cloudInit.isRefused && { wake: SECRET_LOOK }
+  return { standing: waiting('MissingPasswordSecret', cloudInit.message), ...wake }
 }
 
 /** KubeVirt's machine: there, as it should be, and how it is doing. */

@@ -111,6 +111,7 @@ function likeItsSiblings(metadata: ObjectMeta): ObjectMeta {
   const uid = labels?.[LABELS.imageUid]
   if (uid === undefined) return metadata
   const family = families.get(uid) ?? newFamily(uid)
+  // An equal text does not take the place of the one that the sibling has.
   if (name !== family.name) family.name = name
   if (creationTimestamp !== family.creationTimestamp) family.creationTimestamp = creationTimestamp
   family.labels ??= labels
