@@ -43,7 +43,8 @@ export {
   virtualMachine,
 } from './api/virtual-machine.ts'
 export { type CpuShape, cpuShape } from './api/virtual-machine-cpu.ts'
-export { type SpecWarning, safeLogin, warningsOf } from './api/virtual-machine-warnings.ts'
+export { safeLogin } from './api/virtual-machine-logins.ts'
+export { type SpecWarning, warningsOf } from './api/virtual-machine-warnings.ts'
 export {
   type Artifact,
   type Attempt,

@@ -211,8 +211,14 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** Warning: the name is no login. */
   LoginRenamed: {
     meaning:
-      'The name of a user is no login that Linux takes, or is default, which cloud-init calls the user of the image; the message tells the login that was made from it.',
+      'The name of a user is no login that Linux takes, or is one that images give to a user or group of the system; the message tells the login that was made from it.',
     remedy: 'Log in with that one, or change name in spec.users.',
+  },
+  /** Warning: groups that do not go together with users of the image. */
+  GroupsOfImage: {
+    meaning:
+      'A group of a user has the name of the user that some images bring, so that such an image does not get that user; or groups are asked for root, who keeps those of the image. The message tells which.',
+    remedy: 'Change groups in spec.users, or nothing where the image has another user of its own.',
   },
   /** Warning: a password that nobody can use. */
   PasswordLocked: {

@@ -11,7 +11,8 @@ const KEY_LENGTH_MAX = 4096
  * the byte order mark and two characters that YAML forbids. Escaped alike in CEL and in JavaScript.
  */
 const CONTROL = '[\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ufeff\\ufffe\\uffff]'
-const GROUP_NAME = '[A-Za-z_][-A-Za-z0-9_.]{0,31}'
+/** What groupadd takes in every distribution: with one that it refuses, this user and all that follow would be missing. */
+const GROUP_NAME = '[a-z_][-a-z0-9_]{0,31}'
 const PATTERNS = {
   groups: `^${GROUP_NAME}( *, *${GROUP_NAME})*$`,
   /** Options, key type, the key itself in base64, comment: as one line of authorized_keys. */
@@ -46,7 +47,8 @@ const userFields = z.object({
     holds: (name: string) => !name.includes(':'),
   }).describe(
     'Name of the user. Where it is no login that Linux takes, such as demo user, the login is made from it (demo-user) and the name ' +
-      'becomes the full name. So it is with default (user-default), which cloud-init calls the user that the image brings.',
+      'becomes the full name. So it is with names that images give to users and groups of the system, such as sudo (user-sudo), and with ' +
+      'default (user-default), which cloud-init calls the user that the image brings.',
   ),
   plain_text_passwd: line('plain_text_passwd', 256)
     .describe('Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef.')
@@ -61,7 +63,9 @@ const userFields = z.object({
   sudo: line('sudo', 512).describe('Rule for sudo, such as ALL=(ALL) NOPASSWD:ALL. Default: none.').optional(),
   groups: cel(z.string().min(1).max(1024), {
     rule: celMatches('self', PATTERNS.groups),
-    message: 'groups must be names of groups with commas between them, such as sudo,docker',
+    message:
+      'groups must be names of groups with commas between them, such as sudo,docker: each of lower-case letters, digits, "-" and "_", ' +
+      'at most 32, with a letter or "_" first',
     holds: (groups: string) => new RegExp(PATTERNS.groups).test(groups),
   })
     .describe('Further groups of the user with commas between them, such as sudo,docker.')

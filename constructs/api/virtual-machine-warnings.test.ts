@@ -1,10 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PROPOSED_VIRTUAL_MACHINE } from './virtual-machine.fixtures.ts'
 import { parseVirtualMachineSpec, type VirtualMachineSpec } from './virtual-machine.ts'
-import { safeLogin, warningsOf } from './virtual-machine-warnings.ts'
-
-const LOGIN = /^[a-z_][a-z0-9_-]{0,31}$/
+import { warningsOf } from './virtual-machine-warnings.ts'
 
 function specWith(fields: object): VirtualMachineSpec {
   const parsed = parseVirtualMachineSpec({ ...PROPOSED_VIRTUAL_MACHINE.spec, ...fields })
@@ -29,12 +26,30 @@ describe('warningsOf', () => {
   it.each([
     ['default', 'user-default, since cloud-init calls the user of the image so'],
     ['Default', 'user-default, since Linux does not take the name as a login'],
-  ])('tells that %s, the name of another user to cloud-init, is no login', (name, text) => {
+    ['sudo', 'user-sudo, since images have a user or group of the system with this name'],
+    ['systemd-network', 'user-systemd-network, since images have a user or group of the system with this name'],
+  ])('tells that %s, the name of something else in the guest, is no login', (name, text) => {
     const [warning] = warningsOf(specWith({ users: [{ name }] }))
     expect(warning).toEqual({ reason: 'LoginRenamed', message: `user "${name}" logs in as ${text}` })
   })
 
+  it('tells that groups and users of the image do not go together', () => {
+    const users = [
+      { name: 'alice', groups: 'sudo, ubuntu' },
+      { name: 'root', groups: 'docker' },
+    ]
+    const [ubuntu, root] = warningsOf(specWith({ users }))
+    expect(ubuntu).toEqual({
+      reason: 'GroupsOfImage',
+      message:
+        'user "alice" is in ubuntu, which is also the name of the user that some images bring: such an image does not get its own user then',
+    })
+    expect(root?.message).toBe('groups of user "root" are left out: the image brings that user with its groups')
+  })
+
   it.each([
+    ['the group of a user beside it', { users: [{ name: 'alice', groups: 'ubuntu' }, { name: 'ubuntu' }] }],
+    ['root without groups', { users: [{ name: 'root' }] }],
     ['no users', { users: undefined }],
     ['logins as Linux takes them', { users: [{ name: 'demo' }, { name: '_a-b' }] }],
   ])('is silent about %s', (_name, fields) => {
@@ -54,67 +69,5 @@ describe('warningsOf', () => {
     for (const vmDiskImageTemplate of [{ url: 'https://a.example/b' }, undefined]) {
       expect(warningsOf(specWith({ users: [], vmDiskImageTemplate }))).toEqual([])
     }
-  })
-})
-
-describe('safeLogin', () => {
-  it.each([
-    ['demo', 'demo'],
-    ['_x-1', '_x-1'],
-    ['demo user', 'demo-user'],
-    ['Demo_User', 'demo_user'],
-    ['demo.user', 'demo-user'],
-    ['1demo', 'user-1demo'],
-    ['Jörg Ärger', 'jorg-arger'],
-    ['-rf /', 'rf'],
-    ['a'.repeat(32), 'a'.repeat(32)],
-    ['a'.repeat(33), 'a'.repeat(32)],
-    ['世界', 'user'],
-    ['😀', 'user'],
-    [' ', 'user'],
-    ['default', 'user-default'],
-    ['Default', 'user-default'],
-    ['(default)', 'user-default'],
-    ['default-', 'default-'],
-    ['defaults', 'defaults'],
-  ])('of %j is %s', (name, login) => {
-    expect(safeLogin(name, [name])).toBe(login)
-  })
-
-  it('leaves a login to the one whose name it is, and tells the others apart', () => {
-    const names = ['demo user', 'demo-user', 'Demo.User']
-    const logins = names.map((name) => safeLogin(name, names))
-    expect(logins[1]).toBe('demo-user')
-    expect(logins[0]).toMatch(/^demo-user-[0-9a-f]{8}$/)
-    expect(new Set(logins).size).toBe(3)
-  })
-
-  it('gives the plain login to none of several who would change into it', () => {
-    const names = ['demo user', 'demo.user']
-    for (const name of names) expect(safeLogin(name, names)).toMatch(/^demo-user-[0-9a-f]{8}$/)
-  })
-
-  it('does not meet a name that looks like its own hash', () => {
-    const [hashed = ''] = [safeLogin('demo user', ['demo user', 'demo-user'])]
-    const names = ['demo user', 'demo-user', hashed, hashed.toUpperCase()]
-    expect(new Set(names.map((name) => safeLogin(name, names))).size).toBe(names.length)
-  })
-
-  it('is a login, a different one for each user, whatever their names and order', () => {
-    const name = fc.oneof(
-      fc.string({ unit: fc.constantFrom('a', 'A', ' ', '-', '.', '1', 'ä', '世'), minLength: 1, maxLength: 4 }),
-      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 64 }),
-      fc.constantFrom('default', 'Default', 'default ', 'user-default', 'user default'),
-    )
-    fc.assert(
-      fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 16 }), (names) => {
-        const logins = names.map((one) => safeLogin(one, names))
-        for (const login of logins) expect(login).toMatch(LOGIN)
-        expect(logins).not.toContain('default')
-        expect(new Set(logins).size).toBe(names.length)
-        const reversed = names.toReversed()
-        expect(names.map((one) => safeLogin(one, reversed))).toEqual(logins)
-      }),
-    )
   })
 })

@@ -285,7 +285,7 @@ const USERS: readonly SpecFixture[] = [
     no: ['', 'x'.repeat(513), false, ['ALL=(ALL) ALL'], 'ALL=(ALL) ALL\nroot ALL=(ALL) ALL', ...CONTROL],
   }),
   ...field('spec.users[0].groups', (groups) => user({ groups }), {
-    yes: ['sudo', 'sudo,docker', 'sudo, docker', '_a.b-c,Users', 'x'.repeat(32)],
+    yes: ['sudo', 'sudo,docker', 'sudo, docker', '_a-b_c,users0', 'x'.repeat(32)],
     no: [
       '',
       ',',
@@ -295,6 +295,8 @@ const USERS: readonly SpecFixture[] = [
       'sudo;docker',
       'a:b',
       '1000',
+      'Users',
+      'a.b',
       'x'.repeat(33),
       'ä',
       ['sudo'],

@@ -168,9 +168,23 @@ describe('renderUserData', () => {
     expect(user(fields).ssh_pwauth).toBe(expected)
   })
 
+  it.each([
+    ['demo,sudo', 'demo,sudo'],
+    ['sudo, demo , sudo', 'demo,sudo'],
+  ])('names the own group of a user among its groups: %s', (groups, all) => {
+    expect(user({ groups }).users[1]).toMatchObject({ primary_group: 'demo', groups: all })
+  })
+
+  it('leaves the groups of root to the image', () => {
+    expect(user({ name: 'root', groups: 'docker' }).users[1]).toEqual({ name: 'root', shell: '/bin/bash' })
+  })
+
   it('says nothing that was not asked for', () => {
     const empty = { ssh_authorized_keys: [], plain_text_passwd: '' }
-    expect(user(empty).users).toEqual(['default', { name: 'demo', shell: '/bin/bash' }])
+    expect(user(empty).users).toEqual([
+      'default',
+      { name: 'demo', primary_group: 'demo', groups: 'demo', shell: '/bin/bash' },
+    ])
   })
 })
 

@@ -27,7 +27,7 @@ export interface CloudInit {
 }
 
 /**
- * Finds cloud-init, or gets it: the one of this machine, our cache, the distribution's packages taken out of their archives into the
+ * Finds cloud-init, or gets it: the one in the folder that `CLOUD_INIT` names, that of this machine, our cache, the distribution's packages taken out of their archives into the
  * cache (needs apt and dpkg-deb, no rights). Throws one sentence that says what to do when none is possible.
  */
 export async function resolveCloudInit(report: (line: string) => void): Promise<CloudInit> {
@@ -62,7 +62,10 @@ function fieldOf(release: string, key: string): string | undefined {
 }
 
 async function findIn(cache: string): Promise<CloudInit | undefined> {
-  for (const PYTHONPATH of [undefined, cache]) {
+  const named = process.env['CLOUD_INIT']
+  // What it needs beside itself may be in the cache.
+  const places = named ? [`${named}:${cache}`] : [undefined, cache]
+  for (const PYTHONPATH of places) {
     for (const python of PYTHONS) {
       const env = { ...process.env, PYTHONPATH, PYTHONDONTWRITEBYTECODE: '1' }
       const canImport = await run(python, ['-c', MODULES], { env, timeout: TIMEOUT_MS }).then(

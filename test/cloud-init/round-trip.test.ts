@@ -14,11 +14,17 @@ import { anyText, cloudInitProps } from './arbitraries.ts'
 const RUNS = 10_000
 const LOGIN = /^[a-z_][a-z0-9_-]{0,31}$/
 
-type Entry = Omit<CloudInitUser, 'name'> & { readonly name: string; readonly gecos?: string; readonly shell: string }
+type Entry = Omit<CloudInitUser, 'name'> & {
+  readonly name: string
+  readonly gecos?: string
+  readonly shell: string
+  readonly primary_group?: string
+}
 interface UserData {
   readonly hostname: string
   readonly ssh_pwauth?: boolean
   readonly users?: readonly ['default', ...Entry[]]
+  readonly chpasswd?: { readonly expire: boolean; readonly users: readonly object[] }
 }
 
 /** As a parser of YAML 1.1 reads it, which cloud-init's is; it must be the one line of JSON that it looks like. */
@@ -35,23 +41,42 @@ function readUserData(userdata: string): UserData {
 }
 
 /** The user that an entry stands for; members that were not asked for show. */
-function asked({ shell, gecos, ...entry }: Entry): CloudInitUser {
+function asked({ shell, gecos, primary_group, groups, ...entry }: Entry): CloudInitUser {
   expect(shell).toBe('/bin/bash')
   expect(entry.name).toMatch(LOGIN)
-  return gecos === undefined ? entry : { ...entry, name: gecos }
+  expect(primary_group).toBe(entry.name)
+  const [own, ...others] = groups?.split(',') ?? []
+  expect(own).toBe(entry.name)
+  return {
+    ...entry,
+    ...(gecos !== undefined && { name: gecos }),
+    ...(others.length > 0 && { groups: others.join(',') }),
+  }
 }
 
-function withoutEmptyLists(user: CloudInitUser): CloudInitUser {
-  return user.ssh_authorized_keys?.length === 0 ? { ...user, ssh_authorized_keys: undefined } : user
+function plain(user: CloudInitUser): CloudInitUser {
+  const { groups, ssh_authorized_keys: keys } = user
+  return {
+    ...user,
+    groups: groups?.replaceAll(' ', ''),
+    ...(keys?.length === 0 && { ssh_authorized_keys: undefined }),
+  }
 }
 
 function checkUsers({ hostname, users = [] }: CloudInitProps, data: UserData): void {
   const [first, ...entries] = data.users ?? ['default']
   expect(first).toBe('default')
-  expect(entries.map(asked)).toEqual(users.map(withoutEmptyLists))
+  expect(entries.map(asked)).toEqual(users.map(plain))
   expect(new Set(entries.map(({ name }) => name)).size).toBe(users.length)
-  const hasPasswordLogin = users.some((user) => user.plain_text_passwd !== undefined && user.lock_passwd === false)
-  expect({ ...data, users: undefined }).toEqual({ hostname, ssh_pwauth: hasPasswordLogin || undefined })
+  const passwords = users.flatMap(({ plain_text_passwd: password, lock_passwd }, at) =>
+    password !== undefined && lock_passwd === false ? [{ name: entries[at]?.name, password, type: 'text' }] : [],
+  )
+  const hasPasswords = passwords.length > 0
+  expect({ ...data, users: undefined }).toEqual({
+    hostname,
+    ssh_pwauth: hasPasswords || undefined,
+    chpasswd: hasPasswords ? { expire: false, users: passwords } : undefined,
+  })
 }
 
 function expectedEthernet(each: GuestInterface, at: number): object {

@@ -43,7 +43,14 @@ describe.skipIf(cloudInit === undefined)('cloud-init', () => {
     expect(verdict?.problems).toEqual([])
     expect(Object.keys(verdict?.logins ?? {}).sort()).toEqual(['demo-user', 'distro-default'])
     const { name: gecos, ...asked } = demo
-    expect(verdict?.logins?.['demo-user']).toEqual({ ...asked, gecos, shell: '/bin/bash', default: false })
+    expect(verdict?.logins?.['demo-user']).toEqual({
+      ...asked,
+      gecos,
+      primary_group: 'demo-user',
+      groups: 'demo-user,sudo',
+      shell: '/bin/bash',
+      default: false,
+    })
   })
 
   it.each(['default', 'Default'])('makes a user of its own of one that is called %s', async (name) => {
@@ -52,7 +59,14 @@ describe.skipIf(cloudInit === undefined)('cloud-init', () => {
     expect(verdict?.problems).toEqual([])
     const { name: gecos, ...settings } = asked
     expect(verdict?.logins).toEqual({
-      'user-default': { ...settings, gecos, shell: '/bin/bash', default: false },
+      'user-default': {
+        ...settings,
+        gecos,
+        primary_group: 'user-default',
+        groups: 'user-default',
+        shell: '/bin/bash',
+        default: false,
+      },
       'distro-default': { groups: '', default: true },
     })
   })

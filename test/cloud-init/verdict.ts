@@ -15,13 +15,50 @@ export interface Verdict {
   readonly logins: Readonly<Record<string, Readonly<Record<string, unknown>>>> | null
 }
 
+/** What a guest is told, in the image that it is told it. */
+export interface FirstStart {
+  readonly userdata: string
+  /** A key of `IMAGES` in images.py. */
+  readonly image: string
+}
+
+/** Who can log in after the first start. */
+export interface Guest {
+  /** Why cloud-init gave up. */
+  readonly error: string | null
+  readonly users: Readonly<
+    Record<
+      string,
+      {
+        readonly shell: string
+        readonly groups: readonly string[]
+        /** Null where none can be used. */
+        readonly password: string | null
+        readonly keys: readonly string[]
+      }
+    >
+  >
+}
+
+export function judge(cloudInit: CloudInit, documents: readonly CloudInitData[]): Promise<Verdict[]> {
+  return ask(cloudInit, 'check.py', documents)
+}
+
+export function firstStarts(cloudInit: CloudInit, documents: readonly FirstStart[]): Promise<Guest[]> {
+  return ask(cloudInit, 'guest.py', documents)
+}
+
 /** All in one process: starting it takes longer than a few hundred checks. */
-export async function judge({ python, env }: CloudInit, documents: readonly CloudInitData[]): Promise<Verdict[]> {
-  const child = spawn(python, [join(import.meta.dirname, 'check.py')], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+async function ask<Answer>(
+  { python, env }: CloudInit,
+  script: string,
+  documents: readonly object[],
+): Promise<Answer[]> {
+  const child = spawn(python, [join(import.meta.dirname, script)], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   const ended = once(child, 'close')
   child.stdin.end(JSON.stringify(documents))
   const [answer, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
   const [code] = await ended
-  if (code !== 0) throw new Error(`check.py ended with ${code}: ${errors}`)
-  return JSON.parse(answer) as Verdict[]
+  if (code !== 0) throw new Error(`${script} ended with ${code}: ${errors}`)
+  return JSON.parse(answer) as Answer[]
 }

@@ -74,7 +74,7 @@ const user = fc
       name: userName,
       lock_passwd: maybe(fc.boolean()),
       sudo: maybe(fc.constantFrom('ALL=(ALL) NOPASSWD:ALL', 'x'.repeat(512))),
-      groups: maybe(fc.constantFrom('sudo', 'sudo, docker', '_a.b-c,Users')),
+      groups: maybe(fc.constantFrom('sudo', 'sudo, docker', '_a-b_c,users0')),
       ssh_authorized_keys: maybe(fc.array(sshKey, { maxLength: 3 })),
     }),
     fc.oneof(
