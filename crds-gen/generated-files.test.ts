@@ -22,16 +22,17 @@ describe('generatedFiles', () => {
     expect(version.subresources).toEqual({ status: {} })
     expect(version.additionalPrinterColumns.map(({ name }: { name: string }) => name)).toEqual([
       'Phase',
-      'Ready',
+      'Reason',
       'Queue',
+      'AsOf',
       'Progress',
       'Attempt',
       'Refs',
       'Age',
-      'URL',
-      'Size',
-      'NextRetry',
       'Message',
+      'NextRetry',
+      'Size',
+      'URL',
     ])
   })
 
@@ -41,7 +42,7 @@ describe('generatedFiles', () => {
     expect(crd.spec.names).toMatchObject({ shortNames: ['otvm'], categories: ['ot'], listKind: 'VirtualMachineList' })
     const [{ schema, additionalPrinterColumns }] = crd.spec.versions
     const columns = additionalPrinterColumns.map(({ name }: { name: string }) => name)
-    expect(columns).toEqual(['Phase', 'Ready', 'Image', 'Queue', 'Age', 'Node', 'IP', 'Message'])
+    expect(columns).toEqual(['Phase', 'Ready', 'Image', 'Queue', 'AsOf', 'Age', 'Node', 'IP', 'Message'])
     expect(schema.openAPIV3Schema['x-kubernetes-validations']).toMatchObject([{ fieldPath: '.metadata.name' }])
   })
 

@@ -44,8 +44,11 @@ const image = z
       .describe('Its phase. Absent while it does not exist or has no status, and once the machine has a disk.')
       .optional(),
     queuePosition: count()
-      .describe('Its place in the queue; 1 is next. Absent while it does not wait, and once the machine has a disk.')
+      .describe(
+        'Its place in the queue at queuePositionTime; 1 is next. Absent while it does not wait, and once the machine has a disk.',
+      )
       .optional(),
+    queuePositionTime: dateTime('When it had this queuePosition.').optional(),
     revision: z.string().max(64).describe('Revision of its published artifact.').optional(),
   })
   .describe('The VMDiskImage that the disk is cloned from, as it was last seen.')
@@ -105,7 +108,12 @@ export const virtualMachineStatus = z
       .enum(VIRTUAL_MACHINE_PHASES)
       .describe('Where the virtual machine is on its way: Provisioning, Failed or Ready.')
       .optional(),
-    message: z.string().max(4096).describe('A sentence that says what is going on or what is waited for.').optional(),
+    reason: z.string().max(1024).describe('One word that says why the machine is in this phase.').optional(),
+    message: z
+      .string()
+      .max(4096)
+      .describe('A sentence that says what is going on or what the machine waits for.')
+      .optional(),
     conditions: conditions(
       'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work goes on, or ' +
         'cannot without a change. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +

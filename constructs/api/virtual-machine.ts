@@ -148,7 +148,13 @@ export const virtualMachine = defineResource({
       name: 'Queue',
       type: 'integer',
       jsonPath: '.status.image.queuePosition',
-      description: 'Place of the image in the queue.',
+      description: 'Place of the image in the queue; column AsOf says how old the number is.',
+    },
+    {
+      name: 'AsOf',
+      type: 'date',
+      jsonPath: '.status.image.queuePositionTime',
+      description: 'How old the place in the queue is.',
     },
     {
       name: 'Age',

@@ -67,7 +67,12 @@ export const vmDiskImageStatus = z
       .enum(PHASES)
       .describe('Where the image is on its way: Queued, Syncing, Snapshotting, Succeeded or Failed.')
       .optional(),
-    message: z.string().max(4096).describe('A sentence that says what is going on or what is waited for.').optional(),
+    reason: z.string().max(1024).describe('One word that says why the image is in this phase.').optional(),
+    message: z
+      .string()
+      .max(4096)
+      .describe('A sentence that says what is going on or what the image waits for.')
+      .optional(),
     conditions: conditions(
       'Ready: a usable artifact exists. UpToDate: it is of this spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
         'Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
@@ -80,9 +85,11 @@ export const vmDiskImageStatus = z
       .optional(),
     queuedAt: dateTime('When the ticket was taken.').optional(),
     queuePosition: count()
-      .describe('Place in the queue at queuePositionTime; 1 is next. Absent while it does not wait for a slot.')
+      .describe(
+        'Place in the queue at queuePositionTime; 1 is next. Later it may be smaller. Absent while the image does not wait for a slot.',
+      )
       .optional(),
-    queuePositionTime: dateTime('When queuePosition was computed.').optional(),
+    queuePositionTime: dateTime('When the image had this queuePosition.').optional(),
     progress: z.string().max(16).describe('Progress of the download, such as 42.0%.').optional(),
     revision: z
       .string()

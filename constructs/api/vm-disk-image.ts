@@ -192,13 +192,19 @@ export const vmDiskImage = defineResource({
   status: vmDiskImageStatus,
   printerColumns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the image is on its way.' },
+    { name: 'Reason', type: 'string', jsonPath: '.status.reason', description: 'Why it is in this phase.' },
     {
-      name: 'Ready',
-      type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-      description: 'Whether a usable artifact exists.',
+      name: 'Queue',
+      type: 'integer',
+      jsonPath: '.status.queuePosition',
+      description: 'Place in the queue; column AsOf says how old the number is.',
     },
-    { name: 'Queue', type: 'integer', jsonPath: '.status.queuePosition', description: 'Place in the queue.' },
+    {
+      name: 'AsOf',
+      type: 'date',
+      jsonPath: '.status.queuePositionTime',
+      description: 'How old the place in the queue is.',
+    },
     { name: 'Progress', type: 'string', jsonPath: '.status.progress', description: 'Progress of the download.' },
     {
       name: 'Attempt',
@@ -213,8 +219,7 @@ export const vmDiskImage = defineResource({
       description: 'How many objects refer to the image.',
     },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'When the image was created.' },
-    { name: 'URL', type: 'string', jsonPath: '.spec.url', description: 'Where the image is.', priority: 1 },
-    { name: 'Size', type: 'string', jsonPath: '.spec.diskSize', description: 'Size of the disk.', priority: 1 },
+    { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is going on.', priority: 1 },
     {
       name: 'NextRetry',
       type: 'string',
@@ -222,7 +227,8 @@ export const vmDiskImage = defineResource({
       description: 'When the next attempt may start.',
       priority: 1,
     },
-    { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is going on.', priority: 1 },
+    { name: 'Size', type: 'string', jsonPath: '.spec.diskSize', description: 'Size of the disk.', priority: 1 },
+    { name: 'URL', type: 'string', jsonPath: '.spec.url', description: 'Where the image is.', priority: 1 },
   ],
 })
 

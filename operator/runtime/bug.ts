@@ -8,6 +8,7 @@ interface Conditioned {
 }
 
 interface Told {
+  readonly reason: string
   readonly message: string
 }
 
@@ -21,5 +22,12 @@ export function statusWithBug(object: KubeObject, error: unknown, now: number): 
   const message = cutMessage(`the operator met an error of its own: ${text}; see its log, and report it`)
   const stalled = { type: 'Stalled', status: 'True', reason: BUG_REASON, message } as const
   const conditions = mergeConditions(status.conditions ?? [], [stalled], object.metadata.generation, now)
-  return { ...status, message, conditions }
+  const observedGeneration = object.metadata.generation
+  return {
+    ...status,
+    ...(observedGeneration !== undefined && { observedGeneration }),
+    reason: BUG_REASON,
+    message,
+    conditions,
+  }
 }

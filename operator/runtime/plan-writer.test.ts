@@ -98,11 +98,16 @@ describe('a fault of ours', () => {
   }
 
   it('is told in the status and as one Event, however often it is met', async () => {
-    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
+    const primary = anObject('ConfigMap', 'a', { uid: 'a', generation: 3 })
     await tellBug(primary)
     const message = expect.stringContaining('it is odd')
     const told = client.peek<KubeObject & { status: object }>('ConfigMap', 'n/a')
-    expect(told?.status).toMatchObject({ message, conditions: [{ type: 'Stalled', reason: 'InternalError', message }] })
+    expect(told?.status).toMatchObject({
+      observedGeneration: 3,
+      reason: 'InternalError',
+      message,
+      conditions: [{ type: 'Stalled', reason: 'InternalError', message, observedGeneration: 3 }],
+    })
     expect(client.all('Event')).toMatchObject([{ type: 'Warning', reason: 'InternalError', message }])
     client.calls.length = 0
     await tellBug(told ?? primary)

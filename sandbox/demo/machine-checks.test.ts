@@ -14,7 +14,7 @@ const machine = (phase: string, reason: string, more: object = {}, status: objec
   status: { phase, ...status },
   reason,
 })
-const queued = { message: 'it is Queued, place 3 in the queue', image: { queuePosition: 3 } }
+const queued = { image: { queuePosition: 3, queuePositionTime: '2026-01-01T00:00:00Z' } }
 const image = (isReady: boolean, more: object = {}, blocked?: string) => ({
   kind: 'image',
   metadata: meta(TEMPLATED, more),

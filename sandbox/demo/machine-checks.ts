@@ -86,11 +86,10 @@ function outOfOrder(steps: readonly Step[]): string[] {
   })
 }
 
-/** The place in the queue that a machine tells, in its status and in its message. */
+/** The place in the queue that a machine tells, with its time. */
 function toldPlace({ reason, status }: MachineFact): number | undefined {
-  const place = status.image?.queuePosition
-  const isTold = reason === 'WaitingForImage' && status.message?.includes(`, place ${place} in the queue`)
-  return isTold ? place : undefined
+  const { queuePosition, queuePositionTime } = status.image ?? {}
+  return reason === 'WaitingForImage' && queuePositionTime !== undefined ? queuePosition : undefined
 }
 
 function isReady({ fact }: Entry<MachineFact>): boolean {

@@ -65,7 +65,11 @@ export const ARTIFACT: NonNullable<VMDiskImageStatus['artifact']> = {
   accessModes: ['ReadWriteOnce'],
 }
 export const PUBLISHED: VMDiskImageStatus = { phase: 'Succeeded', revision: ARTIFACT.revision, artifact: ARTIFACT }
-export const QUEUED: VMDiskImageStatus = { phase: 'Queued', queuePosition: 7 }
+export const QUEUED: VMDiskImageStatus = {
+  phase: 'Queued',
+  queuePosition: 7,
+  queuePositionTime: '2026-01-01T00:00:00.000Z',
+}
 
 export function aVM(metadata: Partial<ObjectMeta> = {}, more: Partial<MachineView> = {}): MachineView {
   return {

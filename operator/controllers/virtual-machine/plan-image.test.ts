@@ -64,7 +64,7 @@ describe('an image that no disk can be cloned from', () => {
       'waits in the queue',
       present({ ...QUEUED, message: 'waits for a slot' }),
       'Provisioning/WaitingForImage',
-      `${WHICH} is Queued, place 7 in the queue: waits for a slot`,
+      `${WHICH} is Queued: waits for a slot`,
     ],
     [
       'waits for something that it lacks',
@@ -178,12 +178,12 @@ describe('what the status shows of an image', () => {
   it.each<[string, WorldOverrides, object]>([
     ['that is missing', missing(), {}],
     ['that is new', present({}), { uid: 'image-uid' }],
-    ['in the queue', present(QUEUED), { uid: 'image-uid', phase: 'Queued', queuePosition: 7 }],
+    ['in the queue', present(QUEUED), { uid: 'image-uid', ...QUEUED }],
     ['with an artifact', {}, { uid: 'image-uid', phase: 'Succeeded', revision: '1a2b3c4d' }],
     [
       'that is refreshed, to a machine that waits',
       present({ ...QUEUED, artifact: ARTIFACT }),
-      { uid: 'image-uid', phase: 'Queued', queuePosition: 7, revision: '1a2b3c4d' },
+      { uid: 'image-uid', ...QUEUED, revision: '1a2b3c4d' },
     ],
   ])('%s', (_what, overrides, expected) => {
     expect(planOf(overrides).status.image).toEqual({ namespace: 'farm', name: 'golden', ...expected })

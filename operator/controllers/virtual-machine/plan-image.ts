@@ -5,6 +5,7 @@ import {
   type VirtualMachineSpec,
   type VirtualMachineStatus,
   VMDiskImage,
+  type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
@@ -96,9 +97,13 @@ function shownImage(world: World, spec: VirtualMachineSpec): NonNullable<Virtual
     ...imageKeyOf(world, spec),
     ...(metadata?.uid !== undefined && { uid: metadata.uid }),
     ...(isWaiting && status?.phase !== undefined && { phase: status.phase }),
-    ...(isWaiting && status?.queuePosition !== undefined && { queuePosition: status.queuePosition }),
+    ...(isWaiting && status?.queuePosition !== undefined && placeOf(status)),
     ...(status?.artifact?.revision !== undefined && { revision: status.artifact.revision }),
   }
+}
+
+function placeOf({ queuePosition, queuePositionTime }: VMDiskImageStatus) {
+  return { queuePosition, ...(queuePositionTime !== undefined && { queuePositionTime }) }
 }
 
 function missing({ world, spec }: Draft): Step {
@@ -152,6 +157,5 @@ function present({ metadata, status }: ImageFacts, spec: VirtualMachineSpec, { v
     const progress = status.progress === undefined ? '' : ` (${status.progress})`
     return { standing: waiting('ImageSyncing', `${which} is ${status.phase}${progress}${says}`) }
   }
-  const place = status.queuePosition === undefined ? '' : `, place ${status.queuePosition} in the queue`
-  return { standing: waiting('WaitingForImage', `${which} is ${status.phase ?? 'new'}${place}${says}`) }
+  return { standing: waiting('WaitingForImage', `${which} is ${status.phase ?? 'new'}${says}`) }
 }

@@ -31,7 +31,7 @@ import {
 } from './machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 import { storageClassOf } from './plan-children.ts'
-import { isWorthWriting } from './status.ts'
+import { isWorthWriting, reasonOf } from './status.ts'
 import { type KubeVirtView, viewKubeVirt } from './views.ts'
 import type { World } from './world.ts'
 
@@ -422,6 +422,15 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     always((one) => {
       const { finalizer } = planMachine(one, START)
       expect(finalizer).not.toBe(isDeleted(one) ? 'add' : 'release')
+    })
+  })
+
+  it('leaves the status as it is, or says for which generation it is, and the reason of its conditions', () => {
+    always((one) => {
+      const { status: next } = planMachine(one, START)
+      if (next === one.vm.status) return
+      expect(next.observedGeneration).toBe(one.vm.metadata.generation)
+      expect(next.reason).toBe(reasonOf(next))
     })
   })
 

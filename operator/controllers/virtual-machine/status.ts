@@ -61,6 +61,7 @@ export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, n
     ...status,
     observedGeneration: generation,
     phase,
+    reason,
     message,
     image,
     conditions: mergeConditions(before, said, generation, now) as VirtualMachineStatus['conditions'],
@@ -99,8 +100,8 @@ function significant(status: VirtualMachineStatus): unknown {
   return {
     ...rest,
     clone: clone && { ...clone, progress: undefined, progressTime: undefined },
-    image: image && { ...image, queuePosition: undefined },
-    // A message tells the position or the progress; a new reason is news.
+    image: image && { ...image, queuePosition: undefined, queuePositionTime: undefined },
+    // A message tells the progress; a new reason is news.
     conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
     // What a person has to act upon is news, word by word, but for what moves by itself.
     failure: status.phase === 'Failed' ? status.message?.replace(PROGRESS, '').replace(NEXT_TRY, '') : undefined,

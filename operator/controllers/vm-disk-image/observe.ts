@@ -46,7 +46,7 @@ export function observeImage(image: ImageView, sources: Sources): World {
     lookup: lookupFor(image, sources, policy),
     slot,
     isSlotKnown: slot !== undefined || dataVolumes.every((one) => isFinished(one) || admission.isStray(one)),
-    slots: { inUse: holders.length, limit },
+    limit,
     queuePosition: admission.queue.position(uid, ticket),
     refusal: admission.refusalOf(uid),
     isUnanswered: admission.isUnanswered(uid),

@@ -1,6 +1,6 @@
 import { childName, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
-import { fromTime, mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
+import { fromTime, mergeConditions } from '../../runtime/conditions.ts'
 import { type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { withStanding } from './status.ts'
@@ -54,25 +54,19 @@ function firstOf(users: readonly string[]): string {
 }
 
 function blockedStatus(world: World, users: readonly string[], now: number): VMDiskImageStatus {
-  const { image, references } = world
+  const { image } = world
   const message = `the deletion waits for ${firstOf(users)}: they use the image, and it goes when the last of them is gone`
-  const conditions = mergeConditions(
-    image.status.conditions ?? [],
-    [{ type: 'DeletionBlocked', status: 'True', reason: 'InUse', message }],
-    image.metadata.generation,
+  const { phase: before = 'Queued', artifact } = image.status
+  const resting = artifact === undefined ? 'Queued' : 'Succeeded'
+  const phase = world.slot === undefined && before === 'Syncing' ? resting : before
+  const blocked = { type: 'DeletionBlocked', status: 'True', reason: 'InUse', message } as const
+  const { conditions = [], ...status } = withStanding(
+    { ...image.status, ticket: undefined, queuePosition: undefined, queuePositionTime: undefined },
+    { phase, reason: 'InUse', message, stalled: phase === 'Failed' },
+    world,
     now,
   )
-  const { phase = 'Queued', artifact } = image.status
-  const isStopped = world.slot === undefined && phase === 'Syncing'
-  const resting = artifact === undefined ? 'Queued' : 'Succeeded'
-  return withoutUndefined({
-    ...image.status,
-    phase: isStopped ? resting : phase,
-    ticket: undefined,
-    message,
-    conditions,
-    references: { count: references.count, names: [...references.names] },
-  })
+  return { ...status, conditions: mergeConditions(conditions, [blocked], image.metadata.generation, now) }
 }
 
 function leavingStatus(world: World, children: readonly KubeObject[], now: number): VMDiskImageStatus {

@@ -5,6 +5,7 @@ import { isControlledBy } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { isFinished } from './judge.ts'
 import { planImage } from './plan.ts'
+import { reasonOf } from './status.ts'
 import {
   aClaim,
   aDataVolume,
@@ -151,7 +152,7 @@ const world = fc
       references: one.references,
       namespaceTerminating: one.namespaceTerminating,
       lookup: aLookup({ secrets: one.isSecretMissing ? ['creds'] : [] }),
-      slots: { inUse: 0, limit: one.limit },
+      limit: one.limit,
       observation: {
         unchangedMs: one.unchangedMs,
         importerPodUid: 'pod-1',
@@ -252,6 +253,15 @@ describe('in any world, however odd, a plan', () => {
     })
   })
 
+  it('leaves the status as it is, or says for which generation it is, and the reason of its conditions', () => {
+    always((one) => {
+      const { status: next } = planImage(one, START)
+      if (next === one.image.status) return
+      expect(next.observedGeneration).toBe(one.image.metadata.generation)
+      expect(next.reason).toBe(reasonOf(next))
+    })
+  })
+
   it('has a status that the schema takes: five attempts, no undefined, one condition of a type', () => {
     always((one) => {
       const { status: next } = planImage(one, START)
@@ -291,8 +301,8 @@ const ACTS: Readonly<Record<string, (walk: Walk) => unknown>> = {
   retry: (walk) => walk.annotate({ [RETRY]: String(walk.log.length) }),
   secretGone: (walk) => walk.set({ lookup: aLookup({ secrets: ['creds'] }) }),
   secretThere: (walk) => walk.set({ lookup: aLookup() }),
-  pause: (walk) => walk.set({ slots: { inUse: 0, limit: 0 } }),
-  goOn: (walk) => walk.set({ slots: { inUse: 0, limit: 4 } }),
+  pause: (walk) => walk.set({ limit: 0 }),
+  goOn: (walk) => walk.set({ limit: 4 }),
 }
 const isUnfinished = (walk: Walk) => walk.world.dataVolumes.some((one) => !isFinished(one))
 

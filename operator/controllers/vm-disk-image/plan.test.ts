@@ -864,7 +864,7 @@ describe('a bad spec', () => {
 
 describe('paused', () => {
   it('says so instead of a place in the queue, and stays in the queue', () => {
-    const walk = new Walk({ slots: { inUse: 0, limit: 0 } })
+    const walk = new Walk({ limit: 0 })
     walk.settle()
     expect(walk.stand).toBe('Queued/Paused')
     expect(walk.plan().start?.admissible).toBe(true)

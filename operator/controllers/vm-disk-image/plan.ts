@@ -280,21 +280,21 @@ function planDownload(draft: Draft, spec: VMDiskImageSpec): ImagePlan {
 /** What does not pass by itself. */
 const NEEDS_SOMEBODY: ReadonlySet<Reason> = new Set<Reason>(['NameConflict', 'LeftoverClaim'])
 
-function waiting({ slots, queuePosition }: World): Standing {
-  if (slots.limit === 0) {
+/** No numbers: what is written stays for minutes. The place in the queue is told with its time, in fields of its own. */
+function waiting({ limit }: World): Standing {
+  if (limit === 0) {
     return {
       phase: 'Queued',
       reason: 'Paused',
       message: 'syncing is paused: the policy key concurrency is 0; set it to 1 or more',
     }
   }
-  const place =
-    queuePosition === undefined ? '' : ` Position ${queuePosition}; ${slots.inUse} of ${slots.limit} slots are in use.`
-  return { phase: 'Queued', reason: 'Queued', message: `Request is waiting for an available worker.${place}` }
+  return { phase: 'Queued', reason: 'Queued', message: 'Request is waiting for an available worker.' }
 }
 
 function atPlace(status: VMDiskImageStatus, { queuePosition }: World, now: number): VMDiskImageStatus {
-  return { ...status, progress: undefined, queuePosition, queuePositionTime: toTime(now) }
+  const queuePositionTime = queuePosition === undefined ? undefined : toTime(now)
+  return { ...status, progress: undefined, queuePosition, queuePositionTime }
 }
 
 /** Takes a ticket, or keeps the one that it has waited with. */

@@ -49,7 +49,7 @@ describe('a status is worth a write', () => {
 
   it('not for a place in the queue alone, unless that is due', () => {
     const { walk } = queued()
-    walk.set({ queuePosition: 7, slots: { inUse: 4, limit: 4 } })
+    walk.set({ queuePosition: 7, limit: 4 })
     const { status } = walk.plan()
     expect(status.queuePosition).toBe(7)
     expect(isWorthWriting(walk.status, status, walk.world, false)).toBe(false)
@@ -64,7 +64,7 @@ describe('a status is worth a write', () => {
 
   it('when a pause is due to be told, and not before', () => {
     const { walk } = queued()
-    walk.set({ slots: { inUse: 0, limit: 0 } })
+    walk.set({ limit: 0 })
     expect(isWorthWriting(walk.status, walk.plan().status, walk.world, false)).toBe(false)
     expect(isWorthWriting(walk.status, walk.plan().status, walk.world, true)).toBe(true)
   })

@@ -22,7 +22,7 @@ export function withStanding(
   world: World,
   now: number,
 ): VMDiskImageStatus {
-  const { phase } = standing
+  const { phase, reason } = standing
   const message = cutMessage(standing.message)
   const { image, references } = world
   const { generation } = image.metadata
@@ -32,6 +32,7 @@ export function withStanding(
     ...status,
     observedGeneration: generation,
     phase,
+    reason,
     message,
     conditions: mergeConditions(
       status.conditions ?? [],
@@ -107,7 +108,7 @@ export function isWorthWriting(
 ): boolean {
   if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true
   if (isBehind(before, after) && (world.sinceStatusWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
-  if (positionDue) return before.queuePosition !== after.queuePosition || before.message !== after.message
+  if (positionDue) return before.queuePosition !== after.queuePosition || before.reason !== after.reason
   if (after.phase !== 'Syncing' || (world.sinceStatusWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
   return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
 }
@@ -123,18 +124,19 @@ export function percent(progress: string | undefined): number {
   return Number.isNaN(value) ? 0 : value
 }
 
-/** Conditions that name who refers to the image. */
+/** Conditions that name who refers to the image. While its deletion is blocked, all may. */
 const NAMING: ReadonlySet<string> = new Set(['Unreferenced', 'DeletionBlocked'])
 
 /** The parts of a status whose change is news: `who` refers to the image, or only `whether` somebody does. */
 function significant(status: VMDiskImageStatus, references: 'who' | 'whether'): unknown {
   const { progress: _progress, queuePosition: _position, queuePositionTime: _time, ...rest } = status
   const isWaiting = isWaitingForSlot(status)
-  const isNamed = (type: string) => references === 'whether' && NAMING.has(type)
   const isBlocked = rest.conditions?.some(({ type }) => type === 'DeletionBlocked') === true
+  const isNamed = (type: string) => references === 'whether' && (isBlocked || NAMING.has(type))
   return {
     ...rest,
     references: references === 'who' ? rest.references : (rest.references?.count ?? 0) > 0,
+    reason: isWaiting ? undefined : rest.reason,
     message: isWaiting || (isBlocked && references === 'whether') ? undefined : rest.message,
     conditions: rest.conditions?.map(
       ({ message, reason, lastTransitionTime: _time, observedGeneration: _generation, ...condition }) =>
@@ -204,6 +206,7 @@ const SILENT: ReadonlySet<string> = new Set([
   'Stopping',
   'RetryBackoff',
   'Deleting',
+  'InUse',
   'RetryLimitExceeded',
   'Unreferenced',
 ])

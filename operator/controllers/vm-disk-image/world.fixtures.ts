@@ -162,7 +162,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     lookup: aLookup(),
     slot: undefined,
     isSlotKnown: true,
-    slots: { inUse: 0, limit: 4 },
+    limit: 4,
     queuePosition: 1,
     refusal: undefined,
     isUnanswered: false,

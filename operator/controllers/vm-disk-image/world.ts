@@ -80,7 +80,8 @@ export interface World {
   readonly slot: Holder | undefined
   /** False while a download is there that the ledger, as last read, has no slot for: it is being read again. */
   readonly isSlotKnown: boolean
-  readonly slots: { readonly inUse: number; readonly limit: number }
+  /** How many images may download at once; 0 is a pause. */
+  readonly limit: number
   /** Place in the queue, from 1; undefined while it does not wait for a slot. */
   readonly queuePosition: number | undefined
   readonly refusal: Refusal | undefined

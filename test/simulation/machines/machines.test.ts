@@ -62,7 +62,7 @@ describe('a machine that comes before its image', () => {
     await world.pass(1_000)
     world.create('vm')
     await world.until('the place', () => world.vm('vm')?.status?.image?.queuePosition === 2)
-    expect(world.vm('vm')?.status?.message).toContain('place 2 in the queue')
+    expect(world.vm('vm')?.status?.image?.queuePositionTime).toBe(world.image('golden')?.status?.queuePositionTime)
   })
 })
 
