@@ -5,8 +5,10 @@ import { pino } from 'pino'
 import { type OperatorConfig, readConfig } from './config.ts'
 import { Connection } from './kube/connection.ts'
 import { HttpKubeClient } from './kube/http-client.ts'
+import type { RequestReport } from './kube/kube-client.ts'
 import { RequestBudget } from './kube/request-budget.ts'
 import { Operator } from './operator.ts'
+import about from './package.json' with { type: 'json' }
 import { systemClock } from './runtime/clock.ts'
 import { type Endpoint, serveEndpoints } from './runtime/http-endpoints.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
@@ -32,7 +34,10 @@ async function main(): Promise<void> {
   const connection = Connection.fromEnvironment(CONNECTIONS, config.kubeconfig)
   const watchConnection = Connection.fromEnvironment(null, config.kubeconfig)
   const leaseConnection = Connection.fromEnvironment(2, config.kubeconfig)
-  const onRequest = metrics.requested.bind(metrics)
+  const onRequest = (report: RequestReport) => {
+    metrics.requested(report)
+    log.debug({ ...report }, 'request')
+  }
   const budget = new RequestBudget(systemClock, config.requestsPerSecond, config.requestBurst)
   const operator = new Operator({
     client: new HttpKubeClient({ connection, watchConnection, userAgent: USER_AGENT, budget, onRequest }),
@@ -50,7 +55,7 @@ async function main(): Promise<void> {
     ...listen(config.metricsAddress, [metricsEndpoint(metrics), cachesEndpoint(operator)]),
     ...listen(config.healthAddress, healthEndpoints(operator)),
   ])
-  log.info({ server: connection.server.href, namespace: config.namespace }, 'starting')
+  log.info({ version: about.version, server: connection.server.href, namespace: config.namespace }, 'starting')
   await operator.run(stopping.signal)
   for (const server of servers) server.close()
   await Promise.all([connection, watchConnection, leaseConnection].map((one) => one.close()))

@@ -143,6 +143,11 @@ describe('a controller', () => {
     expect(log.lines.every(({ level }) => level === 'debug')).toBe(true)
   })
 
+  it('warns of an object that exists already only when that lasts: at first the caches may be behind', async () => {
+    await timesOf(apiError('AlreadyExists'), 6, 20_000)
+    expect(log.lines.map(({ level }) => level)).toEqual([...Array(5).fill('debug'), 'warn'])
+  })
+
   it('does not repeat a refused request soon', async () => {
     const times = await timesOf(apiError('Rejected'), 1, 60_000)
     expect(times).toEqual([0, 22_500])

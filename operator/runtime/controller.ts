@@ -33,6 +33,8 @@ export interface ControllerOptions {
   readonly metrics: ControllerMetrics
 }
 
+/** So often in a row an object that exists already is only a cache that is behind. */
+const RACES = 5
 const RETRY_BASE_MS = 100
 const RETRY_MAX_MS = 60_000
 /** A conflict means that the cache is behind; the event that brings it up to date is on its way. */
@@ -135,10 +137,16 @@ export class Controller {
     const { queue, log, name, onError } = this.#options
     onError?.(key, error)
     const retryInMs = this.#retryDelay(key, error)
-    const level = isApiError(error, 'Conflict') ? 'debug' : isApiError(error) ? 'warn' : 'error'
+    const level = this.#isRace(key, error) ? 'debug' : isApiError(error) ? 'warn' : 'error'
     const text = isApiError(error) ? redactUrls(error.message) : traceOf(error)
     log[level]({ controller: name, key, error: text, retryInMs: Math.round(retryInMs) }, 'reconcile failed')
     queue.addAfter(key, retryInMs)
+  }
+
+  /** Somebody else was faster: the caches will know in a moment. */
+  #isRace(key: string, error: unknown): boolean {
+    if (isApiError(error, 'Conflict')) return true
+    return isApiError(error, 'AlreadyExists') && (this.#failures.get(key) ?? 0) <= RACES
   }
 
   #retryDelay(key: string, error: unknown): number {

@@ -30,6 +30,7 @@ class Candidate {
   ended = false
   readonly client: FakeClient
   readonly elector: LeaderElector
+  readonly log = fakeLog()
   hadPredecessor: boolean | undefined
 
   constructor(identity: string, its = client, looked: Promise<unknown> | undefined = undefined) {
@@ -40,7 +41,7 @@ class Candidate {
       clock,
       identity,
       random: () => 0.5,
-      log: fakeLog(),
+      log: this.log,
       namespace: 'n',
       name: 'lease',
       timings: TIMINGS,
@@ -85,6 +86,18 @@ describe('a candidate', () => {
     expect(lease()?.spec['renewTime']).toBe('2026-01-01T00:01:00.000000Z')
     expect(lease()?.spec['acquireTime']).toBe('2026-01-01T00:00:00.000000Z')
     expect(client.calls.length).toBeLessThanOrEqual(2 + 2 * 30)
+  })
+
+  it('logs once that it stands by, and for whom', async () => {
+    const one = new Candidate('one')
+    await settled()
+    const other = new Candidate('other')
+    await clock.advance(60_000)
+    const standby = (leader: string) => ({ level: 'info', facts: { identity: 'other', leader }, text: 'standing by' })
+    expect(other.log.lines).toEqual([standby('one')])
+    one.stop.abort()
+    await clock.advance(5_000)
+    expect(other.log.lines.map(({ text }) => text)).toEqual(['standing by', 'leading'])
   })
 
   describe('that looked before it made its lists knows whether anybody may have led since', () => {

@@ -51,6 +51,8 @@ export class LeaderElector {
   /** Version of the Lease when nobody held it, at {@link look}; empty where there was none. */
   #vacant: string | undefined
   #hadPredecessor = true
+  /** Whom we stand by for, as last logged. */
+  #standsByFor: string | undefined
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options
@@ -77,6 +79,7 @@ export class LeaderElector {
       if (await this.#tryAcquire(signal)) {
         await this.#serve(signal, lead)
       } else {
+        this.#logStandby()
         const { clock, random, timings } = this.#options
         // Twice as often as a leader renews: one that hands over must not leave a gap that people notice.
         await sleep(clock, timings.retryPeriodMs * (0.4 + random() * 0.2), signal).catch(() => undefined)
@@ -84,8 +87,18 @@ export class LeaderElector {
     }
   }
 
+  /** Once for each leader. */
+  #logStandby(): void {
+    const { log, identity } = this.#options
+    const holder = this.#observed?.lease.spec?.holderIdentity
+    if (!this.#isHeldByOther() || holder === this.#standsByFor) return
+    this.#standsByFor = holder
+    log.info({ identity, leader: holder }, 'standing by')
+  }
+
   async #serve(signal: AbortSignal, lead: Lead): Promise<void> {
     const { log, identity, onChange } = this.#options
+    this.#standsByFor = undefined
     log.info({ identity }, 'leading')
     onChange?.(true)
     const term = new AbortController()

@@ -11,17 +11,19 @@ let client = new FakeClient()
 let clock = new FakeClock()
 let cached = new Map<string, KubeObject>()
 let heldBack = new Set<string>()
+let log = fakeLog()
 let writer: PlanWriter<KubeObject, Removal>
 beforeEach(() => {
   client = new FakeClient()
   clock = new FakeClock()
   cached = new Map()
   heldBack = new Set()
+  log = fakeLog()
   const id = ({ kind }: ResourceType, key: string) => `${kind} ${key}`
   writer = new PlanWriter({
     client,
     clock,
-    log: fakeLog(),
+    log,
     caches: {
       get: (type, key) => cached.get(id(type, key)),
       observeWrite: (type, object) => void cached.set(id(type, keyOf(object.metadata)), object),
@@ -30,6 +32,7 @@ beforeEach(() => {
     type: CONFIG_MAP,
     finalizer: 'ours',
     children: { Secret: { type: SECRET, propagationPolicy: 'Foreground' } },
+    factsBetween: () => ({ attempt: 2 }),
     isHeldBack: async ({ name }) => {
       if (name === 'unknown') throw apiError('Rejected')
       return heldBack.has(name)
@@ -71,6 +74,53 @@ describe('a plan', () => {
     await expect(write(primary, { apply: [wanted] })).rejects.toMatchObject({ reason: 'AlreadyExists' })
     cached.set('Secret n/child', child)
     expect(await write(primary, { apply: [wanted] })).toEqual(['patch Secret n/child'])
+  })
+})
+
+describe('the log', () => {
+  const lines = (level: string) =>
+    log.lines.filter((line) => line.level === level).map(({ facts, text }) => ({ text, ...(facts as object) }))
+  const standing = (phase: string, reason: string, message = 'm') => ({ phase, reason, message })
+  const object = (status: object): KubeObject =>
+    ({ ...anObject('ConfigMap', 'a', { uid: 'a' }), status }) as unknown as KubeObject
+
+  it('has one line for each change of phase or reason, with its facts', async () => {
+    const message = 'from https://u:p@host/a.qcow2?X-Amz-Signature=abc'
+    await write(object({}), { status: standing('Queued', 'Queued', message) }, true)
+    await write(object(standing('Queued', 'Queued')), { status: standing('Queued', 'Paused') }, true)
+    const first = { key: 'n/a', phase: 'Queued', reason: 'Queued', message: 'from https://host/a.qcow2?…', attempt: 2 }
+    expect(lines('info')).toEqual([
+      { text: 'ConfigMap is Queued', ...first },
+      { text: 'ConfigMap is Queued', ...first, from: 'Queued', reason: 'Paused', message: 'm' },
+    ])
+  })
+
+  it('has no line for a status that is not written, nor for one that says no more than a number', async () => {
+    const before = object(standing('Syncing', 'Syncing'))
+    await write(before, { status: standing('Failed', 'NotFound') }, false)
+    await write(before, { status: { ...standing('Syncing', 'Syncing', 'other'), progress: '10%' } }, true)
+    expect(lines('info')).toEqual([])
+  })
+
+  it('has no line for a status that the API server did not take', async () => {
+    client.before = ({ verb }) => {
+      if (verb === 'status') throw apiError('Conflict')
+    }
+    await expect(write(object({}), { status: standing('Queued', 'Queued') }, true)).rejects.toThrow()
+    expect(lines('info')).toEqual([])
+  })
+
+  it('says when an object is gone', async () => {
+    await write(anObject('ConfigMap', 'a', { uid: 'a', finalizers: ['ours'] }), { finalizer: 'release' })
+    expect(lines('info')).toEqual([{ text: 'ConfigMap is gone', key: 'n/a' }])
+  })
+
+  it('has every plan that does anything, for who debugs', async () => {
+    const primary = anObject('ConfigMap', 'a')
+    await write(primary, {})
+    expect(lines('debug')).toEqual([])
+    await write(primary, { remove: [removalOf(anObject('Secret', 'child', { uid: 'child' }))] })
+    expect(lines('debug')).toMatchObject([{ key: 'n/a', status: false, remove: ['Secret/child'] }])
   })
 })
 

@@ -9,6 +9,7 @@ import type { Wake } from './controller.ts'
 import type { EventNote, EventRecorder } from './event-recorder.ts'
 import type { Logger } from './log.ts'
 import { redactUrls } from './redact.ts'
+import { transitionOf } from './transition.ts'
 
 /** A DELETE that was accepted, or the release of our finalizer, shows in the cache soon after; so long it is not repeated. */
 const DELETED_SEEN_MS = 30_000
@@ -61,6 +62,8 @@ export interface PlanWriterOptions<P extends KubeObject, R extends Removal> {
   readonly children: Readonly<Record<R['kind'], ChildType>>
   /** Whether a removal has to wait, though it is planned: asked right before it is made. */
   readonly isHeldBack: (removal: R, primary: P, signal: AbortSignal) => Promise<boolean>
+  /** What the log says of a change of state beside phase, reason and message. */
+  readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
 }
 
 /** Carries out plans for objects of one kind. What it has written enters the caches at once. */
@@ -99,7 +102,9 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
         return isHeldBack
       }),
     }
+    this.#logPlan(primary, plan, isStatusDue)
     const notes = [...plan.events]
+    let isLogged = false
     const tell = () => {
       for (const note of notes.splice(0)) events.record(primary, note)
     }
@@ -108,6 +113,8 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
       if (!isStatusDue) return
       // The status comes first, and is told at once: what fails after it is planned again, but is not news any more.
       this.#statusWrittenAt.set(uid, clock.monotonic())
+      if (!isLogged) this.#logTransition(primary, plan.status)
+      isLogged = true
       tell()
     }
     try {
@@ -116,6 +123,7 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
       if (!this.#isGone(primary, error)) throw error
     }
     const released = changes.releaseFinalizer === undefined ? [] : [uid]
+    if (released.length > 0) this.#options.log.info({ key: keyOf(primary.metadata) }, `${type.kind} is gone`)
     for (const one of [...deleted, ...released]) this.#deletedAt.set(one, clock.monotonic())
     if (deleted.length > 0) tell()
   }
@@ -132,6 +140,24 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
       const key = keyOf(primary.metadata)
       log.warn({ key, error: redactUrls(String(error)) }, `the status of a ${type.kind} cannot tell of a bug`)
     }
+  }
+
+  /** The story of an object: one line a change of state, for every kind. */
+  #logTransition(primary: P, status: object): void {
+    const { log, type, factsBetween } = this.#options
+    const transition = transitionOf(primary, status)
+    if (transition === undefined) return
+    const facts = { key: keyOf(primary.metadata), ...transition, ...factsBetween(primary, status) }
+    log.info(facts, `${type.kind} is ${transition['phase']}`)
+  }
+
+  #logPlan({ metadata }: P, { finalizer, apply, remove, wake }: ObjectPlan<R>, isStatusDue: boolean): void {
+    const isIdle = !isStatusDue && finalizer === 'keep' && apply.length === 0 && remove.length === 0
+    if (isIdle) return
+    const nameOf = ({ kind, name }: { kind: string; name: string }) => `${kind}/${name}`
+    const children = apply.map(({ kind, metadata: { name } }) => nameOf({ kind, name }))
+    const facts = { status: isStatusDue, finalizer, apply: children, remove: remove.map(nameOf), wake }
+    this.#options.log.debug({ key: keyOf(metadata), ...facts }, `plan for a ${this.#options.type.kind}`)
   }
 
   #finalizerChange(

@@ -68,17 +68,23 @@ describe('an image that syncs', () => {
     expect(first).toMatchObject({
       Name: 'first',
       Phase: 'Syncing',
-      Ready: 'False',
+      Reason: 'Syncing',
       Attempt: 1,
       URL: world.urlOf('first'),
     })
-    expect(second).toMatchObject({ Name: 'second', Phase: 'Queued', Ready: 'False', Queue: 1, Size: '16Mi' })
+    expect(second).toMatchObject({
+      Name: 'second',
+      Phase: 'Queued',
+      Reason: 'Queued',
+      Queue: 1,
+      AsOf: expect.any(String),
+    })
     release()
     await world.untilSynced('second')
     const rows = await tableOf(cluster().controlPlane.kubeconfigPath, path)
     expect(rows).toMatchObject([
-      { Phase: 'Succeeded', Ready: 'True', Refs: 0 },
-      { Phase: 'Succeeded', Ready: 'True', Refs: 0 },
+      { Phase: 'Succeeded', Reason: 'Synced', Refs: 0 },
+      { Phase: 'Succeeded', Reason: 'Synced', Refs: 0 },
     ])
     await world.finish()
   })

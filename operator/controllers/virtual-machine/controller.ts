@@ -29,7 +29,7 @@ import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval, SECRET_LOOK 
 import { diskOf, observeMachine, parsedSpec } from './observe.ts'
 import { ObstacleWatch, type Start } from './obstacle-watch.ts'
 import { planMachine } from './plan.ts'
-import { isWorthWriting, movesEveryMs } from './status.ts'
+import { isWorthWriting, logFacts, movesEveryMs } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
 import type { CloneSource, MachineView } from './views.ts'
 import type { CloudInit, World } from './world.ts'
@@ -84,6 +84,7 @@ export class MachineController {
       children: { ...CHILDREN, VMDiskImage: { type: imageType, propagationPolicy: 'Background' } },
       isHeldBack: async ({ unlessThere }, _machine, signal) =>
         unlessThere !== undefined && (await this.#isThere(unlessThere, signal)),
+      factsBetween: (_machine, status) => logFacts(status, clock.now()),
     })
   }
 

@@ -4,7 +4,7 @@ import {
   type VirtualMachineReason,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs'
-import { cutMessage, mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
+import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import type { World } from './world.ts'
@@ -166,6 +166,16 @@ function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus
   if (reason === 'NotReady' && before.phase !== 'Ready') return []
   const message = (after.message ?? '').replace(NEXT_TRY, '')
   return [{ type: WARNINGS.has(reason) ? 'Warning' : 'Normal', reason, message }]
+}
+
+/** What the log says of a change of state: of which image, how long it is being stood up, and how often it was revived. */
+export function logFacts({ image, provisioningSince, kicks }: VirtualMachineStatus, now: number) {
+  const since = fromTime(provisioningSince)
+  return withoutUndefined({
+    image: image && `${image.namespace}/${image.name}`,
+    durationSeconds: since === undefined ? undefined : Math.max(0, Math.round((now - since) / 1_000)),
+    kicks: kicks?.count,
+  })
 }
 
 /** The reason for where a machine stands. */

@@ -25,7 +25,7 @@ import { refreshPositions } from './positions.ts'
 import { ProgressWatch } from './progress-watch.ts'
 import { type ReferenceSource, sumReferences } from './references.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
-import { isBehind, isWorthWriting, NAMES_EVERY_MS } from './status.ts'
+import { factsBetween, isBehind, isWorthWriting, NAMES_EVERY_MS } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
 import { type ImageView, isAlive } from './views.ts'
 import type { References, World } from './world.ts'
@@ -119,6 +119,7 @@ export class ImageController {
       finalizer: FINALIZER,
       children: CHILDREN,
       isHeldBack: (removal, image, signal) => this.#isHeldBack(removal, image, signal),
+      factsBetween: (image, status) => factsBetween(image.status, status),
     })
     this.#sources = {
       caches,

@@ -1,7 +1,7 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { fromTime, mergeConditions, toTime } from '../../runtime/conditions.ts'
-import { eventsBetween, isBehind, isWorthWriting, percent } from './status.ts'
+import { eventsBetween, factsBetween, isBehind, isWorthWriting, percent } from './status.ts'
 import { aWorld, CDI, SECOND, START, Walk } from './world.fixtures.ts'
 
 const syncing = (progress: string): VMDiskImageStatus => ({ phase: 'Syncing', message: 'm', progress })
@@ -202,5 +202,61 @@ describe('events', () => {
       return walk.edit({ suspend: true }).settle().importersGone().release()
     })
     expect(seen).toEqual(['Normal Syncing', 'Normal SyncCancelled', 'Normal Suspended'])
+  })
+})
+
+describe('the log', () => {
+  /** What it says of each status that the walk writes, as `phase/reason` and the facts. */
+  const story = (walk: Walk, live: (walk: Walk) => unknown): unknown[] => {
+    const statuses = [walk.status]
+    const original = walk.step.bind(walk)
+    walk.step = () => {
+      const isChanged = original()
+      if (walk.status !== statuses.at(-1)) statuses.push(walk.status)
+      return isChanged
+    }
+    live(walk)
+    return statuses.slice(1).flatMap((after, at) => {
+      const before = statuses[at] ?? {}
+      if (before.phase === after.phase && before.reason === after.reason) return []
+      const { revision: _revision, ...facts } = factsBetween(before, after)
+      return [{ is: `${after.phase}/${after.reason}`, ...facts }]
+    })
+  }
+
+  it('tells the life of an image: queued, syncing, failed and why, again at, succeeded', () => {
+    const walk = new Walk()
+    const told = story(walk, () => {
+      walk.settle().admit()
+      walk.now += 7 * SECOND
+      walk.report(CDI.failing).importersGone().release()
+      walk.after(10 * 60 * SECOND)
+      walk.publish()
+    })
+    const failed = { attempt: 1, nextRetryTime: expect.any(String) }
+    expect(told).toEqual([
+      { is: 'Queued/Queued' },
+      { is: 'Syncing/Syncing', attempt: 1 },
+      {
+        is: 'Syncing/Stopping',
+        ...failed,
+        outcome: 'Failed',
+        cause: 'ImporterFailed',
+        durationSeconds: 7,
+        downloads: 1,
+      },
+      { is: 'Queued/RetryBackoff', ...failed },
+      { is: 'Queued/Queued' },
+      { is: 'Syncing/Syncing', attempt: 2 },
+      {
+        is: 'Snapshotting/Snapshotting',
+        attempt: 2,
+        outcome: 'Succeeded',
+        cause: 'Synced',
+        durationSeconds: 0,
+        downloads: 1,
+      },
+      { is: 'Succeeded/Synced', attempt: 2 },
+    ])
   })
 })

@@ -1,4 +1,4 @@
-import type { Condition, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
+import type { Attempt, Condition, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
 import { cutMessage, mergeConditions, toTime, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
@@ -161,11 +161,32 @@ export function eventsBetween(before: VMDiskImageStatus, after: VMDiskImageStatu
   ]
 }
 
-function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
+/** What the log says of a change of state: which attempt, and of one that has just ended how, how long it took and what it cost. */
+export function factsBetween(before: VMDiskImageStatus, after: VMDiskImageStatus): Readonly<Record<string, unknown>> {
+  const ended = newAttempts(before, after).at(-1)
+  const { revision, attempt, nextRetryTime } = after
+  return withoutUndefined({
+    revision,
+    attempt,
+    ...(ended && {
+      outcome: ended.outcome,
+      cause: ended.reason,
+      durationSeconds: ended.durationSeconds,
+      downloads: ended.downloads,
+    }),
+    nextRetryTime,
+  })
+}
+
+function newAttempts(before: VMDiskImageStatus, { attempts = [] }: VMDiskImageStatus): readonly Attempt[] {
   const known = new Set((before.attempts ?? []).map(({ dataVolumeUID }) => dataVolumeUID))
+  return attempts.filter(({ dataVolumeUID }) => !known.has(dataVolumeUID))
+}
+
+function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
   const next = after.nextRetryTime === undefined ? '' : `; next attempt at ${after.nextRetryTime}`
-  return (after.attempts ?? []).flatMap(({ dataVolumeUID, outcome, reason, number, message }): EventNote[] => {
-    if (known.has(dataVolumeUID) || outcome === 'Succeeded') return []
+  return newAttempts(before, after).flatMap(({ outcome, reason, number, message }): EventNote[] => {
+    if (outcome === 'Succeeded') return []
     if (reason === 'SpecChanged' || reason === 'Suspended')
       return [{ type: 'Normal', reason: 'SyncCancelled', message }]
     if (outcome === 'Cancelled') return [{ type: 'Warning', reason, message: `${message}${next}` }]
