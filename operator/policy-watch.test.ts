@@ -33,12 +33,15 @@ const configMap = (data: Record<string, string> | undefined, uid = 'first'): Kub
     ...(data && { data }),
   }) as KubeObject
 
+let log = fakeLog()
+
 async function start() {
+  log = fakeLog()
   const watch = new PolicyWatch({
     client,
     clock,
     random: () => 0,
-    log: fakeLog(),
+    log,
     namespace: 'ns',
     onValid: (isValid) => valid.push(isValid),
   })
@@ -144,6 +147,16 @@ describe('the policy', () => {
       'InvalidPolicy concurency: is not a key of the policy, so it has no effect: correct its name, or take it out',
     ])
     expect(valid).toEqual([false])
+  })
+
+  it('with thousands of such keys says it once', async () => {
+    const keys = Array.from({ length: 2_000 }, (_, index) => [`key-${index}`, 'x'])
+    client.put(configMap(Object.fromEntries([...keys, ['retryLimit', 'x']])))
+    await start()
+    const told =
+      'key-0, key-1, key-2, key-3, key-4 and 1995 more: are not keys of the policy, so they have no effect: correct their names, or take them out'
+    expect(notes).toEqual([expect.stringMatching(/^InvalidPolicy retryLimit: /), `InvalidPolicy ${told}`])
+    expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(2)
   })
 
   it('that says something in binary keeps the value of before', async () => {

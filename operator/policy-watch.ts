@@ -104,7 +104,7 @@ export class PolicyWatch {
     const isLimitAlone = isDeepStrictEqual({ ...policy, concurrency: 0 }, { ...this.#policy, concurrency: 0 })
     this.#policy = policy
     this.#options.onValid(problems.length === 0)
-    this.#tell(after, problems.map(noteOf))
+    this.#tell(after, notesOn(problems))
     this.#options.log.info({ concurrency: this.limit(undefined), problems: problems.length }, 'policy in force')
     for (const listener of this.#listeners) listener({ isLimitAlone })
   }
@@ -129,12 +129,28 @@ interface ConfigMapData {
 }
 
 const SHOWN = 60
+const NAMES_SHOWN = 5
 
-function noteOf({ key, value, message }: PolicyProblem): EventNote {
+/** One for each key of the policy, of which there are few, and one for all others together. */
+function notesOn(problems: readonly PolicyProblem[]): EventNote[] {
+  const isKnown = ({ key }: PolicyProblem) => (POLICY_KEYS as readonly string[]).includes(key)
+  const unknown = problems.filter((problem) => !isKnown(problem)).map(({ key }) => key)
+  return [...problems.filter(isKnown).map(unusable), ...(unknown.length === 0 ? [] : [warning(noKeys(unknown))])]
+}
+
+function unusable({ key, value, message }: PolicyProblem): EventNote {
   const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
-  const isKnown = (POLICY_KEYS as readonly string[]).includes(key)
-  const what = isKnown
-    ? `${JSON.stringify(shown)} is not used: ${message}; the last good value stays in force`
-    : `${message}, so it has no effect: correct its name, or take it out`
-  return { type: 'Warning', reason: 'InvalidPolicy', message: `${key}: ${what}` }
+  return warning(`${key}: ${JSON.stringify(shown)} is not used: ${message}; the last good value stays in force`)
+}
+
+function noKeys(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_SHOWN).join(', ')
+  if (names.length === 1)
+    return `${shown}: is not a key of the policy, so it has no effect: correct its name, or take it out`
+  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : ''
+  return `${shown}${more}: are not keys of the policy, so they have no effect: correct their names, or take them out`
+}
+
+function warning(message: string): EventNote {
+  return { type: 'Warning', reason: 'InvalidPolicy', message }
 }

@@ -141,6 +141,21 @@ describe('parsePolicy', () => {
     expect(problems.every(({ value }) => value.length <= 64)).toBe(true)
   })
 
+  it.each([
+    ['https://user:hunter2@a.example/x', '…@a.example/x'],
+    ["https://a.example/x?sig='hunter2", 'https://a.example/x…'],
+    ['https://a.example/x?sig=<hunter2,https://b.example?hunter2', 'https://a.example/x…'],
+    ['https://a.example/x?mail=hunter2@hunter2', '…@…'],
+    ['user:hunter2@a.example', '…@a.example'],
+    ['X-Amz-Signature=hunter2', 'X-Amz-Signature…'],
+  ])('shows of %s no more than %s', (given, shown) => {
+    const { problems } = parsePolicy({ concurrency: given, [given]: 'x' }, LAST_GOOD)
+    expect(problems.map(({ key, value }) => [key, value])).toEqual([
+      ['concurrency', shown],
+      [shown, 'x'],
+    ])
+  })
+
   it('reads each default back as written', () => {
     const data = Object.fromEntries(
       POLICY_KEYS.map((key) => [key, policyDefaultText(key)]).filter(([, text]) => text !== undefined),

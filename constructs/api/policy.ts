@@ -299,7 +299,10 @@ function shownValue(value: string | null): string {
   return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX - 1)}…`
 }
 
-/** URLs lose what may be a credential: user, password and query. */
+/** Of what may be URLs, the part that can be no credential: behind users and passwords, before the first query. */
 function withoutSecrets(text: string): string {
-  return text.replace(/:\/\/[^/?#\s]*@/g, '://…@').replace(/\?[^\s,]*/g, '?…')
+  const start = text.lastIndexOf('@') + 1
+  const parameters = text.search(/[?#&=]/)
+  const shown = parameters < 0 ? text.slice(start) : `${text.slice(start, Math.max(start, parameters))}…`
+  return start === 0 ? shown : `…@${shown}`
 }

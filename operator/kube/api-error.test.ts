@@ -31,6 +31,19 @@ it('is told from other errors, by reason', () => {
   expect(isApiError(new Error('x'))).toBe(false)
 })
 
+it('has a message that others may read, however long the one of a webhook is', () => {
+  const secret = 'https://user:s3cr3t@a.example/b?X-Amz-Signature=s3cr3t'
+  const { message, serverReason, causes } = error({
+    message: `denied: ${secret} ${'a.'.repeat(1_500_000)}`,
+    serverReason: `${secret}${'x'.repeat(1_500_000)}`,
+    causes: Array.from({ length: 10_000 }, () => secret),
+  })
+  expect(message).toMatch(/^denied: https:\/\/a[.]example\/b[?]…/)
+  expect(message.length + serverReason.length).toBeLessThan(2_100)
+  expect(causes).toHaveLength(100)
+  expect(JSON.stringify([message, serverReason, causes])).not.toContain('s3cr3t')
+})
+
 it.each([
   [{ causes: ['NamespaceTerminating'] }, true],
   [{ serverReason: 'NamespaceTerminating' }, true],

@@ -1,3 +1,5 @@
+import { redactUrls } from '../runtime/redact.ts'
+
 /** What became of a request, as far as it matters for what to do next. */
 export type ApiErrorReason =
   /** 404, also for a kind that is not installed. */
@@ -15,7 +17,10 @@ export type ApiErrorReason =
   /** No answer: whether a write happened is unknown. */
   | 'NoAnswer'
 
-/** An answer of the API server that is not a success, or the lack of one. The message is fit for people. */
+/**
+ * An answer of the API server that is not a success, or the lack of one. The message is fit for people: webhooks and admission policies
+ * of others may say anything in it, at any length.
+ */
 export class ApiError extends Error {
   readonly reason: ApiErrorReason
   /** HTTP status, 0 when there was no answer. */
@@ -36,15 +41,18 @@ export class ApiError extends Error {
     causes?: readonly string[]
     cause?: unknown
   }) {
-    super(init.message, init.cause === undefined ? undefined : { cause: init.cause })
+    super(redactUrls(init.message), init.cause === undefined ? undefined : { cause: init.cause })
     this.name = 'ApiError'
     this.reason = init.reason
     this.status = init.status
-    this.serverReason = init.serverReason ?? ''
+    this.serverReason = redactUrls(init.serverReason ?? '')
     this.retryAfterMs = init.retryAfterMs
-    this.causes = init.causes ?? []
+    this.causes = (init.causes ?? []).slice(0, CAUSES_MAX).map((one) => redactUrls(one))
   }
 }
+
+/** A refusal of a spec may have one for each of its fields. */
+const CAUSES_MAX = 100
 
 export function isApiError(error: unknown, ...reasons: ApiErrorReason[]): error is ApiError {
   return error instanceof ApiError && (reasons.length === 0 || reasons.includes(error.reason))

@@ -3,6 +3,7 @@ import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
 import { applyChanges, type Changes } from './apply.ts'
+import { FINALIZERS_MAX, keptFinalizers } from './foreign.ts'
 
 let client = new FakeClient()
 let written: string[] = []
@@ -31,6 +32,18 @@ function apply(primary: KubeObject, changes: Partial<Changes>): Promise<void> {
 }
 const removal = (name: string, uid: string) =>
   ({ type: SECRET, key: { namespace: 'n', name }, uid, propagationPolicy: 'Foreground' }) as const
+
+describe('finalizers of others', () => {
+  it('stay all, however many they are and few of them caches keep', async () => {
+    const others = Array.from({ length: 1_000 }, (_, index) => `others.example/${index}`)
+    const stored = client.put(anObject('ConfigMap', 'a', { finalizers: [...others, 'ours'] }))
+    const kept = keptFinalizers(stored.metadata.finalizers, new Set(['ours']))
+    expect(kept).toHaveLength(FINALIZERS_MAX)
+    expect(kept).toContain('ours')
+    await apply({ ...stored, metadata: { ...stored.metadata, finalizers: kept ?? [] } }, { releaseFinalizer: 'ours' })
+    expect(client.peek('ConfigMap', 'n/a')?.metadata.finalizers).toEqual(others)
+  })
+})
 
 describe('changes', () => {
   it('are written in their order: status, finalizer, children, removals, and last the release', async () => {

@@ -1,6 +1,7 @@
 import { isApiError } from '../kube/api-error.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
+import { FINALIZERS_MAX } from './foreign.ts'
 import { changeTo, labelsTo } from './owned-fields.ts'
 
 /** What is to be written for one object of ours, as data. Carried out by {@link applyChanges} in the order of its members. */
@@ -58,24 +59,27 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
     written(await client.replaceStatus(type, { ...primary, status: changes.status } as KubeObject, { signal }))
   }
   if (changes.addFinalizer !== undefined) {
-    written(await patchFinalizers(current, [...(current.metadata.finalizers ?? []), changes.addFinalizer], context))
+    const { addFinalizer } = changes
+    written(await patchFinalizers(current, (finalizers) => [...finalizers, addFinalizer], context))
   }
   for (const child of changes.children) await applyChild(child, context)
   for (const removal of changes.removals) await remove(removal, context)
   if (changes.releaseFinalizer !== undefined) {
-    const left = (current.metadata.finalizers ?? []).filter((finalizer) => finalizer !== changes.releaseFinalizer)
+    const left = (finalizers: readonly string[]) => finalizers.filter((one) => one !== changes.releaseFinalizer)
     await patchFinalizers(current, left, context)
   }
 }
 
-function patchFinalizers(
+/** A patch replaces the list; of one that is as long as caches keep it, the rest is not known. */
+async function patchFinalizers(
   { metadata }: KubeObject,
-  finalizers: readonly string[],
-  context: ApplyContext,
+  change: (finalizers: readonly string[]) => readonly string[],
+  { client, type, signal }: ApplyContext,
 ): Promise<KubeObject> {
-  const { client, type, signal } = context
-  const patch = { metadata: { resourceVersion: metadata.resourceVersion, finalizers } }
-  return client.mergePatch(type, metadata, patch, { signal })
+  const isCut = (metadata.finalizers?.length ?? 0) >= FINALIZERS_MAX
+  const { finalizers = [] } = isCut ? (await client.get(type, metadata, { signal })).metadata : metadata
+  const patch = { metadata: { resourceVersion: metadata.resourceVersion, finalizers: change(finalizers) } }
+  return await client.mergePatch(type, metadata, patch, { signal })
 }
 
 async function applyChild(

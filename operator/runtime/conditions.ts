@@ -1,3 +1,5 @@
+import { redactUrls } from './redact.ts'
+
 /** One condition of a status, as in every Kubernetes API. */
 export interface Condition {
   readonly type: string
@@ -46,7 +48,7 @@ export function withoutUndefined<T extends object>(value: T): T {
 
 const MESSAGE_MAX = 4_000
 
-/** A status that is too long is refused, and with it all that it says. */
+/** What a status may say. One that is too long is refused, and with it all that it says. */
 export function cutMessage(message: string): string {
-  return message.length <= MESSAGE_MAX ? message : `${message.slice(0, MESSAGE_MAX - 1)}…`
+  return redactUrls(message, MESSAGE_MAX)
 }

@@ -4,6 +4,7 @@ import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
 import { EVENT } from '../kube/resource-types.ts'
 import { type Clock, sleep } from './clock.ts'
 import type { Logger } from './log.ts'
+import { redactUrls } from './redact.ts'
 
 export interface EventNote {
   readonly type: 'Normal' | 'Warning'
@@ -36,7 +37,6 @@ const BURST = 20
 const REFILL_MS = 60_000
 const REMEMBERED = 4_096
 const BACKLOG = 1_000
-const MESSAGE_LIMIT = 1_000
 
 /**
  * Kubernetes Events, for people who read `kubectl describe`. Best effort by nature: they are written one after another
@@ -114,7 +114,7 @@ export class EventRecorder {
       involvedObject: { apiVersion: subject.apiVersion, kind: subject.kind, name, namespace, uid, resourceVersion },
       type: note.type,
       reason: note.reason,
-      message: note.message.length > MESSAGE_LIMIT ? `${note.message.slice(0, MESSAGE_LIMIT - 1)}…` : note.message,
+      message: redactUrls(note.message),
       source: { component: this.#options.component },
       reportingComponent: this.#options.component,
       reportingInstance: this.#options.instance,

@@ -1,16 +1,120 @@
+/** So much of a text is looked at, whoever wrote it and however long it is. */
+const READ_LIMIT = 8_000
 const MESSAGE_LIMIT = 1_000
 
-/** Leaves no presigned query and no userinfo of a URL in a text that others may read; cut to what a status can bear. */
-export function redactUrls(text: string): string {
-  const clean = text.replace(/\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'<>]+)/gi, (_all, scheme: string, rest: string) => {
-    const withoutUser = rest.replace(/^[^/?#]*@/, '')
-    const query = withoutUser.search(/[?#]/)
-    return scheme + (query < 0 ? withoutUser : `${withoutUser.slice(0, query)}?…`)
-  })
-  return clean.length > MESSAGE_LIMIT ? `${clean.slice(0, MESSAGE_LIMIT - 1)}…` : clean
+/**
+ * Leaves no userinfo, no query and no presigned parameter of a URL in a text that others may read; cut to what a status can bear.
+ * A URL ends at a blank and nowhere else: quotes, brackets and commas may be part of what is secret. It takes more than it has
+ * to, and each step goes over the text once.
+ */
+export function redactUrls(text: string, limit: number = MESSAGE_LIMIT): string {
+  const head = wholeWords(text, READ_LIMIT)
+  const clean = MAY_BE_SECRET.test(head) ? head.split(/(\s+)/).map(redactWord).join('') : head
+  if (clean.length > limit) return `${clean.slice(0, limit - 1)}…`
+  return head.length < text.length ? `${clean}…` : clean
 }
 
 /** What the log says about an error that should not happen at all: where it was thrown, too. */
 export function traceOf(error: unknown): string {
   return redactUrls(error instanceof Error ? (error.stack ?? error.message) : String(error))
+}
+
+/** The words that fit. Half of a URL does not show any more where its secret ends. */
+export function wholeWords(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  let end = limit
+  while (end > 0 && !BLANK.test(text.charAt(end - 1))) end -= 1
+  return text.slice(0, end)
+}
+
+const BLANK = /\s/
+const MAY_BE_SECRET = /[/@?=&>]|:\S|%3d/i
+
+function redactWord(word: string): string {
+  if (!MAY_BE_SECRET.test(word)) return word
+  const end = endOf(word)
+  const body = word.slice(0, end)
+  const start = startOfSecret(body)
+  return (start < 0 ? withoutUsers(body) : `${withoutUsers(body.slice(0, start))}…`) + word.slice(end)
+}
+
+/** Where parameters begin, or what may as well be userinfo that looks like them; -1 where nothing does. */
+function startOfSecret(word: string): number {
+  const start = startOfParameters(word)
+  if (start < 0) return start
+  const rest = word.slice(start)
+  const at = rest.indexOf('@')
+  const isInUser = at >= 0 && !/[/?#]/.test(rest.slice(0, at))
+  return isInUser ? Math.max(...['/', '?', '#'].map((mark) => word.lastIndexOf(mark, start - 1))) + 1 : start
+}
+
+const CLOSING = '"\'`<>()[]{},.;:!\\'
+
+/** Where the punctuation begins that a text puts after a URL. */
+function endOf(word: string): number {
+  let end = word.length
+  while (end > 0 && CLOSING.includes(word.charAt(end - 1))) end -= 1
+  return end
+}
+
+/** `user:password@`, with a scheme before it or not. */
+function withoutUsers(word: string): string {
+  const segments = word.split(/(\\{0,3}\/|[?#])/)
+  return segments.map((segment, at) => withoutUser(segment, isAuthority(segments, at))).join('')
+}
+
+/** Whether `//` comes before it, which JSON may write `\\/\\/`: two slashes with nothing between them. */
+function isAuthority(segments: readonly string[], at: number): boolean {
+  const isSlash = (separator: string | undefined) => separator?.endsWith('/') === true
+  return isSlash(segments[at - 1]) && segments[at - 2] === '' && isSlash(segments[at - 3])
+}
+
+function withoutUser(segment: string, isAuthority: boolean): string {
+  const at = segment.lastIndexOf('@')
+  const colon = segment.indexOf(':')
+  if (isAuthority && at >= 0) return segment.slice(at + 1)
+  // The name of an archive with its digest.
+  if (colon >= 0 && colon < at && !segment.startsWith('@sha256:', at)) return `…${segment.slice(at + 1)}`
+  // A text that somebody else cut within the password: no port begins like that.
+  return isAuthority && colon >= 0 && NO_PORT.test(segment.charAt(colon + 1)) ? `${segment.slice(0, colon)}:…` : segment
+}
+
+const NO_PORT = /[^\d"'`<>(){}[\],;:\\]/
+
+/** Where it has to be cut, behind what says that parameters begin; -1 where none do. */
+function startOfParameters(word: string): number {
+  const places = [afterMark(word), afterFragment(word), afterPair(word), afterName(word)]
+  const found = places.filter((place) => place >= 0)
+  return found.length === 0 ? -1 : Math.min(...found)
+}
+
+function afterMark(word: string): number {
+  const mark = word.indexOf('?')
+  return mark < word.length - 1 ? mark + 1 || -1 : -1
+}
+
+function afterFragment(word: string): number {
+  const scheme = word.indexOf('//')
+  return scheme < 0 ? -1 : word.indexOf('#', scheme) + 1 || -1
+}
+
+/** Of a query whose beginning is not there: `x=1&y=2`. */
+function afterPair(word: string): number {
+  const [amp] = [word.indexOf('&'), word.toLowerCase().indexOf('\\u0026')].filter((place) => place >= 0)
+  if (amp === undefined || !word.includes('=', amp)) return -1
+  return Math.min(amp, word.indexOf('=')) + 1
+}
+
+/** What stands between a name and its value in a query, encoded or not, in JSON and in XML. */
+const SEPARATOR = /=|%3d|["'\\]:|>/gi
+const NAME_MAX = 48
+const SECRET_NAME =
+  /(x-amz-|x-goog-|signature|credential|token|secret|passw|access-?_?key|google-?accessid|key-pair-id|\bsig)[\w-]{0,24}["'\\]{0,3}$/i
+
+function afterName(word: string): number {
+  for (const { 0: separator, index } of word.matchAll(SEPARATOR)) {
+    const name = word.slice(Math.max(0, index - NAME_MAX), index)
+    if (SECRET_NAME.test(name)) return index + separator.length
+  }
+  return -1
 }

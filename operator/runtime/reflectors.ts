@@ -2,6 +2,7 @@ import type { KubeClient, Selection } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { CUSTOM_RESOURCE_DEFINITION } from '../kube/resource-types.ts'
 import type { Clock } from './clock.ts'
+import { bounded, KEPT_MAX } from './foreign.ts'
 import type { Logger } from './log.ts'
 import { Reflector } from './reflector.ts'
 import { Store, type Stored } from './store.ts'
@@ -34,19 +35,22 @@ export class Reflectors {
     })
   }
 
-  /** Lets `store` hold what `project` keeps of each object of a kind. To be called before `run`, once for each kind. */
+  /**
+   * Lets `store` hold what `project` keeps of each object of a kind, and no more of any than `keptMax` characters. To be called before
+   * `run`, once for each kind.
+   */
   add<T extends Stored>(
     type: ResourceType,
     store: Store<T>,
     project: (object: KubeObject) => T,
-    selection: Selection = {},
+    { keptMax = KEPT_MAX, ...selection }: Selection & { readonly keptMax?: number } = {},
   ): void {
     const { onRelist, ...options } = this.#options
     const reflector = new Reflector<T>({
       ...options,
       type,
       store,
-      project,
+      project: (object) => bounded(project(object), keptMax),
       selection,
       onRelist: () => onRelist(type),
     })

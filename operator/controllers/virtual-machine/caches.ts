@@ -46,6 +46,11 @@ export interface Readable<T extends KubeObject> {
   onChange(listener: (change: { key: string; before: T | undefined; after: T | undefined }) => void): () => void
 }
 
+/** Characters of a machine: its schema bounds what it says, and nothing that it says may be lost. */
+const OWN_MAX = 1_000_000
+/** With as many disks, networks and interfaces as a machine can have. */
+const KUBEVIRT_MAX = 32_000
+
 /** Everything that decisions about machines rest on. */
 export class MachineCaches {
   readonly machines = new Store<MachineView>()
@@ -64,8 +69,8 @@ export class MachineCaches {
   constructor(reflectors: Reflectors, shared: SharedCaches) {
     this.reflectors = reflectors
     this.shared = shared
-    reflectors.add(MACHINE, this.machines, viewMachine)
-    reflectors.add(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt)
+    reflectors.add(MACHINE, this.machines, viewMachine, { keptMax: OWN_MAX })
+    reflectors.add(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt, { keptMax: KUBEVIRT_MAX })
     reflectors.add(VIRTUAL_MACHINE_INSTANCE, this.instances, viewInstance)
   }
 }

@@ -1,6 +1,13 @@
-import { ANNOTATIONS, LABELS, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  FINALIZER,
+  LABELS,
+  type VirtualMachineStatus,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../../runtime/conditions.ts'
+import { keptFinalizers, picked } from '../../runtime/foreign.ts'
 
 /** A VirtualMachine of ours as stored; the spec is unchecked, it may stem from an older schema. */
 export interface MachineView extends KubeObject {
@@ -180,6 +187,8 @@ function ownedSpec(spec: Raw): unknown {
   })
 }
 
+const OWN_FINALIZERS: ReadonlySet<string> = new Set([FINALIZER])
+
 function kept(metadata: ObjectMeta, labels: readonly string[], annotations: readonly string[]): ObjectMeta {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, finalizers } =
     metadata
@@ -192,14 +201,9 @@ function kept(metadata: ObjectMeta, labels: readonly string[], annotations: read
     generation,
     creationTimestamp,
     deletionTimestamp,
-    finalizers,
-    labels: pick(metadata.labels, labels),
-    annotations: pick(metadata.annotations, annotations),
+    finalizers: keptFinalizers(finalizers, OWN_FINALIZERS),
+    labels: picked(metadata.labels, labels),
+    annotations: picked(metadata.annotations, annotations),
     ownerReferences: owner && [owner],
   })
-}
-
-function pick(from: Readonly<Record<string, string>> = {}, wanted: readonly string[]) {
-  const found = wanted.filter((key) => from[key] !== undefined)
-  return found.length === 0 ? undefined : Object.fromEntries(found.map((key) => [key, from[key] as string]))
 }

@@ -60,6 +60,9 @@ export const BY_TARGET = 'target'
 /** Index over children: the uid of the image that they were made for. */
 export const BY_IMAGE = 'image'
 
+/** Characters of an image: its schema bounds what it says, and nothing that it says may be lost. */
+const OWN_MAX = 64_000
+
 /** Everything that decisions about images rest on. */
 export class Caches {
   readonly reflectors: Reflectors
@@ -88,7 +91,7 @@ export class Caches {
   constructor(reflectors: Reflectors) {
     this.reflectors = reflectors
     const metadataOnly = { metadataOnly: true }
-    reflectors.add(IMAGE, this.images, viewImage)
+    reflectors.add(IMAGE, this.images, viewImage, { keptMax: OWN_MAX })
     reflectors.add(DATA_VOLUME, this.dataVolumes, viewDataVolume)
     reflectors.add(PERSISTENT_VOLUME_CLAIM, this.claims, viewClaim)
     reflectors.add(VOLUME_SNAPSHOT, this.snapshots, viewSnapshot)

@@ -1,5 +1,6 @@
-import { ANNOTATIONS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, FINALIZER, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import { keptFinalizers, picked } from '../../runtime/foreign.ts'
 
 /**
  * What the caches keep of each object: the fields that decisions rest on and the fields that we own, nothing else. There
@@ -287,6 +288,9 @@ function shared<T>(value: T, seen: Map<string, string> = new Map()): T {
   return copy as T
 }
 
+/** Ours, and those of Kubernetes that say how a deletion goes on. */
+const KEPT_FINALIZERS: ReadonlySet<string> = new Set([FINALIZER, 'orphan', 'foregroundDeletion'])
+
 function trim(metadata: ObjectMeta, labels: readonly string[], annotations: readonly string[]): ObjectMeta {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata
   const owner = metadata.ownerReferences?.find((one) => one.controller === true)
@@ -298,7 +302,9 @@ function trim(metadata: ObjectMeta, labels: readonly string[], annotations: read
     generation,
     creationTimestamp,
     deletionTimestamp,
-    finalizers: metadata.finalizers?.length ? metadata.finalizers.map(intern) : undefined,
+    finalizers: metadata.finalizers?.length
+      ? keptFinalizers(metadata.finalizers, KEPT_FINALIZERS)?.map(intern)
+      : undefined,
     labels: pick(metadata.labels, labels),
     annotations: pick(metadata.annotations, annotations),
     ownerReferences: owner && [owner],
@@ -309,9 +315,8 @@ function pick(
   from: Readonly<Record<string, string>> | undefined,
   wanted: readonly string[],
 ): Readonly<Record<string, string>> | undefined {
-  if (from === undefined) return undefined
-  const kept = wanted.flatMap((key) => (from[key] === undefined ? [] : [[key, intern(from[key])] as const]))
-  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+  const found = picked(from, wanted)
+  return found && Object.fromEntries(Object.entries(found).map(([key, value]) => [key, intern(value)]))
 }
 
 const NO_CONDITION: ConditionView = { status: '', reason: '', message: '' }
