@@ -228,8 +228,8 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'queries of URLs are told',
     invariant: 9,
     file: 'operator/runtime/redact.ts',
-    find: 'return scheme + (query < 0 ?',
-    replace: 'return scheme + (query < 100_000 ?',
+    find: 'return (start < 0 ? withoutUsers(body)',
+    replace: 'return (start < 100_000 ? withoutUsers(body)',
     kind: 'undisturbed',
   },
   {
