@@ -230,7 +230,7 @@ describe('what the API server refuses', () => {
   })
 
   it('is cut where it is too long for a status', () => {
-    const { message = '' } = planOf({ refusal: 'x'.repeat(10_000) }).status
+    const { message = '' } = planOf({ refusal: 'x '.repeat(5_000) }).status
     expect([message.length, message.at(-1)]).toEqual([4_000, '…'])
   })
 })
