@@ -100,6 +100,16 @@ describe('the policy', () => {
     expect(valid).toEqual([true, false, true])
   })
 
+  it('with two values that contradict each other says which one counts', async () => {
+    client.put(configMap({ retryBackoffDuration: '2h' }))
+    await start()
+    await write({ retryBackoffDuration: '2h', retryBackoffMax: '30m' })
+    expect(notes).toEqual([
+      'InvalidPolicy retryBackoffMax: "30m" is not used: must not be less than retryBackoffDuration; the longest wait is retryBackoffDuration, 2h',
+    ])
+    expect(valid).toEqual([true, false])
+  })
+
   it('that is bad twice keeps the value of before', async () => {
     client.put(configMap({ concurrency: '7' }))
     const watch = await start()

@@ -138,9 +138,9 @@ function notesOn(problems: readonly PolicyProblem[]): EventNote[] {
   return [...problems.filter(isKnown).map(unusable), ...(unknown.length === 0 ? [] : [warning(noKeys(unknown))])]
 }
 
-function unusable({ key, value, message }: PolicyProblem): EventNote {
+function unusable({ key, value, message, instead = 'the last good value stays in force' }: PolicyProblem): EventNote {
   const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
-  return warning(`${key}: ${JSON.stringify(shown)} is not used: ${message}; the last good value stays in force`)
+  return warning(`${key}: ${JSON.stringify(shown)} is not used: ${message}; ${instead}`)
 }
 
 function noKeys(names: readonly string[]): string {

@@ -125,6 +125,26 @@ describe('parsePolicy', () => {
     expect(parsePolicy(data, LAST_GOOD)).toEqual({ policy: POLICY_DEFAULTS, problems: [] })
   })
 
+  it('says that a longest wait below the first one does not count, and what does', () => {
+    const data = { retryBackoffDuration: '2h', retryBackoffMax: '30m' }
+    expect(parsePolicy(data, LAST_GOOD).problems).toEqual([
+      {
+        key: 'retryBackoffMax',
+        value: '30m',
+        message: 'must not be less than retryBackoffDuration',
+        instead: 'the longest wait is retryBackoffDuration, 2h',
+      },
+    ])
+  })
+
+  it.each<Record<string, string>>([
+    { retryBackoffDuration: '2h' },
+    { retryBackoffDuration: '2h', retryBackoffMax: '2h' },
+    { retryBackoffMax: '5m' },
+  ])('finds nothing wrong with %j', (data) => {
+    expect(parsePolicy(data, LAST_GOOD).problems).toEqual([])
+  })
+
   it('reports unknown keys and applies the others', () => {
     const data = JSON.parse('{"concurency":"8","__proto__":"x","retryLimit":"1"}') as Record<string, string>
     const { policy, problems } = parsePolicy(data, LAST_GOOD)

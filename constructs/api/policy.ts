@@ -20,6 +20,7 @@ export interface Policy {
   /** Retries after the first failure. */
   readonly retryLimit: number
   readonly retryBackoffMs: number
+  /** Does not shorten the first wait: where it is less than `retryBackoffMs`, that counts. */
   readonly retryBackoffMaxMs: number
   readonly attemptTimeoutMs: number
   readonly stallTimeoutMs: number
@@ -166,9 +167,21 @@ export const POLICY_SCHEMA = {
     integer(2_000),
     'Images that download at once. 0 pauses: downloads that run go on to their end, none starts.',
   ),
-  retryLimit: key('retryLimit', integer(100), 'Retries after the first failure.'),
-  retryBackoffDuration: key('retryBackoffMs', positive, 'Wait before the first retry; doubled for each further one.'),
-  retryBackoffMax: key('retryBackoffMaxMs', positive, 'Longest wait before a retry.'),
+  retryLimit: key(
+    'retryLimit',
+    integer(100),
+    'Retries after the first failure. It counts for images that have failed already too: raised, it lets them try again; lowered, it ends the wait of those that have used more.',
+  ),
+  retryBackoffDuration: key(
+    'retryBackoffMs',
+    positive,
+    'Wait before the first retry, give or take a tenth; doubled for each further one. Counted from the end of the failed attempt.',
+  ),
+  retryBackoffMax: key(
+    'retryBackoffMaxMs',
+    positive,
+    'Longest wait before a retry. Not less than retryBackoffDuration, which counts otherwise.',
+  ),
   attemptTimeout: key('attemptTimeoutMs', positive, 'An attempt that takes longer has failed.'),
   stallTimeout: key('stallTimeoutMs', positive, 'An attempt without progress for this long has failed.'),
   snapshotTimeout: key('snapshotTimeoutMs', positive, 'A snapshot that is not ready after this long is taken anew.'),
@@ -245,6 +258,8 @@ export interface PolicyProblem {
   /** The value as found, shortened, without credentials: it is shown in Events. */
   readonly value: string
   readonly message: string
+  /** What counts in place of the value. Absent: the last good one, or, for a key that there is not, nothing. */
+  readonly instead?: string
 }
 
 export interface ParsedPolicy {
@@ -273,9 +288,23 @@ export function parsePolicy(data: Readonly<Record<string, string | null>> | unde
     const problem = value === null ? NO_TEXT : (result.error.issues[0]?.message ?? 'is not valid')
     problems.push({ key: name, value: shownValue(value), message: problem })
   }
+  problems.push(...contradictions(policy as unknown as Policy, data))
   for (const [name, value] of given)
     problems.push({ key: shownValue(name), value: shownValue(value), message: 'is not a key of the policy' })
   return { policy: policy as unknown as Policy, problems }
+}
+
+/** Values that are good each for itself, and not together. */
+function contradictions(
+  { retryBackoffMs, retryBackoffMaxMs }: Policy,
+  data: Readonly<Record<string, string | null>> | undefined,
+): PolicyProblem[] {
+  const { retryBackoffMax: value } = data ?? {}
+  if (typeof value !== 'string' || parseDuration(value.trim()) !== retryBackoffMaxMs) return []
+  if (retryBackoffMaxMs >= retryBackoffMs) return []
+  const message = 'must not be less than retryBackoffDuration'
+  const instead = `the longest wait is retryBackoffDuration, ${formatDuration(retryBackoffMs)}`
+  return [{ key: 'retryBackoffMax', value: shownValue(value), message, instead }]
 }
 
 /** Whether the policy lets an image be fetched from this URL; see `isSourceUrlAllowed`. */

@@ -30,7 +30,7 @@ export const REASON_HELP = {
   RetryBackoff: {
     meaning: 'An attempt failed; the next one starts at status.nextRetryTime.',
     remedy:
-      'Read status.attempts for the cause. Set annotation pelotech.ot/retry-requested-at to a new value to retry now.',
+      'Read status.attempts for the cause. Set annotation pelotech.ot/retry-requested-at to a new value to retry now; a shorter retryBackoffDuration in the policy counts at once too.',
   },
   /** A download is being torn down. */
   Stopping: {
@@ -209,7 +209,8 @@ export const REASON_HELP = {
   /** No attempt left. */
   RetryLimitExceeded: {
     meaning: 'All attempts of this revision failed (1 and the policy key retryLimit).',
-    remedy: 'Read status.attempts, mend the cause, then set annotation pelotech.ot/retry-requested-at to a new value.',
+    remedy:
+      'Read status.attempts, mend the cause, then set annotation pelotech.ot/retry-requested-at to a new value. A higher policy key retryLimit lets all such images try again.',
   },
   /** The snapshot could not be taken. */
   SnapshotFailed: {

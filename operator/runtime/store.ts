@@ -42,6 +42,10 @@ export class Store<T extends Stored> {
     return this.#items.keys()
   }
 
+  entries(): IterableIterator<[string, T]> {
+    return this.#items.entries()
+  }
+
   values(): IterableIterator<T> {
     return this.#items.values()
   }

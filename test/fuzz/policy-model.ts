@@ -21,6 +21,12 @@ export class PolicyModel {
       if (key === 'concurrency' && reading !== undefined) this.isConcurrencyKnown = true
     }
     this.policy = next as unknown as Policy
-    this.badKeys = [...badKeys]
+    this.badKeys = [...badKeys, ...contradictions(values, this.policy)]
   }
+}
+
+/** Values that are good each for itself: a longest wait may be shorter than the first one. */
+function contradictions(values: NonNullable<PolicyWrite['values']>, { retryBackoffMs }: Policy): string[] {
+  const { retryBackoffMax: longest } = values
+  return longest?.reading !== undefined && Number(longest.reading.value) < retryBackoffMs ? ['retryBackoffMax'] : []
 }

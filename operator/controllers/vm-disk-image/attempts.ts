@@ -1,11 +1,11 @@
-import { type Attempt, LABELS, type Reason, shortHash, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { type Attempt, LABELS, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
 import type { Failure } from './judge.ts'
+import { withRetryTime } from './retries.ts'
 import { attemptOf, type DataVolumeView } from './views.ts'
 import type { World } from './world.ts'
 
 const KEPT = 5
-const JITTER = 0.1
 const RECORDED_MESSAGE_LIMIT = 1_000
 
 /** Number of the next attempt: counted from 1 within a budget. */
@@ -33,9 +33,10 @@ export function recordFailure(
     ...withAttempt(status, subject, outcome, failure.reason, failure.message, failure.downloads, now),
     budget: { key: status.budget?.key ?? '', downloads },
     ticket: undefined,
+    // That there is a wait. How long it is, the policy says.
+    nextRetryTime: toTime(now),
   }
-  const isOver = failure.permanent || downloads > world.policy.retryLimit
-  return { ...next, nextRetryTime: isOver ? undefined : toTime(now + retryDelay(downloads, subject.uid, world)) }
+  return withRetryTime(next, world.policy)
 }
 
 export function recordCancel(
@@ -112,12 +113,4 @@ function withAttempt(
     startedAt,
     attempts: [...(status.attempts ?? []), attempt].slice(-KEPT),
   }
-}
-
-/** The first wait, doubled for each further failed download, within the policy's maximum. */
-function retryDelay(failedDownloads: number, uid: string, { policy }: World): number {
-  const step = policy.retryBackoffMs * 2 ** Math.min(Math.max(0, failedDownloads - 1), 30)
-  // A hash spreads retries as well as chance does, and keeps a plan a function of what it is given.
-  const spread = Number.parseInt(shortHash([uid]), 16) / 0xffff_ffff
-  return Math.min(step, policy.retryBackoffMaxMs) * (1 - JITTER + 2 * JITTER * spread)
 }

@@ -1,4 +1,4 @@
-import { FINALIZER, LABELS, MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { FINALIZER, LABELS, MANAGER, type Policy, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { FakeClock, settled } from '../../kube/fake-clock.fixtures.ts'
@@ -11,7 +11,7 @@ import { Caches } from './caches.ts'
 import { ImageController } from './controller.ts'
 import { ImageMetrics } from './image-metrics.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
-import { anImage, aPolicy, CDI, NO_REFERENCES, SECOND, Walk } from './world.fixtures.ts'
+import { anImage, aPolicy, CDI, MINUTE, NO_REFERENCES, SECOND, Walk } from './world.fixtures.ts'
 
 const OPERATOR = 'sync-operator'
 const LEDGER = `${OPERATOR}/${LEDGER_NAME}`
@@ -25,6 +25,8 @@ class Term {
   readonly #stop = new AbortController()
   readonly caches: Caches
   limit = 1
+  policy = aPolicy()
+  #onPolicyChange: (change: { readonly isLimitAlone: boolean }) => void = () => undefined
   /** Who uses images, as live lists tell; the caches know nobody. */
   users: string[] = []
 
@@ -72,9 +74,12 @@ class Term {
       metrics: new ImageMetrics(runtimeMetrics.registry, clock),
       namespace: OPERATOR,
       identity: 'me',
-      policy: () => aPolicy(),
+      policy: () => this.policy,
       limit: () => this.limit,
-      onPolicyChange: () => () => undefined,
+      onPolicyChange: (listener) => {
+        this.#onPolicyChange = listener
+        return () => undefined
+      },
       references: [
         {
           cached: () => NO_REFERENCES,
@@ -85,6 +90,11 @@ class Term {
     })
     void controller.run(signal)
     await this.clock.advance(SECOND)
+  }
+
+  setPolicy(change: Partial<Policy>): void {
+    this.policy = aPolicy(change)
+    this.#onPolicyChange({ isLimitAlone: false })
   }
 
   async stop(): Promise<void> {
@@ -295,6 +305,32 @@ describe('an image that somebody deletes', () => {
     term.users = []
     await term.clock.advance(2 * SECOND)
     expect(term.client.said('delete')).toEqual([expect.stringContaining('delete VolumeSnapshot team/img-')])
+  })
+})
+
+describe('another backoff in the policy', () => {
+  it('is written to all images that wait for their next attempt, no faster than 50 a second', async () => {
+    const count = 120
+    const nextRetryTimes = () =>
+      term.client
+        .all('VMDiskImage')
+        .map(({ status }: KubeObject & { status?: VMDiskImageStatus }) => status?.nextRetryTime)
+    for (let number = 0; number < count; number += 1) {
+      const metadata = { name: `failed-${number}`, uid: `uid-${number}` }
+      const { image } = new Walk({ metadata }).settle().fail().world
+      term.client.put(image)
+    }
+    await term.start()
+    expect(term.client.said('status')).toEqual([])
+    const before = nextRetryTimes()
+    term.setPolicy({ retryBackoffMs: 40 * MINUTE })
+    await term.clock.advance(SECOND)
+    const first = term.client.said('status').length
+    expect(first).toBeGreaterThan(0)
+    expect(first).toBeLessThanOrEqual(51)
+    await term.clock.advance(2 * SECOND)
+    expect(term.client.said('status')).toHaveLength(count)
+    expect(nextRetryTimes().every((time, at) => (time ?? '') > (before[at] ?? ''))).toBe(true)
   })
 })
 

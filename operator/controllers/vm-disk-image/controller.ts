@@ -37,6 +37,8 @@ const USERS_NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should know 
 const NAMES_DUE: Wake = { afterMs: NAMES_EVERY_MS, because: 'who refers to the image is written by then' }
 /** Hundreds of references may come or go at once: they are counted together. */
 const REFERENCES_SETTLE_MS = 100
+/** The time of the next attempt, or the end of all attempts, of those that have failed already is written again so often. */
+const RETIMED_EVERY_MS = 20
 /** An image whose writes take longer is not waited for by those behind it. */
 const STUCK_AFTER_MS = 5_000
 const BUG = 'a bug in the operator: the image cannot be planned'
@@ -196,7 +198,7 @@ export class ImageController {
     })
     const stopPolicy = onPolicyChange(({ isLimitAlone }) => {
       this.#admission.wake()
-      if (!isLimitAlone) for (const key of caches.images.keys()) this.#queue.add(key)
+      if (!isLimitAlone) this.#replanAll()
     })
     const stopReferences = this.#references.map((source) =>
       source.onChange((key) => this.#queue.addAfter(key, REFERENCES_SETTLE_MS, 'urgent')),
@@ -205,6 +207,15 @@ export class ImageController {
       stopTriggers()
       stopPolicy()
       for (const stop of stopReferences) stop()
+    }
+  }
+
+  /** The policy has changed. For an image that has failed that may mean a write: thousands of those come one after the other. */
+  #replanAll(): void {
+    let failed = 0
+    for (const [key, { status }] of this.#options.caches.images.entries()) {
+      const hasFailed = status.nextRetryTime !== undefined || (status.budget?.downloads ?? 0) > 0
+      this.#queue.addAfter(key, hasFailed ? failed++ * RETIMED_EVERY_MS : 0)
     }
   }
 

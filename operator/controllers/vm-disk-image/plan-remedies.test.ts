@@ -27,15 +27,22 @@ describe('an image that has failed for good', () => {
     return walk
   }
 
-  it('says what revives it, and that a change of the policy does not', () => {
-    const walk = failed()
-    expect(walk.status.message).toContain(`annotation ${RETRY}`)
-    expect(walk.status.message).toContain('a change of the policy alone does not revive it')
-    expect(walk.status.message).not.toContain(REFRESH)
-    walk.setPolicy({ retryLimit: 5 }).after(HOUR)
-    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
-    walk.annotate({ [RETRY]: 'now' }).settle()
-    expect(walk.plan().start).toMatchObject({ admissible: true })
+  it('says what revives it, and each of that does', () => {
+    expect(failed().status.message).toContain(`annotation ${RETRY}`)
+    expect(failed().status.message).toContain('policy key retryLimit')
+    expect(failed().status.message).not.toContain(REFRESH)
+    const retried = failed()
+      .annotate({ [RETRY]: 'now' })
+      .settle()
+    expect(retried.plan().start).toMatchObject({ admissible: true })
+    const allowed = failed().setPolicy({ retryLimit: 1 }).after(HOUR)
+    expect(allowed.plan().start).toMatchObject({ admissible: true })
+  })
+
+  it('does not name the policy where no retry can mend it', () => {
+    const walk = new Walk()
+    walk.settle().fail(CDI.notFound)
+    expect(walk.status.message).not.toContain('retryLimit')
   })
 
   it('says which fields the policy gave it, and what takes in the present ones', () => {
@@ -82,7 +89,8 @@ describe('a spec that is wrong for a while', () => {
     walk.edit(WRONG).settle()
     expect(walk.stand).toBe('Failed/InvalidSpec')
     walk.edit(RIGHT).settle()
-    expect(walk.stand).toBe('Queued/Queued')
+    expect(walk.stand).toBe('Queued/RetryBackoff')
+    walk.after(HOUR)
     expect(walk.plan().start).toMatchObject({ attempt: 2, admissible: true })
   })
 

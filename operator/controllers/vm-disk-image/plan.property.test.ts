@@ -72,6 +72,8 @@ const attempt = fc.record({
   outcome: fc.constantFrom('Succeeded', 'Failed', 'Cancelled'),
   reason: fc.constantFrom('Synced', 'ImporterFailed', 'NotFound', 'Suspended'),
   message: fc.constant('m'),
+  endedAt: time,
+  downloads: fc.nat(2),
   dataVolumeUID: fc.constantFrom('dv-1', 'dv-2', 'dv-3'),
 })
 const status = fc.record(

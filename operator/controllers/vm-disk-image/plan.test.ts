@@ -14,6 +14,7 @@ import {
   REFRESH,
   RETRY,
   SECOND,
+  SPEC,
   Walk,
 } from './world.fixtures.ts'
 
@@ -256,67 +257,6 @@ describe('a failure', () => {
   })
 })
 
-describe('the wait before a retry', () => {
-  const wait = (downloads: number, policy = {}) => {
-    const walk = new Walk({
-      policy: { retryLimit: 50, retryBackoffMs: 5 * MINUTE, retryBackoffMaxMs: HOUR, ...policy },
-    })
-    walk.settle()
-    for (let turn = 1; turn < downloads; turn += 1) walk.after(2 * HOUR).fail()
-    walk
-      .after(2 * HOUR)
-      .admit()
-      .report(CDI.failing)
-    return (fromTime(walk.status.nextRetryTime) ?? 0) - walk.now
-  }
-
-  it.each([
-    [1, 5],
-    [2, 10],
-    [3, 20],
-    [4, 40],
-    [5, 60],
-    [9, 60],
-  ])('after download %i is %i minutes, give or take a tenth', (downloads, minutes) => {
-    expect(wait(downloads)).toBeGreaterThanOrEqual(0.9 * minutes * MINUTE - 1)
-    expect(wait(downloads)).toBeLessThanOrEqual(1.1 * minutes * MINUTE + 1)
-  })
-
-  it('is the same for the same attempt, however often it is planned', () => {
-    expect(wait(2)).toBe(wait(2))
-  })
-
-  it('differs between attempts by more than the doubling', () => {
-    const shares = [1, 2, 3, 4].map((downloads) => wait(downloads) / 2 ** downloads)
-    expect(new Set(shares.map(Math.round)).size).toBeGreaterThan(1)
-  })
-})
-
-describe('retryLimit', () => {
-  const failedOnce = () => {
-    const walk = new Walk()
-    walk.settle().fail()
-    return walk
-  }
-
-  it('lowered below what was used ends the waiting', () => {
-    expect(failedOnce().setPolicy({ retryLimit: 0 }).settle().stand).toBe('Failed/RetryLimitExceeded')
-  })
-
-  it('raised while it waits grants more', () => {
-    const walk = failedOnce().setPolicy({ retryLimit: 3 })
-    for (let turn = 0; turn < 3; turn += 1) walk.after(2 * HOUR).fail()
-    expect(walk.log.filter((line) => line.startsWith('create'))).toHaveLength(4)
-    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
-  })
-
-  it('raised afterwards revives nobody: that is a decision of people', () => {
-    const walk = new Walk({ policy: { retryLimit: 0 } })
-    walk.settle().fail().setPolicy({ retryLimit: 9 }).settle()
-    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
-  })
-})
-
 describe('an act of a person', () => {
   const failed = () => {
     const walk = new Walk({ policy: { retryLimit: 0 } })
@@ -426,16 +366,45 @@ describe('suspend', () => {
 describe('another revision', () => {
   const other = { url: 'https://images.example/b.qcow2' }
 
-  it('while Queued keeps the ticket', () => {
-    const walk = new Walk()
+  it.each<[string, ConstructorParameters<typeof Walk>[0]]>([
+    ['for a slot', {}],
+    [
+      'for something that is missing, which keeps no place for another download',
+      { lookup: aLookup({ secrets: ['creds'] }) },
+    ],
+  ])('while it waits %s takes a new ticket', (_what, change) => {
+    const walk = new Walk(change)
     walk.settle()
     const { ticket, revision } = walk.status
     walk.edit(other)
-    expect(walk.plan().start).toMatchObject({ ticket, admissible: false })
+    const edited = walk.world.image.metadata.resourceVersion
     walk.settle()
-    expect(walk.status.ticket).toBe(ticket)
     expect(walk.status.revision).not.toBe(revision)
-    expect(walk.plan().start).toMatchObject({ ticket, revision: walk.status.revision, admissible: true })
+    expect(ticket).toBe('100')
+    expect(walk.status.ticket).toBe(edited)
+    walk.set({ lookup: aLookup() }).settle()
+    expect(walk.plan().start).toMatchObject({ ticket: edited, revision: walk.status.revision, admissible: true })
+    // Back to the first one is another one once more.
+    walk.edit({ url: SPEC['url'] })
+    const editedBack = walk.world.image.metadata.resourceVersion
+    walk.settle()
+    expect(walk.plan().start).toMatchObject({ ticket: editedBack, revision, admissible: true })
+  })
+
+  it.each<[string, (walk: Walk) => Walk]>([
+    ['another secretRef', (walk) => walk.edit({ secretRef: 'other' })],
+    ['another snapshotClass', (walk) => walk.edit({ snapshotClass: 'other' })],
+    ['another name', (walk) => walk.edit({ name: 'other' })],
+    ['the annotation that asks for a retry', (walk) => walk.annotate({ [RETRY]: '1' })],
+    ['a label', (walk) => walk.annotate({ other: '1' })],
+    ['a default of the policy', (walk) => walk.setPolicy({ defaultCertConfigMap: 'certs' })],
+    ['the Secret that comes', (walk) => walk.set({ lookup: aLookup() })],
+  ])('is none by %s: the ticket stays', (_name, change) => {
+    const walk = new Walk({ lookup: aLookup({ secrets: ['creds'] }) })
+    walk.settle()
+    change(walk).settle()
+    expect(walk.status.ticket).toBe('100')
+    expect(walk.set({ lookup: aLookup() }).settle().plan().start).toMatchObject({ ticket: '100', admissible: true })
   })
 
   it('while Syncing cancels first and takes a new ticket', () => {

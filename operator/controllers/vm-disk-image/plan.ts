@@ -17,6 +17,7 @@ import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { planStopping } from './plan-stopping.ts'
 import { abandoned, reclaiming } from './plan-unreferenced.ts'
+import { finalAttempt, withRetryTime } from './retries.ts'
 import { eventsBetween, isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
 import { attemptOf, type DataVolumeView } from './views.ts'
@@ -56,7 +57,7 @@ function decide(world: World, now: number): ImagePlan {
   if (world.image.metadata.deletionTimestamp !== undefined) return planDeletion(world, now)
   if (!world.spec.ok) return planInvalid(world, world.spec.problems, now)
   const target = resolveTarget(world.spec.spec, world)
-  const draft: Draft = { world, now, target, status: dropLostArtifact(turnTo(target, world.image.status), world) }
+  const draft: Draft = { world, now, target, status: dropLostArtifact(turnTo(target, world), world) }
   const { suspend } = world.spec.spec
   return (
     planStopping(draft, suspend === true) ??
@@ -95,26 +96,21 @@ function recordStop(status: VMDiskImageStatus, dataVolume: DataVolumeView, now: 
   return recordCancel(status, subjectOf(dataVolume), 'SpecChanged', 'the spec is not valid any more', now)
 }
 
-/** Brings the status to the wanted revision and budget. What belongs to another revision, and is not history, goes. */
-function turnTo(target: Target, status: VMDiskImageStatus): VMDiskImageStatus {
-  if (status.revision !== target.revision) {
-    return {
-      ...status,
-      revision: target.revision,
-      defaults: target.defaults,
-      ticket: status.phase === 'Queued' ? status.ticket : undefined,
-      budget: { key: target.budgetKey, downloads: 0 },
-      nextRetryTime: undefined,
-      snapshotStartedAt: undefined,
-      progress: undefined,
-    }
-  }
-  const isSameBudget = status.budget?.key === target.budgetKey
-  return {
+/**
+ * Brings the status to the wanted revision and budget, and to the policy as it is. What belongs to another revision, and is not
+ * history, goes; the ticket with it, or a place in the queue could be kept for something else.
+ */
+function turnTo(target: Target, { image: { status }, policy }: World): VMDiskImageStatus {
+  const isSameRevision = status.revision === target.revision
+  const isSameBudget = isSameRevision && status.budget?.key === target.budgetKey
+  const next: VMDiskImageStatus = {
     ...status,
+    revision: target.revision,
     defaults: target.defaults,
+    ...(!isSameRevision && { ticket: undefined, snapshotStartedAt: undefined, progress: undefined }),
     ...(!isSameBudget && { budget: { key: target.budgetKey, downloads: 0 }, nextRetryTime: undefined }),
   }
+  return withRetryTime(next, policy)
 }
 
 /** An artifact that is gone, or about to be overwritten by a download that nobody asked for, serves nobody. */
@@ -313,25 +309,28 @@ function queue({ world, now, status }: Draft): VMDiskImageStatus {
   }
 }
 
-/** No attempt is left, or none would help. Said once, it holds for the budget, whatever becomes of the policy. */
+/** No attempt is left, or none would help. By the policy as it is: one that allows more attempts revives the image. */
 function failedForGood({ world, target, status }: Draft): Standing | undefined {
   const rejection = rejectionOf(world, target, status)
   if (rejection !== undefined) return { phase: 'Failed', reason: 'RejectedByCDI', message: rejection, stalled: true }
-  const { budget, attempts } = status
-  const last = attempts?.findLast(({ outcome }) => outcome === 'Failed')
-  if (budget === undefined || budget.downloads === 0 || last === undefined) return undefined
-  const isOver =
-    isPermanent(last.reason) || budget.downloads > world.policy.retryLimit || hasFailedBefore(world, status)
-  if (!isOver) return undefined
+  const last = finalAttempt(status, world.policy)
+  if (last === undefined) return undefined
   const reason = isPermanent(last.reason) ? last.reason : 'RetryLimitExceeded'
   const why = isPermanent(last.reason) ? 'no retry can mend this' : 'no retry is left'
-  const used = `${budget.downloads} download${budget.downloads === 1 ? '' : 's'} used`
-  return { phase: 'Failed', reason, message: `${last.message} (${why}, ${used}); ${remedyFor(target)}`, stalled: true }
+  const more = isPermanent(last.reason) ? '' : '; a higher policy key retryLimit allows more attempts'
+  const { downloads = 0 } = status.budget ?? {}
+  const used = `${downloads} download${downloads === 1 ? '' : 's'} used`
+  return {
+    phase: 'Failed',
+    reason,
+    message: `${last.message} (${why}, ${used}); ${remedyFor(target)}${more}`,
+    stalled: true,
+  }
 }
 
-/** What revives an image that has failed. A changed policy does not: whoever changes it need not know of this image. */
+/** What revives an image that has failed. */
 function remedyFor({ defaults }: Target): string {
-  const again = `correct the spec, or mend the cause and set annotation ${ANNOTATIONS.retryRequestedAt} to a new value; a change of the policy alone does not revive it`
+  const again = `correct the spec, or mend the cause and set annotation ${ANNOTATIONS.retryRequestedAt} to a new value`
   const fields = Object.keys(defaults).join(', ')
   if (fields === '') return again
   return `${again} (${fields}: from the policy when it was queued; annotation ${ANNOTATIONS.syncRequestedAt} takes in the present values)`
