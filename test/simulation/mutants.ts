@@ -90,6 +90,14 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     kind: 'rush',
   },
   {
+    name: 'a place in the queue is kept for another download',
+    invariant: 3,
+    file: `${IMAGES}/plan.ts`,
+    find: '...(!isSameRevision && { ticket: undefined, snapshotStartedAt',
+    replace: '...(!isSameRevision && { snapshotStartedAt',
+    kind: 'undisturbed',
+  },
+  {
     name: 'one slot more than the limit, at the gate alone',
     invariant: 1,
     file: `${IMAGES}/slots.ts`,
@@ -126,9 +134,9 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'one retry more than the limit',
     invariant: 4,
-    file: `${IMAGES}/plan.ts`,
-    find: 'budget.downloads > world.policy.retryLimit',
-    replace: 'budget.downloads > world.policy.retryLimit + 1',
+    file: `${IMAGES}/retries.ts`,
+    find: 'budget.downloads > retryLimit',
+    replace: 'budget.downloads > retryLimit + 1',
     kind: 'undisturbed',
   },
   {

@@ -20,14 +20,16 @@ const RECOVERED_MS = 120_000
 const SEEN_MS = 1_000
 
 /**
- * Invariant 3: nobody gets a slot while an image with an earlier ticket waits for one, and the DataVolumes of one batch come
- * in the order of their tickets. API errors aside: pairs are compared only when the operator could know of both.
+ * Invariant 3: nobody gets a slot while an image with an earlier ticket waits for one, the DataVolumes of one batch come
+ * in the order of their tickets, and no ticket is taken over to another revision. API errors aside: pairs are compared only when the operator could know of both.
  */
 export class OrderOracle implements Oracle {
   readonly #witness: Witness
   readonly #waiting = new Map<string, Waiting>()
   /** A ticket is good for one claim; the status says so only later. */
   readonly #used = new Set<string>()
+  /** The revision that an image took its ticket for. */
+  readonly #takenFor = new Map<string, { readonly ticket: string; readonly revision: string }>()
   /** Revisions of the last ledger writes: one decides a moment before one writes. */
   #writes: readonly number[] = []
   /** Claims of the last writes whose DataVolume is still to come, with the ticket they were claimed by. */
@@ -47,6 +49,7 @@ export class OrderOracle implements Oracle {
   #followImage({ type, object, revision }: Commit): void {
     const image = object as Image
     const { uid = '', name } = image.metadata
+    this.#checkTicket(image, revision)
     if (!isAdmissible(type, image) || this.#used.has(`${uid}/${image.status?.ticket}`)) {
       this.#waiting.delete(uid)
       // It was changed, suspended or deleted: its claim may come to nothing.
@@ -58,6 +61,18 @@ export class OrderOracle implements Oracle {
     const before = this.#waiting.get(uid)
     if (before?.ticket === ticket) return
     this.#waiting.set(uid, { uid, name, ticket, since: revision, sinceMs: this.#witness.chronicle.nowMs })
+  }
+
+  #checkTicket({ metadata: { uid = '', name }, status }: Image, at: number): void {
+    const { ticket, revision } = status ?? {}
+    if (ticket === undefined || revision === undefined) return
+    const before = this.#takenFor.get(uid)
+    this.#takenFor.set(uid, { ticket, revision })
+    if (before?.ticket === ticket && before.revision !== revision)
+      this.#witness.report(
+        3,
+        `revision ${at}: image ${name} keeps ticket ${ticket}, which it took for another download`,
+      )
   }
 
   #followLedger({ type, object, revision, actor }: Commit): void {
