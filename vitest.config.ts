@@ -1,98 +1,86 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
-export default defineConfig({
-  test: {
-    projects: [
-      {
-        test: {
-          name: 'unit',
-          include: ['{constructs,crds-gen,operator,sandbox,tooling,test/bench,test/harness,test/soak}/**/*.test.ts'],
-          setupFiles: ['test/setup/fail-on-console.ts', 'test/setup/properties.ts'],
-        },
-      },
-      {
-        test: {
-          name: 'toolchain',
-          include: ['test/toolchain/**/*.test.ts'],
-          globalSetup: ['test/setup/binaries.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: 'cloud-init',
-          include: ['test/cloud-init/**/*.test.ts'],
-          globalSetup: ['test/setup/cloud-init.ts'],
-          setupFiles: ['test/setup/properties.ts'],
-          testTimeout: 300_000,
-        },
-      },
-      {
-        test: {
-          name: 'simulation',
-          include: ['test/simulation/**/*.test.ts'],
-          testTimeout: 300_000,
-          // Each of them drives a process of its own: more than two at a time only wait for a core.
-          maxConcurrency: 2,
-        },
-      },
-      {
-        test: {
-          name: 'conformance',
-          include: ['test/conformance/**/*.test.ts'],
-          globalSetup: ['test/setup/shared-cluster.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          name: 'scenario',
-          include: ['test/scenario/**/*.test.ts'],
-          globalSetup: ['test/setup/shared-cluster.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          // Each file drives an operator and simulators of its own: more than two at a time only wait for a core.
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          name: 'fuzz',
-          include: ['test/fuzz/**/*.test.ts'],
-          globalSetup: ['test/setup/binaries.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          name: 'crash',
-          include: ['test/crash/**/*.test.ts'],
-          globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        test: {
-          name: 'faults',
-          include: ['test/faults/**/*.test.ts'],
-          globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
-          maxWorkers: 2,
-          sequence: { groupOrder: 3 },
-        },
-      },
-    ],
+type Options = NonNullable<TestProjectInlineConfiguration['test']>
+
+/** Where tests are, by project, and what they need. */
+const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } & Options>> = {
+  unit: {
+    folders: ['constructs', 'crds-gen', 'operator', 'sandbox', 'tooling', 'test/bench', 'test/harness', 'test/soak'],
+    setupFiles: ['test/setup/fail-on-console.ts', 'test/setup/properties.ts'],
   },
+  toolchain: {
+    folders: ['test/toolchain'],
+    globalSetup: ['test/setup/binaries.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+  'cloud-init': {
+    folders: ['test/cloud-init'],
+    globalSetup: ['test/setup/cloud-init.ts'],
+    setupFiles: ['test/setup/properties.ts'],
+    testTimeout: 300_000,
+  },
+  simulation: {
+    folders: ['test/simulation'],
+    testTimeout: 300_000,
+    // Each of them drives a process of its own: more than two at a time only wait for a core.
+    maxConcurrency: 2,
+  },
+  conformance: {
+    folders: ['test/conformance'],
+    globalSetup: ['test/setup/shared-cluster.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    maxWorkers: 2,
+    sequence: { groupOrder: 1 },
+  },
+  scenario: {
+    folders: ['test/scenario'],
+    globalSetup: ['test/setup/shared-cluster.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // Each file drives an operator and simulators of its own: more than two at a time only wait for a core.
+    maxWorkers: 2,
+    sequence: { groupOrder: 1 },
+  },
+  fuzz: {
+    folders: ['test/fuzz'],
+    globalSetup: ['test/setup/binaries.ts'],
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
+    maxWorkers: 2,
+    sequence: { groupOrder: 1 },
+  },
+  crash: {
+    folders: ['test/crash'],
+    globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
+    maxWorkers: 2,
+    sequence: { groupOrder: 2 },
+  },
+  faults: {
+    folders: ['test/faults'],
+    globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
+    maxWorkers: 2,
+    sequence: { groupOrder: 3 },
+  },
+}
+
+const DEEP = '*.deep.test.ts'
+
+/** `npm test` runs every `*.test.ts` but `*.deep.test.ts`, which are what `npm run test:deep` runs, with `--mode deep`. */
+export default defineConfig(({ mode }) => {
+  const isDeep = mode === 'deep'
+  const projects = Object.entries(PROJECTS).map(([name, { folders, ...options }]) => ({
+    test: {
+      name,
+      include: folders.map((folder) => `${folder}/**/${isDeep ? DEEP : '*.test.ts'}`),
+      exclude: isDeep ? [] : [`**/${DEEP}`],
+      ...options,
+    },
+  }))
+  return { test: { projects } }
 })

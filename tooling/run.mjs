@@ -25,6 +25,7 @@ const TASKS = {
   soak: ['test/soak/main.ts'],
   synth: ['crds-gen/synth.ts'],
   test: ['node_modules/vitest/vitest.mjs', 'run'],
+  'test:deep': ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'deep'],
 }
 
 /** The Node that the dependencies brought; else the present one where it can run TypeScript by itself. */

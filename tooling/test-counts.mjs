@@ -1,9 +1,23 @@
-// Prints which tests failed, and how many passed and failed, from the JSON report of vitest. Fails when there is no test in it.
+// Prints which tests failed, which were the slowest, and how many passed and failed, from JSON reports of vitest. Fails when a
+// test has failed, or there is none in one of the reports.
+//
+//   node tooling/test-counts.mjs <report>...
 
 import { readFileSync } from 'node:fs'
 
-const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(process.argv[2], 'utf8'))
-for (const { name, message, assertionResults } of testResults) {
+const SLOWEST = 20
+
+const reports = process.argv.slice(2).map((file) => JSON.parse(readFileSync(file, 'utf8')))
+const files = reports.flatMap(({ testResults }) => testResults)
+const tests = files.flatMap(({ name, assertionResults }) => assertionResults.map((test) => ({ ...test, file: name })))
+
+const slowest = tests.toSorted((a, b) => (b.duration ?? 0) - (a.duration ?? 0)).slice(0, SLOWEST)
+process.stdout.write(`The slowest ${slowest.length} tests:\n`)
+for (const { duration = 0, file, fullName } of slowest)
+  process.stdout.write(`${(duration / 1_000).toFixed(1).padStart(8)} s  ${shortened(file)} > ${fullName}\n`)
+process.stdout.write('\n')
+
+for (const { name, message, assertionResults } of files) {
   const failed = assertionResults.filter(({ status }) => status === 'failed')
   const [first] = failed
   // A file that could not be read, or whose set-up failed.
@@ -11,10 +25,19 @@ for (const { name, message, assertionResults } of testResults) {
   for (const { fullName, failureMessages } of failed)
     process.stdout.write(`failed: ${name} > ${fullName}\n  ${firstLineOf(failureMessages[0])}\n`)
 }
-process.stdout.write(`${numPassedTests} passed, ${numFailedTests} failed\n`)
-if (!(numPassedTests > 0) || numFailedTests > 0) process.exitCode = 1
+
+const sum = (count) => reports.reduce((total, report) => total + report[count], 0)
+const failures = sum('numFailedTests')
+process.stdout.write(`${sum('numPassedTests')} passed, ${failures} failed\n`)
+if (failures > 0 || reports.length === 0 || reports.some(({ numPassedTests }) => !(numPassedTests > 0)))
+  process.exitCode = 1
 
 function firstLineOf(text = '') {
   const [line = ''] = text.split('\n')
   return line.slice(0, 300)
+}
+
+/** The path inside its repository, wherever that is. */
+function shortened(file) {
+  return file.replace(/^.*?\/(?=(constructs|crds-gen|operator|sandbox|test|tooling)\/)/, '')
 }

@@ -1,14 +1,14 @@
 import { AdmissionPolicies, render, UserRoles } from '@open-terrain/constructs'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONTROLLERS, ControlPlane, type ControlPlaneOptions } from './control-plane.ts'
-import { type ForeignCrdSource, type ForeignCrds, foreignCrds } from './foreign-crds.ts'
+import { type ForeignCrds, foreignCrds } from './foreign-crds.ts'
 import { ourCrds } from './install.ts'
 
 export const OPERATOR_NAMESPACE = 'sync-operator'
 
 export interface ClusterOptions extends Omit<ControlPlaneOptions, 'crds'> {
-  /** Which CRDs of the systems underneath; default: the real ones where they are present. */
-  readonly foreign?: ForeignCrdSource
+  /** Only our small CRDs of the systems underneath. Default: the real ones where they are present. */
+  readonly foreign?: 'own'
   readonly namespaces?: readonly string[]
   /** Also the roles and admission policies of an installation. Default: false; nothing but the CRDs refuses anything then. */
   readonly access?: boolean
@@ -21,8 +21,8 @@ export interface Cluster extends AsyncDisposable {
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { foreign: source, namespaces = [OPERATOR_NAMESPACE], access = false, ...rest } = options
-  const [ours, foreign] = await Promise.all([ourCrds(), foreignCrds(source === undefined ? {} : { source })])
+  const { foreign: only, namespaces = [OPERATOR_NAMESPACE], access = false, ...rest } = options
+  const [ours, foreign] = await Promise.all([ourCrds(), foreignCrds(only === undefined ? {} : { only })])
   // Our rights become part of the `view`, `edit` and `admin` of Kubernetes by a controller.
   const controllers = access ? { controllers: [...CONTROLLERS, 'clusterrole-aggregation-controller'] } : {}
   const controlPlane = new ControlPlane({ ...controllers, ...rest, crds: [...ours, ...foreign.crds] })

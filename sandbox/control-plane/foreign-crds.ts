@@ -5,7 +5,7 @@ import { readCrds } from './install.ts'
 
 const REPOSITORY = join(import.meta.dirname, '../..')
 const OWN = join(REPOSITORY, 'sandbox/foreign-crds')
-const REAL = join(REPOSITORY, '../shared/crds')
+const BESIDE = join(REPOSITORY, '../shared/crds')
 
 /** The projects' own CRDs, or our small ones with the fields that we use. */
 export type ForeignCrdSource = 'real' | 'own'
@@ -17,14 +17,21 @@ export interface ForeignCrds {
 }
 
 /**
- * The kinds of the systems underneath (CDI, KubeVirt, Multus, snapshots).
- * `$FOREIGN_CRDS` names a folder of real CRDs, or is `own`; by default the real ones are taken where they lie beside
- * the repository.
+ * The kinds of the systems underneath (CDI, KubeVirt, Multus, snapshots): the real ones where there are any, unless only our
+ * small ones are asked for.
  */
-export async function foreignCrds(options: { readonly source?: ForeignCrdSource } = {}): Promise<ForeignCrds> {
+export async function foreignCrds(options: { readonly only?: 'own' } = {}): Promise<ForeignCrds> {
+  const real = options.only === 'own' ? undefined : realCrdsFolder()
+  const folder = real ?? OWN
+  return { source: real === undefined ? 'own' : 'real', folder, crds: await readCrds(folder) }
+}
+
+/**
+ * Nobody needs the real ones, and few have them: they are taken where they lie beside the repository. `$FOREIGN_CRDS` names
+ * another folder, or is `own` for a run as if there were none.
+ */
+export function realCrdsFolder(): string | undefined {
   const asked = process.env['FOREIGN_CRDS'] || undefined
-  const real = asked === undefined || asked === 'own' ? REAL : asked
-  const source = options.source ?? (asked === 'own' || (asked === undefined && !existsSync(real)) ? 'own' : 'real')
-  const folder = source === 'own' ? OWN : real
-  return { source, folder, crds: await readCrds(folder) }
+  if (asked === 'own') return undefined
+  return asked ?? (existsSync(BESIDE) ? BESIDE : undefined)
 }

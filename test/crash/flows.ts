@@ -170,7 +170,7 @@ const deletion: Flow = {
   telling: ['update vmdiskimages/status'],
 }
 
-const cancellation: Flow = {
+export const cancellation: Flow = {
   name: 'deletion of an image that downloads',
   policy: QUICK,
   prepare: download,

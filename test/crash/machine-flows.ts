@@ -34,7 +34,7 @@ async function prepare(play: Play): Promise<void> {
   await play.untilQuiet()
 }
 
-const creation: Flow = {
+export const creation: Flow = {
   name: 'a machine that comes before its image',
   policy: QUICK,
   sample: SAMPLE,

@@ -15,7 +15,7 @@ const REMOVAL = [
   'patch vmdiskimages',
 ]
 
-const atOnce: Flow = {
+export const atOnce: Flow = {
   name: 'an image of ours that goes with its last reference',
   policy: { ...QUICK, reclaimPolicy: 'Delete', unreferencedTTL: '0s' },
   prepare: async (play) => {

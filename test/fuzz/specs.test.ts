@@ -1,37 +1,6 @@
-import { resourceSchema, type StructuralSchema, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
-import { describe, expect, it } from 'vitest'
-import { Connection } from '../../operator/kube/connection.ts'
-import { useCluster } from '../harness/cluster.ts'
-import { findingText } from './report.ts'
-import { compareVerdicts, SPEC_CONNECTIONS } from './spec-campaign.ts'
-
-/** The same one each time, so that a change is judged by what it does; `npm run fuzz` takes a new one. */
-const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
-const COUNT = 8_000
+import { describe } from 'vitest'
+import { specSuite } from './spec-suite.ts'
 
 describe('any manifest of a VMDiskImage or a VirtualMachine', () => {
-  const cluster = useCluster()
-
-  it('is judged by the API server as by the schema', async () => {
-    const connection = Connection.fromEnvironment(SPEC_CONNECTIONS, cluster().controlPlane.kubeconfigPath)
-    try {
-      const { findings, judged, soleReasons } = await compareVerdicts({ connection, seed: SEED, count: COUNT })
-      expect(findings.map(findingText)).toEqual([])
-      expect(judged).toBe(COUNT)
-      // A rule that never was the only one to refuse could be missing, and nobody would know.
-      const unused = [...messagesOfRules()].filter((message) => !soleReasons.has(message))
-      expect(unused).toEqual([])
-    } finally {
-      await connection.close()
-    }
-  })
+  specSuite({ count: 1_000, isEachRuleNeeded: false })
 })
-
-function messagesOfRules(): Set<string> {
-  return new Set([vmDiskImage, virtualMachine].flatMap((resource) => messagesBelow(resourceSchema(resource))))
-}
-
-function messagesBelow(schema: StructuralSchema): string[] {
-  const below = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])]
-  return [...(schema['x-kubernetes-validations'] ?? []).map(({ message }) => message), ...below.flatMap(messagesBelow)]
-}

@@ -11,7 +11,7 @@ describe('the control plane', () => {
   let controlPlane: ControlPlane
 
   beforeAll(async () => {
-    const { crds } = await foreignCrds({ source: 'own' })
+    const { crds } = await foreignCrds({ only: 'own' })
     controlPlane = new ControlPlane({ crds })
     await controlPlane.start()
   })

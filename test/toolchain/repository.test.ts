@@ -17,7 +17,7 @@ it('reports every breach of a dependency rule', () => {
 })
 
 it('has small CRDs of its own for what it uses of CDI, snapshots, KubeVirt and Multus', async () => {
-  const { crds } = await foreignCrds({ source: 'own' })
+  const { crds } = await foreignCrds({ only: 'own' })
   expect(crds.map(({ metadata }) => metadata.name)).toEqual([
     'datavolumes.cdi.kubevirt.io',
     'datasources.cdi.kubevirt.io',

@@ -1,26 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { describeViolations } from '../run.ts'
 import { runGate } from './gate-run.ts'
-import { GATE_KINDS, gateStory } from './gate-story.ts'
-
-// Stories of the gate alone: admission, ledger, claims, queue and caches as they are. A failure names its story:
-//
-//   npm run simulate -- --replay gate:…
-
-const STORIES = 8
-/** The same ones each time, so that a change is judged by what it does; `npm run simulate` goes on from any seed. */
-const FIRST = Number(process.env['SIMULATION_SEED'] ?? 1)
+import { gateStory } from './gate-story.ts'
+import { gateSuite } from './gate-suite.ts'
 
 describe('the gate keeps limit, slots and order', () => {
-  it.each(GATE_KINDS)('in stories of the kind %s', async (kind) => {
-    let admissions = 0
-    for (let seed = FIRST; seed < FIRST + STORIES; seed += 1) {
-      const { violations, counts } = await runGate(gateStory(kind, seed))
-      expect(violations, `${kind}:${seed}\n${describeViolations(violations)}`).toEqual([])
-      admissions += counts.admissions
-    }
-    expect(admissions).toBeGreaterThan(STORIES * 10)
-  })
+  gateSuite(1)
 
   it('tells the same story again', async () => {
     const again = () => runGate(gateStory('gate', 3))

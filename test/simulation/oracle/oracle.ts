@@ -4,6 +4,8 @@ import type { Disturbances } from '../disturbances.ts'
 
 /** Number of an invariant in the design; 0: something that all of them need, such as that the run ends. */
 export type Invariant = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9
+/** Those that are promised: 0 is for what is wrong with a simulation itself. */
+export const INVARIANTS = [1, 2, 3, 4, 5, 6, 7, 8, 9] as const satisfies readonly Invariant[]
 
 export interface Violation {
   readonly invariant: Invariant

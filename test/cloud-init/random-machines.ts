@@ -1,0 +1,22 @@
+import { type CloudInitData, renderCloudInit } from '@open-terrain/constructs'
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { cloudInitProps } from './arbitraries.ts'
+import type { Verdict } from './verdict.ts'
+
+/** So many machines at random, each of which cloud-init has to accept, and to read as it was meant. */
+export async function expectReadAsMeant(
+  count: number,
+  check: (documents: readonly CloudInitData[]) => Promise<Verdict[]>,
+): Promise<void> {
+  const samples = fc.sample(cloudInitProps, count).map(renderCloudInit)
+  const verdicts = await check(samples)
+  expect(verdicts).toHaveLength(count)
+  for (const [at, { userdata, networkdata }] of samples.entries()) {
+    expect(verdicts[at]).toMatchObject({
+      problems: [],
+      config: JSON.parse(userdata.slice(userdata.indexOf('\n'))) as unknown,
+      network: networkdata === undefined ? null : (JSON.parse(networkdata) as unknown),
+    })
+  }
+}

@@ -1,0 +1,6 @@
+import { describe } from 'vitest'
+import { roundTripSuite } from './round-trip-suite.ts'
+
+describe('renderCloudInit', () => {
+  roundTripSuite(10_000)
+})

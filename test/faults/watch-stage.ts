@@ -1,0 +1,27 @@
+import { expect, inject } from 'vitest'
+import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
+import type { FaultProxy } from '../harness/fault-proxy.ts'
+import { FaultStage } from './fault-stage.ts'
+
+export const NAMES = Array.from({ length: 6 }, (_, at) => `image-${at}`)
+/** Between two renewals of the Lease, at the least: the clock of the operator, as the proxy sees it. */
+export const RETRY_PERIOD_MS = 500
+const LEASE = {
+  LEASE_DURATION: '4s',
+  LEASE_RENEW_DEADLINE: '3s',
+  LEASE_RETRY_PERIOD: `${RETRY_PERIOD_MS}ms`,
+}
+
+/** Whatever becomes of its watches: in the end every image has been downloaded once. */
+export async function withOperator(cluster: Cluster, act: (stage: FaultStage) => Promise<void>): Promise<void> {
+  const options = { entry: inject('operatorBundle'), concurrency: 2, lease: LEASE }
+  await using stage = await FaultStage.start(cluster, options)
+  await act(stage)
+  await stage.world.finish()
+  for (const name of NAMES) expect(stage.world.downloads(name), name).toBe(1)
+}
+
+/** Lists of images that the operator was given. */
+export function countLists({ seen }: FaultProxy): number {
+  return seen.filter(({ isList, resource, status }) => isList && resource === 'vmdiskimages' && status === 200).length
+}

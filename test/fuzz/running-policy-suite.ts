@@ -1,0 +1,92 @@
+import { POLICY_NAME } from '@open-terrain/constructs'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { World } from '../harness/world.ts'
+import { dataOf } from './policy-campaign.ts'
+import { PolicyModel } from './policy-model.ts'
+import { concurrencyValue, type PolicyWrite, policyWrites } from './policy-writes.ts'
+
+const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
+const IMAGES = 8
+const LIMIT_AT_START = 2
+
+const isTakenByServer = (key: string) => /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== '.' && key !== '..'
+const isSmall = ({ text }: { readonly text: string }) => text.length < 1_000 && (Number(text.trim()) || 0) <= IMAGES
+
+/** Keys that, with a usable value, make running downloads fail or images wait for something else. */
+const STEERS_IMAGES = /^(default|attemptTimeout|stallTimeout|allowedSourceUrls)/
+
+/** Such as the API server takes, in which a usable concurrency is a small one: the images there are have to show it. */
+const write = fc.tuple(policyWrites, concurrencyValue.filter(isSmall)).map(([[first], concurrency]): PolicyWrite => {
+  const { values = {}, binary = [], isWithoutData = false, isNew = false } = first ?? {}
+  const kept = Object.entries(values).filter(
+    ([key, { text, reading }]) =>
+      isTakenByServer(key) && text.length < 100_000 && (reading === undefined || !STEERS_IMAGES.test(key)),
+  )
+  const keys = binary.filter((key) => key !== 'concurrency')
+  return { values: { ...Object.fromEntries(kept), concurrency }, binary: keys, isWithoutData, isNew }
+})
+
+/** @param writes of the policy, one after the other */
+export function runningPolicySuite(writes: number): void {
+  const cluster = useCluster()
+
+  it('admits by the last good limit, and says which values it does not use', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: String(LIMIT_AT_START) } })
+    world.gate.hold('https://images.example.com/')
+    await Promise.all(Array.from({ length: IMAGES }, (_, at) => world.createImage(`image-${at}`)))
+    await world.until('the first policy is in force', () => world.ledger?.limit === LIMIT_AT_START)
+    const model = new PolicyModel()
+    model.take({
+      values: { concurrency: { text: '', reading: { value: LIMIT_AT_START } } },
+      binary: [],
+      isWithoutData: false,
+      isNew: true,
+    })
+    let most = LIMIT_AT_START
+    for (const [at, one] of fc.sample(write, { seed: SEED, numRuns: writes }).entries()) {
+      const told = world.logs.lines.filter(isAboutPolicy).length
+      await writePolicy(world, one)
+      model.take(one)
+      const { concurrency } = model.policy
+      most = Math.max(most, concurrency)
+      const place = `write ${at} of seed ${SEED}: ${JSON.stringify(dataOf(one)).slice(0, 2_000)}`
+      await world.until(
+        `the policy was read after ${place}`,
+        () => world.logs.lines.filter(isAboutPolicy).length > told,
+      )
+      await world.until(`limit ${concurrency} after ${place}`, () => world.ledger?.limit === concurrency)
+      await world.until(`${most} slots after ${place}`, () => world.ledger?.holders.length === Math.min(most, IMAGES))
+      const text = (await world.operator?.operator.metrics.render()) ?? ''
+      expect(text, place).toContain(`ot_config_valid ${model.badKeys.length === 0 ? 1 : 0}\n`)
+    }
+    world.mostDownloads = Math.max(most, 3)
+    await world.until('a Warning of a value', () => isWarned(world))
+    await writePolicy(world, { values: { concurrency: { text: '3' } }, binary: [], isWithoutData: false, isNew: true })
+    world.gate.releaseAll()
+    for (let at = 0; at < IMAGES; at += 1) await world.untilSynced(`image-${at}`)
+    await world.finish()
+  })
+}
+
+const isAboutPolicy = (line: string) => line.includes('policy in force')
+const isWarned = (world: World) =>
+  world.eventsOf(POLICY_NAME).some(({ type, reason }) => type === 'Warning' && reason === 'InvalidPolicy')
+
+async function writePolicy(world: World, one: PolicyWrite): Promise<void> {
+  const metadata = { namespace: world.operatorNamespace, name: POLICY_NAME }
+  const wanted = { apiVersion: 'v1', kind: 'ConfigMap', metadata, ...dataOf(one) } as KubeObject
+  if (!one.isNew) {
+    const { resourceVersion = '' } = (await world.client.get(CONFIG_MAP, metadata)).metadata
+    await world.client.replace(CONFIG_MAP, { ...wanted, metadata: { ...metadata, resourceVersion } })
+    return
+  }
+  await world.client.delete(CONFIG_MAP, metadata).catch((error: unknown) => {
+    if (!isApiError(error, 'NotFound')) throw error
+  })
+  await world.client.create(CONFIG_MAP, wanted)
+}

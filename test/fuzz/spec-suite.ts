@@ -1,0 +1,42 @@
+import { resourceSchema, type StructuralSchema, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
+import { expect, it } from 'vitest'
+import { Connection } from '../../operator/kube/connection.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { findingText } from './report.ts'
+import { compareVerdicts, SPEC_CONNECTIONS } from './spec-campaign.ts'
+
+/** The same one each time, so that a change is judged by what it does; `npm run fuzz` takes a new one. */
+const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
+
+export interface SpecSuite {
+  /** How many manifests. */
+  readonly count: number
+  /** Whether each rule has to refuse one of them alone: one that never did could be missing, and nobody would know. */
+  readonly isEachRuleNeeded: boolean
+}
+
+export function specSuite({ count, isEachRuleNeeded }: SpecSuite): void {
+  const cluster = useCluster()
+
+  it('is judged by the API server as by the schema', async () => {
+    const connection = Connection.fromEnvironment(SPEC_CONNECTIONS, cluster().controlPlane.kubeconfigPath)
+    try {
+      const { findings, judged, soleReasons } = await compareVerdicts({ connection, seed: SEED, count })
+      expect(findings.map(findingText)).toEqual([])
+      expect(judged).toBe(count)
+      const unused = [...messagesOfRules()].filter((message) => !soleReasons.has(message))
+      if (isEachRuleNeeded) expect(unused).toEqual([])
+    } finally {
+      await connection.close()
+    }
+  })
+}
+
+function messagesOfRules(): Set<string> {
+  return new Set([vmDiskImage, virtualMachine].flatMap((resource) => messagesBelow(resourceSchema(resource))))
+}
+
+function messagesBelow(schema: StructuralSchema): string[] {
+  const below = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])]
+  return [...(schema['x-kubernetes-validations'] ?? []).map(({ message }) => message), ...below.flatMap(messagesBelow)]
+}

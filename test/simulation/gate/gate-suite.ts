@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { describeViolations } from '../run.ts'
+import { runGate } from './gate-run.ts'
+import { GATE_KINDS, gateStory } from './gate-story.ts'
+
+// Stories of the gate alone: admission, ledger, claims, queue and caches as they are. A failure names its story:
+//
+//   npm run simulate -- --replay gate:…
+
+/** The same ones each time, so that a change is judged by what it does; `npm run simulate` goes on from any seed. */
+const FIRST = Number(process.env['SIMULATION_SEED'] ?? 1)
+
+/** @param stories so many of each kind */
+export function gateSuite(stories: number): void {
+  it.each(GATE_KINDS)('in stories of the kind %s', async (kind) => {
+    let admissions = 0
+    for (let seed = FIRST; seed < FIRST + stories; seed += 1) {
+      const { violations, counts } = await runGate(gateStory(kind, seed))
+      expect(violations, `${kind}:${seed}\n${describeViolations(violations)}`).toEqual([])
+      admissions += counts.admissions
+    }
+    expect(admissions).toBeGreaterThan(stories * 10)
+  })
+}
