@@ -133,6 +133,27 @@ module.exports = {
       to: { path: '^operator/controllers/([^/]+)/', pathNot: '^operator/controllers/$1/' },
     },
     {
+      name: 'one-place-decides-ownership',
+      comment:
+        'Whose an object is, operator/cluster decides for every kind: others ask it, and read no owner themselves.',
+      severity: 'error',
+      from: { path: '^operator/', pathNot: ['^operator/cluster/', TESTS] },
+      to: { path: '^operator/kube/controller-of[.]ts$' },
+    },
+    {
+      name: 'cluster-knows-no-kind-of-ours',
+      comment: 'operator/cluster is what we know of things that are not ours: no controller, and nothing above it.',
+      severity: 'error',
+      from: { path: '^operator/cluster/', pathNot: TESTS },
+      to: {
+        path: [
+          '^constructs/',
+          '^operator/(?!cluster/|kube/)',
+          '^operator/kube/(?!kube-object|controller-of|resource-types)',
+        ],
+      },
+    },
+    {
       name: 'product-knows-no-sandbox',
       comment: 'What is shipped never imports simulators, tests or tools.',
       severity: 'error',

@@ -222,8 +222,9 @@ function versionOf({ metadata }: KubeObject): string {
 function isSelected(object: KubeObject, { namespace, labelSelector, fieldSelector }: Selection): boolean {
   const { metadata } = object
   if (namespace !== undefined && metadata.namespace !== namespace) return false
-  const fields = fieldSelector?.split(',').map((one) => one.split('=')) ?? []
-  if (fields.some(([path = '', value]) => fieldAt(object, path) !== value)) return false
+  const fields = fieldSelector?.split(',').map((one) => /^([^!=]+)(!?=)(.*)$/.exec(one) ?? []) ?? []
+  const isField = (path: string, value: string | undefined) => (fieldAt(object, path) ?? '') === value
+  if (fields.some(([, path = '', sign, value]) => isField(path, value) !== (sign === '='))) return false
   if (labelSelector === undefined) return true
   const [label = '', value] = labelSelector.split('=')
   const actual = metadata.labels?.[label]

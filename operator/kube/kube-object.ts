@@ -77,13 +77,3 @@ export function compareResourceVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length
   return a < b ? -1 : a > b ? 1 : 0
 }
-
-/** The owner that is responsible for the object. */
-export function controllerOf(object: KubeObject): OwnerReference | undefined {
-  return object.metadata.ownerReferences?.find((owner) => owner.controller === true)
-}
-
-/** Whether the object with this uid is responsible for it; a namesake of an earlier life is not. */
-export function isControlledBy(object: KubeObject, uid: string | undefined): boolean {
-  return uid !== undefined && controllerOf(object)?.uid === uid
-}

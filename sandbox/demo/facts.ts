@@ -1,5 +1,6 @@
 import { ANNOTATIONS, LABELS, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { controllerOf, type KubeObject, type ObjectMeta } from '../../operator/kube/kube-object.ts'
+import { controllerOf } from '../../operator/kube/controller-of.ts'
+import type { KubeObject, ObjectMeta } from '../../operator/kube/kube-object.ts'
 
 /** What the observer keeps of each object that it sees: what is shown, and what is checked. */
 

@@ -43,9 +43,9 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'an importer that outlives its DataVolume is not looked for',
     invariant: 2,
     alsoCaughtAs: [4],
-    file: `${IMAGES}/views.ts`,
-    find: "return phase !== 'Succeeded' && phase !== 'Failed'",
-    replace: "return phase === 'Unknown'",
+    file: `${IMAGES}/downloads.ts`,
+    find: "const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed'",
+    replace: "const NOT_ENDED = 'status.phase=Unknown'",
     kind: 'impatient',
   },
   {
@@ -244,8 +244,8 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'a lost ledger is made anew without those who download',
     invariant: 2,
     file: `${IMAGES}/admission.ts`,
-    find: 'const holders = await findHolders(client, me, { signal })',
-    replace: 'const holders = (await findHolders(client, me, { signal })).slice(0, 0)',
+    find: 'const holders = await findHolders(client, images, me, { signal })',
+    replace: 'const holders = (await findHolders(client, images, me, { signal })).slice(0, 0)',
     kind: 'amnesiac',
   },
   {

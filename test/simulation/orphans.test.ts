@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { controllerOf } from '../../operator/kube/kube-object.ts'
+import { controllerOf } from '../../operator/kube/controller-of.ts'
 import { DATA_SOURCE, DATA_VOLUME, POD, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import type { DataVolume } from '../harness/kinds.ts'

@@ -1,4 +1,5 @@
 import { virtualMachine, vmChildNames } from '@open-terrain/constructs'
+import { familyKey } from '../../cluster/ownership.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
@@ -14,7 +15,7 @@ export const MACHINE: ResourceType = {
   namespaced: true,
 }
 
-/** Indexes over machines. */
+/** Indexes over machines; this one by {@link familyKey}. */
 export const BY_UID = 'uid'
 export const BY_NAMESPACE = 'namespace'
 /** Namespace of the image that they name. */
@@ -54,7 +55,7 @@ const KUBEVIRT_MAX = 32_000
 /** Everything that decisions about machines rest on. */
 export class MachineCaches {
   readonly machines = new Store<MachineView>()
-    .index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
+    .index(BY_UID, ({ metadata }) => [familyKey(metadata.namespace, metadata.uid ?? '')])
     .index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
     .index(BY_IMAGE, imageOf)
     .index(BY_FORMER_IMAGE, formerImageOf)

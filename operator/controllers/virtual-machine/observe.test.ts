@@ -1,7 +1,7 @@
 import { LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/fake-client.fixtures.ts'
-import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import {
   ARTIFACT,
@@ -25,6 +25,7 @@ import type { ImageFacts, MachineView } from './views.ts'
 import type { World } from './world.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+const [OWNER] = childMeta('vm').ownerReferences as readonly [OwnerReference]
 /** Of a namesake that lived before. */
 const theirs = (name: string): Partial<ObjectMeta> => ({
   ownerReferences: (childMeta(name).ownerReferences ?? []).map((owner) => ({ ...owner, uid: 'earlier' })),
@@ -81,15 +82,34 @@ describe('children', () => {
     for (const name of ['vm', 'v'.repeat(63)]) {
       const { bench, caches, look } = build()
       const names = vmChildNames(name)
-      const clone = bench.put(bench.dataVolumes, aDisk({}, { name: names.clone }))
+      const ofMachine = { ownerReferences: [{ ...OWNER, name }] }
+      const clone = bench.put(bench.dataVolumes, aDisk({}, { name: names.clone, ...ofMachine }))
       const claim = bench.put(bench.claims, aClaim({ name: names.clone }))
-      const secret = bench.put(bench.secrets, aSecret(undefined, { name: names.cloudInit }))
-      const machine = bench.put(caches.kubevirt, aMachine(undefined, { name: names.machine }))
-      const instance = bench.put(caches.instances, anInstance({}, { name: names.machine }))
+      const secret = bench.put(bench.secrets, aSecret(undefined, { name: names.cloudInit, ...ofMachine }))
+      const machine = bench.put(caches.kubevirt, aMachine(undefined, { name: names.machine, ...ofMachine }))
+      const [ofKubeVirt] = anInstance().metadata.ownerReferences ?? []
+      const ofRun = ofKubeVirt && { ownerReferences: [{ ...ofKubeVirt, name: names.machine }] }
+      const instance = bench.put(caches.instances, anInstance({}, { name: names.machine, ...ofRun }))
       const { conflict, ...world } = look(aVM({ name }))
       expect(world).toMatchObject({ clone, claim, secret, machine, instance })
       expect(conflict).toBeUndefined()
     }
+  })
+
+  it.each<[string, Partial<OwnerReference> & { readonly namespace?: string }]>([
+    ['of another group', { apiVersion: 'nope.example/v1' }],
+    ['of another kind', { kind: 'VMDiskImage' }],
+    ['of another name', { name: 'other' }],
+    ['of an earlier life', { uid: 'earlier' }],
+    ['that is not responsible', { controller: false }],
+    ['in another namespace', { namespace: 'tenant' }],
+  ])('are not those of an owner %s', (_what, { namespace = 'team', ...change }) => {
+    const { bench, caches, look } = build()
+    const forged = { namespace, ownerReferences: [{ ...OWNER, ...change }], labels: {} }
+    bench.put(bench.dataVolumes, aDisk({}, forged))
+    bench.put(bench.secrets, aSecret(undefined, forged))
+    bench.put(caches.kubevirt, aMachine(undefined, forged))
+    expect(look()).toMatchObject({ clone: undefined, secret: undefined, machine: undefined, instance: undefined })
   })
 
   it.each<[string, (bench: CachesBench) => unknown, string]>([

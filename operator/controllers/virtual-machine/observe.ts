@@ -1,5 +1,6 @@
 import { LABELS, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
-import { controllerOf, isControlledBy, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE } from '../../kube/resource-types.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import { imageOf, type MachineCaches } from './caches.ts'
@@ -14,11 +15,11 @@ export function observeMachine(
   more: Pick<World, 'policy' | 'cloudInit' | 'refusal'>,
 ): World {
   const { shared } = caches
-  const { namespace = '', name, uid } = vm.metadata
+  const { namespace = '', name } = vm.metadata
   const names = vmChildNames(name)
   const key = (child: string) => keyOf({ namespace, name: child })
   const ours = <T extends KubeObject>(object: T | undefined) =>
-    object !== undefined && isControlledBy(object, uid) ? object : undefined
+    object !== undefined && isChildOf(object, vm) ? object : undefined
   const [imageKey] = imageOf(vm)
   const disk = diskOf(vm, shared.dataVolumes.get(key(names.clone)), shared.claims.get(key(names.clone)))
   const { clone } = disk
@@ -39,10 +40,7 @@ export function observeMachine(
     hasCloneSource: sourceExists(clone === undefined ? artifactOf(image) : clone.cloneOf, caches),
     secret: ours(shared.secrets.get(key(names.cloudInit))),
     machine,
-    instance:
-      machine !== undefined && instance !== undefined && isControlledBy(instance, machine.metadata.uid)
-        ? instance
-        : undefined,
+    instance: machine !== undefined && instance !== undefined && isChildOf(instance, machine) ? instance : undefined,
     ...namesakes(vm, disk.claim, caches),
     // Looked for live, and only where the rest of it says that the machine is starting.
     obstacle: undefined,
@@ -55,15 +53,15 @@ export function observeMachine(
  * @param claim PersistentVolumeClaim of that name
  */
 export function diskOf<T extends KubeObject>(
-  { metadata: { uid } }: MachineView,
+  vm: MachineView,
   clone: T | undefined,
   claim: KubeObject | undefined,
 ): { clone: T | undefined; claim: KubeObject | undefined; foreignClaim: string | undefined } {
-  const ourClone = clone !== undefined && isControlledBy(clone, uid) ? clone : undefined
+  const ourClone = clone !== undefined && isChildOf(clone, vm) ? clone : undefined
   const none = { clone: ourClone, claim: undefined, foreignClaim: undefined }
   if (claim === undefined) return none
-  const isOfClone = ourClone !== undefined && isControlledBy(claim, ourClone.metadata.uid)
-  const isOurs = isOfClone || claim.metadata.labels?.[LABELS.vmUid] === uid
+  const isOfClone = ourClone !== undefined && isChildOf(claim, ourClone)
+  const isOurs = isOfClone || claim.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid
   return isOurs ? { ...none, claim } : { ...none, foreignClaim: titleOf(claim) }
 }
 
@@ -76,14 +74,14 @@ function namesakes(
   ours: KubeObject | undefined,
   { shared, kubevirt }: MachineCaches,
 ): Pick<World, 'conflict' | 'leaving' | 'orphan'> {
-  const { namespace = '', name, uid } = vm.metadata
+  const { namespace = '', name } = vm.metadata
   const names = vmChildNames(name)
   const key = (child: string) => keyOf({ namespace, name: child })
   const clone = shared.dataVolumes.get(key(names.clone))
   const claim = shared.claims.get(key(names.clone))
   const children = [clone, shared.secrets.get(key(names.cloudInit)), kubevirt.get(key(names.machine))]
   const taken = [
-    ...children.filter((object) => object !== undefined && !isControlledBy(object, uid)),
+    ...children.filter((object) => object !== undefined && !isChildOf(object, vm)),
     ...(claim === ours ? [] : [claim]),
   ].filter((object) => object !== undefined)
   const staying = taken.filter((object) => !isGoing(object))
@@ -100,7 +98,7 @@ function namesakes(
 
 /** By its label it was made for the machine, and nothing owns it any more. */
 function isOrphanOf({ metadata: { uid } }: MachineView, object: KubeObject): boolean {
-  return controllerOf(object) === undefined && uid !== undefined && object.metadata.labels?.[LABELS.vmUid] === uid
+  return isOrphaned(object) && uid !== undefined && object.metadata.labels?.[LABELS.vmUid] === uid
 }
 
 function isGoing({ metadata }: KubeObject): boolean {

@@ -36,11 +36,12 @@ function build() {
   const note = (vm = machine(), more: { networks?: string[]; hasHung?: boolean } = {}) =>
     watch.note(vm, { instanceUid: `instance of ${vm.metadata.name}`, networks: [], hasHung: false, ...more })
   /** A launcher pod of a machine, with one warning. */
-  const warn = (message: string, name = 'vm') => {
+  const warn = (message: string, name = 'vm', owner: object = {}) => {
     const metadata = { name: `virt-launcher-${name}`, namespace: 'team', uid: `pod of ${name}` }
-    const labels = { [LABELS.vmUid]: `uid of team/${name}`, 'kubevirt.io/created-by': `instance of ${name}` }
-    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, labels }, status: { phase: 'Pending' } }
-    client.put(pod)
+    const labels = { [LABELS.vmUid]: `uid of team/${name}` }
+    const instance = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name, uid: `instance of ${name}` }
+    const owned = { ...metadata, labels, ownerReferences: [{ ...instance, controller: true, ...owner }] }
+    client.put({ apiVersion: 'v1', kind: 'Pod', metadata: owned, status: { phase: 'Pending' } } as KubeObject)
     return client.put({
       apiVersion: 'v1',
       kind: 'Event',
@@ -85,6 +86,17 @@ describe('a machine that starts', () => {
     await clock.advance(10 * ENOUGH)
     expect(client.said()).toHaveLength(6)
   })
+
+  it.each([{ uid: 'another' }, { kind: 'ReplicaSet' }, { apiVersion: 'nope.example/v1' }, { controller: false }])(
+    'is not told of what is in the way of a pod that is not its own: %o',
+    async (owner) => {
+      const { clock, note, warn } = build()
+      warn('no disk', 'vm', owner)
+      note()
+      await clock.advance(ENOUGH)
+      expect(note().obstacle).toBeUndefined()
+    },
+  )
 
   it('is told of when something else is known, and not again for the same', async () => {
     const { client, clock, news, note, warn } = build()

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LABELS } from '@open-terrain/constructs'
+import { controllerOfKind } from '../../cluster/ownership.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
-import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD } from '../../kube/resource-types.ts'
+import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Controller, type Wake } from '../../runtime/controller.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -20,8 +21,6 @@ const LOOK_EVERY_MS = 30_000
 const APART_MS = 1_000
 /** More events than that about the pods of one namespace are not read. */
 const EVENTS_MAX = 5_000
-/** KubeVirt's, on a launcher pod: uid of its instance. */
-const CREATED_BY = 'kubevirt.io/created-by'
 const NAME = 'virtualmachine-obstacles'
 
 /** As much of a machine that is starting as a look needs. */
@@ -197,9 +196,9 @@ async function warningsIn(
   const instances = new Map<string | undefined, string>()
   const pending = { labelSelector: LABELS.vmUid, fieldSelector: 'status.phase=Pending' }
   const pods = { namespace, ...pending, metadataOnly: true, signal }
-  for await (const { metadata } of listAll(client, POD, pods)) {
-    const instance = metadata.labels?.[CREATED_BY]
-    if (instance !== undefined) instances.set(metadata.uid, instance)
+  for await (const pod of listAll(client, POD, pods)) {
+    const instance = controllerOfKind(pod, VIRTUAL_MACHINE_INSTANCE)
+    if (instance !== undefined) instances.set(pod.metadata.uid, instance.uid)
   }
   if (instances.size === 0) return new Map()
   const events = new Map<string, PodEvent[]>()

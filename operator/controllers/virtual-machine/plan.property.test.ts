@@ -1,7 +1,8 @@
 import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
+import { isChildOf } from '../../cluster/ownership.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { FINALIZER, hasDisk } from './machine-plan.ts'
@@ -26,7 +27,6 @@ import {
   REFERRING,
   START,
   TEMPLATE,
-  VM_UID,
   type WorldOverrides,
 } from './machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
@@ -257,8 +257,8 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
         const child = children.find((each) => each.kind === kind && each.metadata.uid === uid)
         expect(child?.metadata).toMatchObject({ name, namespace: 'team' })
         expect(child?.metadata.deletionTimestamp).toBeUndefined()
-        const owner = kind === 'VirtualMachineInstance' ? one.machine?.metadata.uid : VM_UID
-        expect(child && isControlledBy(child, owner)).toBe(true)
+        const owner = kind === 'VirtualMachineInstance' ? one.machine : one.vm
+        expect(child && owner && isChildOf(child, owner)).toBe(true)
       }
     })
   })

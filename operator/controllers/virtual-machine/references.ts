@@ -1,6 +1,7 @@
 import { LABELS, vmChildNames } from '@open-terrain/constructs'
+import { isChildOf, ownerAmong } from '../../cluster/ownership.ts'
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
-import { controllerOf, isControlledBy, type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
@@ -64,9 +65,7 @@ export class MachineReferences {
         const [was, is] = [progressOf(before), progressOf(after)]
         if (was === is) return
         const object = after ?? before
-        const owner = object && controllerOf(object)
-        const { namespace = '' } = object?.metadata ?? {}
-        const vm = owner?.kind !== MACHINE.kind ? undefined : machines.get(keyOf({ namespace, name: owner.name }))
+        const vm = object && ownerAmong(object, machines)
         if (vm === undefined) return
         // A disk that came or went makes its machine a user, or one no more; one that is complete frees the image of before.
         const cameOrWent = was === 'none' || is === 'none'
@@ -93,9 +92,9 @@ function count(image: string, machines: readonly MachineView[], diskAt: (key: st
   const names: string[] = []
   const users: string[] = []
   for (const vm of machines) {
-    const { namespace = '', name, uid } = vm.metadata
+    const { namespace = '', name } = vm.metadata
     const disk = diskAt(keyOf({ namespace, name: vmChildNames(name).clone }))
-    const isUser = disk !== undefined && isControlledBy(disk, uid) && needs(vm, disk, image)
+    const isUser = disk !== undefined && isChildOf(disk, vm) && needs(vm, disk, image)
     const title = `${vm.kind}/${namespace}/${name}`
     if (isUser) users.push(title)
     if (isUser || imageOf(vm).includes(image)) names.push(title)

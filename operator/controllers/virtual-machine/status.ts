@@ -4,6 +4,7 @@ import {
   type VirtualMachineReason,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs'
+import { isOrphaned } from '../../cluster/ownership.ts'
 import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
@@ -70,7 +71,7 @@ export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, n
 
 /** The claim of a disk whose DataVolume somebody deleted without it: nobody deletes it with the machine. */
 export function leftClaim({ clone, claim }: Pick<World, 'clone' | 'claim'>): string | undefined {
-  const isLeft = clone === undefined && claim !== undefined && claim.metadata.ownerReferences === undefined
+  const isLeft = clone === undefined && claim !== undefined && isOrphaned(claim)
   return isLeft && claim.metadata.deletionTimestamp === undefined
     ? `PersistentVolumeClaim ${claim.metadata.name}`
     : undefined

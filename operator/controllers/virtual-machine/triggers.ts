@@ -1,5 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
-import { controllerOf, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { onlyNews } from '../../runtime/news.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import type { Change } from '../../runtime/store.ts'
@@ -26,9 +27,9 @@ export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) 
   /** By owner or label, and by name in any case: whoever takes or frees a name concerns who needs it. */
   const child = onlyNews(({ key, before, after }: Change<KubeObject>) => {
     for (const object of [before, after]) {
-      const owner = object && controllerOf(object)
-      const uid = owner?.kind === MACHINE.kind ? owner.uid : object?.metadata.labels?.[LABELS.vmUid]
-      if (uid !== undefined) all(machines.find(BY_UID, uid))
+      const owner = object && controllerOfKind(object, MACHINE)
+      const uid = owner?.uid ?? object?.metadata.labels?.[LABELS.vmUid]
+      if (uid !== undefined) all(machines.find(BY_UID, familyKey(object?.metadata.namespace, uid)))
     }
     all(machines.find(BY_CHILD, key))
   })

@@ -1,8 +1,9 @@
 import { FINALIZER } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
+import { BY_CLAIM, claimIndex } from '../../cluster/importers.ts'
 import { FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { FakeClock, settled } from '../../kube/fake-clock.fixtures.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Store } from '../../runtime/store.ts'
 import { Admission } from './admission.ts'
@@ -10,7 +11,15 @@ import { IMPORTING_INDEX, importingIndex } from './downloads.ts'
 import { ImageMetrics } from './image-metrics.ts'
 import type { Start } from './image-plan.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
-import { type DataVolumeView, type ImageView, viewDataVolume } from './views.ts'
+import {
+  type ClaimView,
+  type DataVolumeView,
+  type ImageView,
+  type PodView,
+  viewClaim,
+  viewDataVolume,
+  viewPod,
+} from './views.ts'
 import { Walk } from './world.fixtures.ts'
 import type { Holder } from './world.ts'
 
@@ -40,8 +49,8 @@ export class AdmissionBench {
   readonly images = new Store<ImageView>()
   readonly dataVolumes = new Store<DataVolumeView>().index(IMPORTING_INDEX, importingIndex)
   readonly changed: string[] = []
-  /** Uids of the images whose living importers the watch of pods has told of. */
-  readonly importing = new Set<string>()
+  readonly volumeClaims = new Store<ClaimView>()
+  readonly pods = new Store<PodView>().index(BY_CLAIM, claimIndex)
   readonly admission: Admission
   readonly #stop = new AbortController()
   limit: number | undefined = 2
@@ -50,7 +59,7 @@ export class AdmissionBench {
   readonly #wanted = new Map<string, Start>()
 
   constructor() {
-    const { client, clock, log, images, dataVolumes } = this
+    const { client, clock, log, images, dataVolumes, volumeClaims, pods } = this
     this.admission = new Admission({
       client,
       clock,
@@ -59,7 +68,8 @@ export class AdmissionBench {
       dataVolumes,
       random: () => 0.5,
       metrics: new ImageMetrics(this.registry, clock),
-      hasImporter: (uid) => this.importing.has(uid),
+      volumeClaims,
+      pods,
       ledger: new SlotLedger({ client, clock, namespace: NAMESPACE }),
       me: 'me',
       limit: (ledgerLimit) => this.limit ?? ledgerLimit ?? 4,
@@ -130,6 +140,43 @@ export class AdmissionBench {
     this.dataVolumes.put(viewDataVolume(this.client.put({ ...object, status } as KubeObject)))
     this.admission.wake()
     await settled()
+  }
+
+  /** CDI makes claims and an importer pod, and the watch tells of them. Returns the name of the pod. */
+  import(name: string): string {
+    const dataVolume = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    if (dataVolume === undefined) throw new Error(`no DataVolume of ${name}`)
+    const target = this.#child('PersistentVolumeClaim', dataVolume.metadata.name, dataVolume)
+    const prime = this.#child('PersistentVolumeClaim', `prime-${target.metadata.uid}`, target)
+    const pod = this.#child('Pod', `importer-${name}`, prime)
+    // The last one first: each kind has a watch of its own.
+    this.pods.put(viewPod(pod))
+    for (const claim of [target, prime]) this.volumeClaims.put(viewClaim(claim))
+    this.admission.downloadsChanged()
+    return pod.metadata.name
+  }
+
+  #child(kind: string, name: string, owner: KubeObject): KubeObject {
+    const { apiVersion, kind: ownerKind, metadata } = owner
+    const { uid = '' } = metadata
+    const ownerReferences = [{ apiVersion, kind: ownerKind, name: metadata.name, uid, controller: true }]
+    return this.client.put({ apiVersion: 'v1', kind, metadata: { name, namespace: 'team', ownerReferences } })
+  }
+
+  /** The claims are gone as well: nothing tells any more what a pod was for. */
+  dropClaims(): void {
+    for (const claim of this.client.all('PersistentVolumeClaim')) {
+      this.client.drop('PersistentVolumeClaim', keyOf(claim.metadata))
+      this.volumeClaims.remove(viewClaim(claim))
+    }
+    this.admission.downloadsChanged()
+  }
+
+  dropPod(name: string): void {
+    const pod = this.client.peek('Pod', `team/${name}`)
+    this.client.drop('Pod', `team/${name}`)
+    if (pod !== undefined) this.pods.remove(viewPod(pod))
+    this.admission.downloadsChanged()
   }
 
   succeed(name: string): Promise<void> {

@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/fake-client.fixtures.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from '../../kube/kube-client.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { AdmissionBench, aHolder, aStart } from './admission.fixtures.ts'
-import { viewDataVolume } from './views.ts'
+import { viewDataVolume, viewPod } from './views.ts'
 import { SECOND } from './world.fixtures.ts'
 
 let bench = new AdmissionBench()
@@ -14,12 +14,16 @@ afterEach(async () => {
   bench = new AdmissionBench()
 })
 
+const OWNER = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name: 'x', uid: 'uid-x', controller: true }
 const isCreate = ({ verb, kind }: { verb: string; kind: string }) => verb === 'create' && kind === 'DataVolume'
 const isLedgerWrite = ({ verb, kind }: { verb: string; kind: string }) => verb === 'replace' && kind === 'ConfigMap'
 
+const RUNNING = { phase: 'ImportInProgress', progress: '5%' }
+
 /** A DataVolume as another leader made it, known to the API server and to the watch. */
-function inherited(name: string, status: object = { phase: 'ImportInProgress', progress: '5%' }): KubeObject {
-  const { start } = aStart(name, '1')
+function inherited(name: string, metadata: Partial<ObjectMeta> = {}, status: object = RUNNING): KubeObject {
+  const { start, image } = aStart(name, '1')
+  bench.images.put(image)
   const object = bench.client.put({
     apiVersion: 'cdi.kubevirt.io/v1beta1',
     kind: 'DataVolume',
@@ -30,11 +34,19 @@ function inherited(name: string, status: object = { phase: 'ImportInProgress', p
       ownerReferences: [
         { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name, uid: start.uid, controller: true },
       ],
+      ...metadata,
     },
     status,
   } as KubeObject)
   bench.dataVolumes.put(viewDataVolume(object))
   return object
+}
+
+/** The status of an image tells of a download. */
+function downloading(name: string, dataVolumeUID: string | undefined): void {
+  const { image } = aStart(name, '1')
+  const status = { ...image.status, ...(dataVolumeUID !== undefined && { dataVolumeUID }) }
+  bench.images.put({ ...image, metadata: { ...image.metadata, resourceVersion: '900' }, status })
 }
 
 /** The garbage collector has taken its owner off. */
@@ -46,10 +58,17 @@ function orphaned(name: string, more: object = {}): KubeObject {
   return left
 }
 
-function importerPod(name: string): void {
-  const labels = { [LABELS.imageUid]: `uid-${name}` }
-  bench.client.put({ apiVersion: 'v1', kind: 'Pod', metadata: { name: `importer-${name}`, namespace: 'team', labels } })
+/** A pod that somebody made: it says with all labels that it is an importer of the image. */
+function forgedPod(name: string, metadata: Partial<ObjectMeta> = {}): void {
+  const labels = { [LABELS.imageUid]: `uid-${name}`, [LABELS.imageName]: name, [LABELS.managedBy]: MANAGER }
+  const object = { name: `importer-${name}`, namespace: 'team', labels, ...metadata }
+  bench.pods.put(viewPod(bench.client.put({ apiVersion: 'v1', kind: 'Pod', metadata: object })))
+  bench.admission.downloadsChanged()
 }
+
+const filling = (claim: string, uid = `uid of ${claim}`) => [
+  { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: claim, uid, controller: true },
+]
 
 const CDI_SAYS = 'admission webhook "datavolume-validate.cdi.kubevirt.io" denied the request: '
 
@@ -413,13 +432,74 @@ describe('a slot', () => {
     bench.want('a', '10')
     bench.want('b', '20')
     await settled()
-    importerPod('a')
+    const pod = bench.import('a')
     await bench.drop('a')
-    await bench.clock.advance(120 * SECOND)
+    bench.dropClaims()
+    await bench.clock.advance(10 * 60 * SECOND)
     expect(bench.holding).toEqual(['a'])
     expect(bench.created).toEqual(['a'])
-    bench.client.drop('Pod', 'team/importer-a')
+    bench.dropPod(pod)
     await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is kept by its importer though somebody takes all labels off, and the watch of pods loses it', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    const pod = bench.import('a')
+    const [object] = bench.client.all('Pod')
+    if (object === undefined) throw new Error('none')
+    bench.pods.remove(viewPod(bench.client.put({ ...object, metadata: { ...object.metadata, labels: {} } })))
+    await bench.drop('a')
+    bench.dropClaims()
+    await bench.clock.advance(10 * 60 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    bench.dropPod(pod)
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it.each<[string, Partial<ObjectMeta>]>([
+    ['in another namespace', { namespace: 'tenant', ownerReferences: filling('prime-x') }],
+    ['without an owner', {}],
+    ['of another claim', { ownerReferences: filling('data') }],
+    [
+      'of a ReplicaSet that is called like a claim',
+      { ownerReferences: filling('prime-x').map((one) => ({ ...one, apiVersion: 'apps/v1' })) },
+    ],
+  ])('is not kept by a pod %s, whatever its labels', async (_what, metadata) => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    forgedPod('a', metadata)
+    await bench.drop('a')
+    await bench.clock.advance(SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it.each<[string, (volume: string) => string]>([
+    ['a prime claim that is gone', () => 'prime-x'],
+    ['its own claim that is gone', (volume) => volume],
+  ])('is kept for 2 minutes at most by pods that say they fill %s', async (_what, claimOf) => {
+    bench.limit = 1
+    await bench.start()
+    const { target } = bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    forgedPod('a', { ownerReferences: filling(claimOf(target.volumeName)) })
+    await bench.drop('a')
+    for (const at of [1, 2, 3, 4]) {
+      // A new one each time does not make it longer.
+      forgedPod('a', { name: `another-${at}`, ownerReferences: filling(claimOf(target.volumeName)) })
+      await bench.clock.advance(29 * SECOND)
+      expect(bench.holding).toEqual(['a'])
+    }
+    await bench.clock.advance(8 * SECOND)
     expect(bench.holding).toEqual(['b'])
   })
 
@@ -427,15 +507,14 @@ describe('a slot', () => {
     await bench.start()
     const { uid } = bench.want('a', '10')
     await settled()
-    bench.importing.add(uid)
+    const pod = bench.import('a')
     const looks = () => bench.client.said('get', 'list').length
     const before = looks()
     await bench.drop('a')
     bench.admission.want(uid, undefined)
     await bench.clock.advance(10 * 60 * SECOND)
     expect([looks(), bench.holding]).toEqual([before, ['a']])
-    bench.importing.delete(uid)
-    bench.admission.wake()
+    bench.dropPod(pod)
     await settled()
     expect([looks(), bench.holding]).toEqual([before + 2, []])
   })
@@ -544,10 +623,27 @@ describe('a slot', () => {
     expect(bench.created).toEqual(['a'])
   })
 
+  it.each<[string, Partial<ObjectMeta>]>([
+    ['names an image that does not exist', { ownerReferences: [{ ...OWNER, name: 'nobody' }] }],
+    ['names an earlier image of that name', { ownerReferences: [{ ...OWNER, uid: 'earlier' }] }],
+    ['names a kind of another group', { ownerReferences: [{ ...OWNER, apiVersion: 'nope.example/v1' }] }],
+    ['names an image of another namespace', { namespace: 'tenant' }],
+    ['is owned without being controlled', { ownerReferences: [{ ...OWNER, controller: false }] }],
+  ])('is not counted for a DataVolume that %s', async (_what, metadata) => {
+    bench.writeLedger(1, [])
+    bench.limit = 1
+    const forged = inherited('x', metadata)
+    await bench.start()
+    bench.want('a', '10')
+    await bench.clock.advance(60 * SECOND)
+    expect(bench.created).toEqual(['a'])
+    expect(bench.admission.isStray(viewDataVolume(forged))).toBe(false)
+  })
+
   it('is not counted for one that is finished', async () => {
     bench.writeLedger(1, [])
     bench.limit = 1
-    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
+    inherited('x', {}, { phase: 'Succeeded', progress: '100.0%' })
     await bench.start()
     bench.want('a', '10')
     await settled()
@@ -577,7 +673,7 @@ describe('a take-over', () => {
 
   it('frees at once what Succeeded', async () => {
     bench.writeLedger(2, [aHolder('x')])
-    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
+    inherited('x', {}, { phase: 'Succeeded', progress: '100.0%' })
     await bench.start()
     await settled()
     expect(bench.holding).toEqual([])
@@ -585,7 +681,7 @@ describe('a take-over', () => {
 
   it('does not take the success of an earlier attempt for that of the claim', async () => {
     bench.writeLedger(2, [aHolder('x', { attempt: 2 })])
-    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
+    inherited('x', {}, { phase: 'Succeeded', progress: '100.0%' })
     await bench.start()
     await bench.clock.advance(14_999)
     expect(bench.holding).toEqual(['x'])
@@ -594,7 +690,7 @@ describe('a take-over', () => {
   it('frees a claim that stands beside the finished download of another attempt, once no request is on its way', async () => {
     // As when a lost ledger was rebuilt from an importer pod, which does not tell its attempt.
     bench.writeLedger(2, [aHolder('x', { attempt: 2 })])
-    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
+    inherited('x', {}, { phase: 'Succeeded', progress: '100.0%' })
     await bench.start()
     await bench.clock.advance(16 * SECOND)
     expect(bench.holding).toEqual([])
@@ -682,7 +778,8 @@ describe('a ledger that is missing', () => {
 
   it('is rebuilt with a download whose owner the garbage collector has taken off', async () => {
     bench.limit = 1
-    orphaned('a', { annotations: { [ANNOTATIONS.imageNameFull]: 'a' } })
+    const { metadata } = orphaned('a', { annotations: { [ANNOTATIONS.imageNameFull]: 'a' } })
+    downloading('a', metadata.uid)
     await bench.start()
     bench.want('b', '20')
     await bench.clock.advance(60 * SECOND)
@@ -690,9 +787,29 @@ describe('a ledger that is missing', () => {
     expect(bench.created).toEqual([])
   })
 
+  it.each<[string, string | undefined]>([
+    ['no status tells of', undefined],
+    ['is another one than that of the status', 'another'],
+  ])('is not rebuilt with a DataVolume that only its labels call ours, and that %s', async (_what, uid) => {
+    orphaned('a', { annotations: { [ANNOTATIONS.imageNameFull]: 'a' } })
+    downloading('a', uid)
+    await bench.start()
+    expect(bench.ledger.holders).toEqual([])
+  })
+
+  it('is rebuilt with an image whose status says that it downloads, until a live look finds nothing', async () => {
+    const { image } = aStart('a', '1')
+    bench.images.put({ ...image, status: { ...image.status, phase: 'Syncing' } })
+    forgedPod('b')
+    await bench.start()
+    expect(bench.holding).toEqual(['a'])
+    await bench.clock.advance(16 * SECOND)
+    expect(bench.holding).toEqual([])
+  })
+
   it('does not take finished or foreign DataVolumes for holders', async () => {
-    inherited('x', { phase: 'Succeeded', progress: '100.0%' })
-    const labels = { [LABELS.managedBy]: MANAGER, [LABELS.revision]: '1' }
+    inherited('x', {}, { phase: 'Succeeded', progress: '100.0%' })
+    const labels = { [LABELS.managedBy]: MANAGER, [LABELS.revision]: '01234567' }
     const metadata = { name: childName('z', '01234567'), namespace: 'team', labels }
     bench.client.put({ apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', metadata })
     await bench.start()

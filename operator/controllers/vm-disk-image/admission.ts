@@ -1,6 +1,7 @@
+import { ownerAmong } from '../../cluster/ownership.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { controllerOf, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -13,7 +14,7 @@ import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import type { LedgerState, SlotLedger } from './slot-ledger.ts'
 import { adopt, claimOf, decideSlots, isHeldBy } from './slots.ts'
-import type { DataVolumeView, ImageView } from './views.ts'
+import type { ClaimView, DataVolumeView, ImageView, PodView } from './views.ts'
 import type { Holder, Refusal } from './world.ts'
 
 /** So long after slots were handed on, others may be kept waiting for the DataVolumes. */
@@ -30,8 +31,9 @@ export interface AdmissionOptions {
   readonly me: string
   readonly images: Store<ImageView>
   readonly dataVolumes: Store<DataVolumeView>
-  /** Whether the cache knows a living importer pod of the image with this uid. {@link Admission.wake} has to follow its end. */
-  readonly hasImporter: (uid: string) => boolean
+  /** Claims of volumes. */
+  readonly volumeClaims: Store<ClaimView>
+  readonly pods: Store<PodView>
   /** The limit that the policy wants, given what the ledger says. */
   readonly limit: (ledgerLimit: number | undefined) => number
   /** Brings the copies of images and DataVolumes up to date: who led before has changed them until a moment ago. Throws ApiErrors. */
@@ -145,6 +147,12 @@ export class Admission {
     this.#wake.resolve()
   }
 
+  /** A DataVolume, a claim of one or a pod has changed: to be called at each such change, for what is gone tells nothing any more. */
+  downloadsChanged(): void {
+    this.#claims.noteImporters()
+    this.wake()
+  }
+
   /** Becomes the one who answers for the ledger. Everything after rests on what it reads and writes here. */
   async takeOver(signal: AbortSignal): Promise<void> {
     await this.#persist(signal, async () => {
@@ -208,7 +216,7 @@ export class Admission {
    */
   async #rebuild(signal: AbortSignal): Promise<LedgerState> {
     const { ledger, images, limit, log, clock, client, me } = this.#options
-    const holders = await findHolders(client, me, { signal })
+    const holders = await findHolders(client, images, me, { signal })
     const state: LedgerState = { limit: limit(ledger.state?.limit), holders }
     const isTouched = [...images.values()].some(
       ({ status }) => status.ticket !== undefined || status.attempts !== undefined,
@@ -232,7 +240,7 @@ export class Admission {
 
   /** The ledger to decide by: read again where it may have changed, or has no slot for a download that was not seen before. */
   async #look(signal: AbortSignal): Promise<LedgerState> {
-    const { ledger, dataVolumes, onChange } = this.#options
+    const { ledger, dataVolumes, images, onChange } = this.#options
     const { state } = ledger
     const isCurrent = !ledger.isOutdated && !this.#isLedgerDoubtful
     if (state !== undefined && isCurrent && this.#unheld(state).every((one) => this.isStray(one))) return state
@@ -241,7 +249,10 @@ export class Admission {
     const strays = this.#unheld(loaded).filter(({ metadata }) => seen.has(metadata.uid))
     const news = strays.filter((one) => !this.isStray(one))
     this.#strays = new Set(strays.map(({ metadata }) => metadata.uid ?? ''))
-    for (const one of news) onChange(keyOf({ ...one.metadata, name: controllerOf(one)?.name ?? '' }))
+    for (const one of news) {
+      const image = ownerAmong(one, images)
+      if (image !== undefined) onChange(keyOf(image.metadata))
+    }
     return loaded
   }
 
@@ -253,6 +264,7 @@ export class Admission {
     const foreign = state.holders.filter(({ claimant }) => claimant !== me)
     if (foreign.length > 0) await this.#adopt(state, foreign, signal)
     this.#tellChanges()
+    this.#claims.noteImporters()
     const current = ledger.state ?? state
     const decision = decideSlots({
       ledger: current,
@@ -319,7 +331,9 @@ export class Admission {
   }
 
   #unheld({ holders }: LedgerState): DataVolumeView[] {
-    const importing = this.#options.dataVolumes.find(IMPORTING_INDEX, 'ours')
+    const { dataVolumes, images } = this.#options
+    // Anybody can name an owner that does not exist: such a one counts for nothing.
+    const importing = dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => ownerAmong(one, images) !== undefined)
     return importing.filter((one) => !holders.some((holder) => isHeldBy(one, holder)))
   }
 

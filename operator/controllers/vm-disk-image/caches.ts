@@ -1,5 +1,7 @@
 import { childName, LABELS, vmDiskImage } from '@open-terrain/constructs'
-import { controllerOf, type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { BY_CLAIM, claimIndex } from '../../cluster/importers.ts'
+import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import {
   CONFIG_MAP,
   DATA_SOURCE,
@@ -47,7 +49,7 @@ export const IMAGE: ResourceType = {
   namespaced: true,
 }
 
-/** Indexes over images; all but the uid are `<namespace>/<name>` of what they name, wait for or make. */
+/** Indexes over images: by {@link familyKey}, and by `<namespace>/<name>` of what they name, wait for or make. */
 export const BY_NAMESPACE = 'namespace'
 export const BY_UID = 'uid'
 export const BY_SECRET = 'secret'
@@ -57,7 +59,7 @@ export const BY_CHILD = 'child'
 export const BY_CLONE_SOURCE = 'clone source'
 /** Index over DataSources: what they point to, as clones would name it. */
 export const BY_TARGET = 'target'
-/** Index over children: the uid of the image that they were made for. */
+/** Index over children, by {@link familyKey} of the image that their owner or label names. It finds them; whose they are, `ownership.ts` tells. */
 export const BY_IMAGE = 'image'
 
 /** Characters of an image: its schema bounds what it says, and nothing that it says may be lost. */
@@ -68,7 +70,7 @@ export class Caches {
   readonly reflectors: Reflectors
   readonly images = new Store<ImageView>()
     .index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
-    .index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
+    .index(BY_UID, ({ metadata }) => [familyKey(metadata.namespace, metadata.uid ?? '')])
     .index(BY_SECRET, (image) => named(image, 'secretRef'))
     .index(BY_CONFIG_MAP, (image) => named(image, 'certConfigMap'))
     .index(BY_CHILD, childrenOf)
@@ -79,7 +81,7 @@ export class Caches {
   readonly claims = new Store<ClaimView>().index(BY_IMAGE, byLabel)
   readonly snapshots = new Store<SnapshotView>().index(BY_IMAGE, byOwner)
   readonly dataSources = new Store<DataSourceView>().index(BY_TARGET, targetOf)
-  readonly pods = new Store<PodView>().index(BY_IMAGE, byLabel)
+  readonly pods = new Store<PodView>().index(BY_IMAGE, byLabel).index(BY_CLAIM, claimIndex)
   readonly secrets = new Store<MetaView>()
   readonly configMaps = new Store<MetaView>()
   readonly namespaces = new Store<MetaView>()
@@ -141,13 +143,13 @@ function childrenOf(image: ImageView): readonly string[] {
 }
 
 function byOwner(object: KubeObject): readonly string[] {
-  const owner = controllerOf(object)
-  return owner?.kind === IMAGE.kind ? [owner.uid] : []
+  const owner = controllerOfKind(object, IMAGE)
+  return owner === undefined ? [] : [familyKey(object.metadata.namespace, owner.uid)]
 }
 
 function byLabel({ metadata }: KubeObject): readonly string[] {
   const uid = metadata.labels?.[LABELS.imageUid]
-  return uid === undefined ? [] : [uid]
+  return uid === undefined ? [] : [familyKey(metadata.namespace, uid)]
 }
 
 /** Key of a namesake in the same namespace. */

@@ -1,6 +1,5 @@
 import type { Reason } from '@open-terrain/constructs'
 import { type DefaultedField, originOf, type Target } from './target.ts'
-import { isAlive } from './views.ts'
 import type { World } from './world.ts'
 
 /** Why an image cannot start now. It takes no slot, blocks nobody, and starts when this has changed. */
@@ -132,9 +131,9 @@ function snapshotClassIsMissing({ snapshotClass }: Target, world: World): Blocke
 }
 
 /** Leftovers of an earlier download: CDI could not start beside the claim, and beside the pod there would be two downloads. */
-function isBeingCleared({ volumeName }: Target, { lookup, pods, dataVolumes }: World): Blocked | undefined {
+function isBeingCleared({ volumeName }: Target, { lookup, dataVolumes }: World): Blocked | undefined {
   if (dataVolumes.some(({ metadata }) => metadata.name === volumeName)) return undefined
-  const pod = pods.find(isAlive)
+  const pod = lookup.leftoverImporter(volumeName)
   const claim = lookup.leftoverClaim(volumeName)
   if (claim === 'orphaned') {
     return {
@@ -142,7 +141,7 @@ function isBeingCleared({ volumeName }: Target, { lookup, pods, dataVolumes }: W
       message: `PersistentVolumeClaim ${volumeName} of an earlier download lost its DataVolume, and nobody is deleting it: delete it to go on`,
     }
   }
-  const left = claim === 'going' ? `PersistentVolumeClaim ${volumeName}` : pod && `importer pod ${pod.metadata.name}`
+  const left = claim === 'going' ? `PersistentVolumeClaim ${volumeName}` : pod && `importer pod ${pod}`
   if (left === undefined) return undefined
   return {
     reason: 'Stopping',

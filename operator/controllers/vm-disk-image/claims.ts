@@ -1,4 +1,4 @@
-import { childName } from '@open-terrain/constructs'
+import { importersOf } from '../../cluster/importers.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
@@ -9,17 +9,18 @@ import { ClaimNotes } from './claim-notes.ts'
 import {
   type CreateOutcome,
   createDataVolume,
-  hasImporter,
   isDownloadOf,
   lookForDataVolume,
+  lookForImporters,
   refusal,
 } from './downloads.ts'
 import type { Start } from './image-plan.ts'
+import { ImporterNotes } from './importer-notes.ts'
 import { isFinished } from './judge.ts'
 import { RefusalBook } from './refusal-book.ts'
 import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
-import { claimOf } from './slots.ts'
-import { attemptOf, type DataVolumeView, type ImageView } from './views.ts'
+import { claimOf, volumeNameOf } from './slots.ts'
+import { attemptOf, type ClaimView, type DataVolumeView, type ImageView, isAlive, type PodView } from './views.ts'
 import type { Holder, Refusal, Refused } from './world.ts'
 
 /**
@@ -43,8 +44,9 @@ export interface ClaimsOptions {
   readonly me: string
   readonly images: Store<ImageView>
   readonly dataVolumes: Store<DataVolumeView>
-  /** Whether the cache knows a living importer pod of the image with this uid. */
-  readonly hasImporter: (uid: string) => boolean
+  /** Claims of volumes; the other ones here are of slots. */
+  readonly volumeClaims: Store<ClaimView>
+  readonly pods: Store<PodView>
   /** The image should be looked at: its DataVolume was asked for. */
   readonly onChange: (key: string) => void
   /** A claim may be over, or its DataVolume is due. */
@@ -69,6 +71,7 @@ export class Claims {
   readonly #starts = new Map<string, Start>()
   readonly #refusals: RefusalBook
   readonly #notes = new ClaimNotes()
+  readonly #importers = new ImporterNotes()
 
   constructor(options: ClaimsOptions) {
     this.#options = options
@@ -100,6 +103,7 @@ export class Claims {
   /** The claim is in the ledger no more. */
   forget(holder: Holder): void {
     this.#notes.forget(claimOf(holder))
+    this.#importers.forget(claimOf(holder))
     this.#starts.delete(holder.uid)
   }
 
@@ -117,6 +121,17 @@ export class Claims {
     // What a former leader asked for is not waited for: a hand-over would stand still for it.
     const isTheirs = this.#notes.isInherited(claimOf(holder)) && attemptOf(dataVolume) === holder.attempt
     return isTheirs || this.#isSettled(holder)
+  }
+
+  /** Takes in which pods download, while the claims that they fill are there to tell. */
+  noteImporters(): void {
+    const { volumeClaims: claims, pods } = this.#options
+    for (const holder of this.#holders) {
+      const dataVolume = this.#dataVolumeOf(holder)
+      if (dataVolume === undefined) continue
+      const importers = importersOf(dataVolume, { claims, pods }).filter(isAlive)
+      this.#importers.note(claimOf(holder), importers, ({ metadata }) => keyOf(metadata))
+    }
   }
 
   /** By the monotonic clock: when something about a claim becomes possible that is not now. */
@@ -160,9 +175,9 @@ export class Claims {
     return this.#notes.isSettled(claimOf(holder), this.#options.clock.monotonic())
   }
 
-  #dataVolumeOf({ uid, namespace, name, revision }: Holder): DataVolumeView | undefined {
-    const found = this.#options.dataVolumes.get(keyOf({ namespace, name: childName(name, revision) }))
-    return found !== undefined && isDownloadOf(found, uid) ? found : undefined
+  #dataVolumeOf(holder: Holder): DataVolumeView | undefined {
+    const found = this.#options.dataVolumes.get(keyOf({ namespace: holder.namespace, name: volumeNameOf(holder) }))
+    return found !== undefined && isDownloadOf(found, holder) ? found : undefined
   }
 
   #startOf(holder: Holder): Start | undefined {
@@ -246,18 +261,24 @@ export class Claims {
     const start = this.#startOf(holder)
     const isToBeMade = start !== undefined && this.#isStillAsPlanned(start)
     const isKnownOver = this.#notes.over.has(claimOf(holder))
-    const isInUse = this.#dataVolumeOf(holder) !== undefined || this.#options.hasImporter(holder.uid)
+    const isInUse = this.#dataVolumeOf(holder) !== undefined || this.#hasImporter(holder)
     return !isToBeMade && this.#isSettled(holder) && !isKnownOver && !isInUse
+  }
+
+  /** As far as the cache knows: its end is told by the watch. */
+  #hasImporter(holder: Holder): boolean {
+    return [...this.#importers.of(claimOf(holder))].some(([uid, key]) => {
+      const pod = this.#options.pods.get(key)
+      return pod?.metadata.uid === uid && isAlive(pod)
+    })
   }
 
   /** DataVolume 404 alone is not enough: people delete in the background, and its importer lives on for a while. */
   async #verify(holder: Holder, signal: AbortSignal): Promise<void> {
-    const { client, clock, log, dataVolumes } = this.#options
+    const { clock, log } = this.#options
     const claim = claimOf(holder)
     try {
-      const found = await lookForDataVolume(client, holder, { signal })
-      const isEmpty = (found === undefined || found === 'foreign') && !(await hasImporter(client, holder, { signal }))
-      if (found !== undefined && found !== 'foreign') dataVolumes.observeWrite(found)
+      const isEmpty = await this.#isEmpty(holder, signal)
       // What was true before the look must be true after it: meanwhile the image may have changed its mind.
       const isSame = this.#holders.some((one) => claimOf(one) === claim)
       if (isEmpty && isSame && this.#maybeEmpty(holder)) {
@@ -269,5 +290,18 @@ export class Claims {
       log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')
     }
     await sleep(clock, LOOK_AGAIN_MS, signal).catch(() => undefined)
+  }
+
+  async #isEmpty(holder: Holder, signal: AbortSignal): Promise<boolean> {
+    const { client, clock, dataVolumes, volumeClaims: claims } = this.#options
+    const claim = claimOf(holder)
+    const found = await lookForDataVolume(client, holder, { signal })
+    if (found !== undefined && found !== 'foreign') {
+      dataVolumes.observeWrite(found)
+      return false
+    }
+    const known = new Set(this.#importers.of(claim).keys())
+    const remains = await lookForImporters(client, holder, { known, claims }, { signal })
+    return remains === 'nothing' || (remains === 'doubtful' && this.#importers.isDoubtOver(claim, clock.monotonic()))
   }
 }

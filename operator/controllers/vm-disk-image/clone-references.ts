@@ -1,9 +1,10 @@
-import { GROUP, virtualMachine } from '@open-terrain/constructs'
+import { virtualMachine } from '@open-terrain/constructs'
+import { controllerOfKind, ownerAmong } from '../../cluster/ownership.ts'
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
-import { controllerOf, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
-import { BY_CLONE_SOURCE, BY_UID, type Caches, IMAGE } from './caches.ts'
+import { BY_CLONE_SOURCE, type Caches } from './caches.ts'
 import type { Clones } from './clones.ts'
 import { type ReferenceSource, unfinishedCloneOf } from './references.ts'
 import { type CloneSource, type DataVolumeView, targetOfDataSource, viewDataVolume } from './views.ts'
@@ -65,8 +66,7 @@ export class CloneReferences implements ReferenceSource {
       return target === undefined || target.kind === 'DataSource' ? undefined : this.#imageOf(target)
     }
     const child = kind === 'VolumeSnapshot' ? snapshots.get(key) : dataVolumes.get(key)
-    const owner = child && controllerOf(child)
-    const [image] = owner?.kind === IMAGE.kind ? images.find(BY_UID, owner.uid) : []
+    const image = child && ownerAmong(child, images)
     return image && keyOf(image.metadata)
   }
 }
@@ -80,6 +80,5 @@ function count(clones: readonly DataVolumeView[]): References {
 }
 
 function isOfMachine(clone: DataVolumeView): boolean {
-  const owner = controllerOf(clone)
-  return owner?.kind === virtualMachine.kind && owner.apiVersion.startsWith(`${GROUP}/`)
+  return controllerOfKind(clone, virtualMachine) !== undefined
 }

@@ -1,5 +1,6 @@
+import { childrenOf, familyKey } from '../../cluster/ownership.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { BY_CLONE_SOURCE, BY_IMAGE, BY_TARGET, type Caches } from './caches.ts'
 import { cloneSourceKey, isBeingCloned } from './references.ts'
 import type { ImageView } from './views.ts'
@@ -39,12 +40,12 @@ export class Clones {
     return new Set(this.#childrenOf(image).flatMap((child) => [...this.#sourcesOf(child, image)]))
   }
 
-  #childrenOf({ metadata: { uid = '', namespace = '' } }: ImageView): readonly Child[] {
+  #childrenOf(image: ImageView): readonly Child[] {
+    const { uid = '', namespace = '' } = image.metadata
     const { dataVolumes, snapshots } = this.#caches
-    const children: readonly KubeObject[] = [...snapshots.find(BY_IMAGE, uid), ...dataVolumes.find(BY_IMAGE, uid)]
-    return children
-      .filter((child) => isControlledBy(child, uid))
-      .map(({ kind, metadata: { name } }) => ({ kind, namespace, name }))
+    const family = familyKey(namespace, uid)
+    const children: readonly KubeObject[] = [...snapshots.find(BY_IMAGE, family), ...dataVolumes.find(BY_IMAGE, family)]
+    return childrenOf(image, children).map(({ kind, metadata: { name } }) => ({ kind, namespace, name }))
   }
 
   /**

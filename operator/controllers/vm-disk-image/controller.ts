@@ -1,7 +1,8 @@
 import { FINALIZER, type Policy } from '@open-terrain/constructs'
+import { ownerAmong } from '../../cluster/ownership.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { compareResourceVersions, controllerOf, keyOf } from '../../kube/kube-object.ts'
+import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Controller, sooner, type Wake } from '../../runtime/controller.ts'
@@ -13,7 +14,7 @@ import { redactUrls, traceOf } from '../../runtime/redact.ts'
 import type { Change } from '../../runtime/store.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { Admission } from './admission.ts'
-import { BY_IMAGE, type Caches, IMAGE } from './caches.ts'
+import { type Caches, IMAGE } from './caches.ts'
 import { CloneReferences } from './clone-references.ts'
 import { Clones } from './clones.ts'
 import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
@@ -27,7 +28,7 @@ import { type ReferenceSource, sumReferences } from './references.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
 import { factsBetween, isBehind, isWorthWriting, NAMES_EVERY_MS } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
-import { type ImageView, isAlive } from './views.ts'
+import type { ImageView } from './views.ts'
 import type { References, World } from './world.ts'
 
 const WORKERS = 8
@@ -104,7 +105,8 @@ export class ImageController {
       me: identity,
       images: caches.images,
       dataVolumes: caches.dataVolumes,
-      hasImporter: (uid) => caches.pods.find(BY_IMAGE, uid).some(isAlive),
+      volumeClaims: caches.claims,
+      pods: caches.pods,
       limit: options.limit,
       refresh: async (signal) => {
         if (options.hadPredecessor) await caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal)
@@ -191,7 +193,7 @@ export class ImageController {
     const stopTriggers = listenForTriggers(caches, {
       image: (change) => this.#onImage(change),
       enqueue: (image, lane) => this.#queue.add(keyOf(image.metadata), lane),
-      downloads: () => this.#admission.wake(),
+      downloads: () => this.#admission.downloadsChanged(),
       configMap: (key) => {
         if (key === `${namespace}/${LEDGER_NAME}`) this.#admission.checkLedger(caches.configMaps.get(key))
       },
@@ -224,7 +226,8 @@ export class ImageController {
     const { caches, metrics } = this.#options
     const stops = [
       caches.dataVolumes.onChange(({ before, after }) => {
-        if (before === undefined && after !== undefined && controllerOf(after)?.kind === IMAGE.kind) metrics.started()
+        const isNew = before === undefined && after !== undefined
+        if (isNew && ownerAmong(after, caches.images) !== undefined) metrics.started()
       }),
       caches.images.onChange(({ before, after }) => {
         if (before !== undefined) metrics.attempted(before.status.attempts, after?.status.attempts)

@@ -1,44 +1,43 @@
-import { ANNOTATIONS, childName, LABELS, MANAGER, renderDataVolume } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, MANAGER, renderDataVolume, vmDiskImage } from '@open-terrain/constructs'
+import { type ImporterCaches, mayFill } from '../../cluster/importers.ts'
+import { controllerOfKind, isChildOf, isOrphaned, ownerAmong } from '../../cluster/ownership.ts'
 import { type ApiError, isApiError, isNamespaceTerminating } from '../../kube/api-error.ts'
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
-import { controllerOf, isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME, POD } from '../../kube/resource-types.ts'
 import { redactUrls } from '../../runtime/redact.ts'
+import type { Store } from '../../runtime/store.ts'
 import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { attemptOf, type DataVolumeView, isAlive, type PodView, viewDataVolume, viewPod } from './views.ts'
+import { imageOf, volumeNameOf } from './slots.ts'
+import { attemptOf, type DataVolumeView, type ImageView, viewDataVolume } from './views.ts'
 import type { Holder, Refusal, Refused } from './world.ts'
 
-/** Name of the index over DataVolumes that finds ours which may download. */
+/** Name of the index over DataVolumes that finds those which may download for an image; whether that exists is for the reader to see. */
 export const IMPORTING_INDEX = 'importing'
 
 /** Values of {@link IMPORTING_INDEX}. */
 export function importingIndex(dataVolume: DataVolumeView): readonly string[] {
-  return isOurDownload(dataVolume) && !isFinished(dataVolume) ? ['ours'] : []
-}
-
-/** Made by us for an image; clones for virtual machines have another owner. */
-export function isOurDownload(dataVolume: DataVolumeView): boolean {
-  return dataVolume.metadata.labels?.[LABELS.managedBy] === MANAGER && controllerOf(dataVolume)?.kind === 'VMDiskImage'
+  const isOfImage = controllerOfKind(dataVolume, vmDiskImage) !== undefined
+  return isOfImage && !isFinished(dataVolume) ? ['ours'] : []
 }
 
 /**
- * Whether it may download for the image with this uid: its own, or one that was its own until somebody deleted the image with `--cascade=orphan`. The
+ * Whether it may download for the image that holds a slot: its own, or one that was its own until somebody deleted the image with `--cascade=orphan`. The
  * garbage collector takes the owner off then, which stops no importer. Such a one keeps the slot that it has, and nobody deletes it but people;
  * it takes no slot that it never had, or else anybody who may create DataVolumes could hold up the queue by labels alone.
  */
-export function isDownloadOf(dataVolume: DataVolumeView, uid: string): boolean {
-  return (
-    isControlledBy(dataVolume, uid) || (isOrphan(dataVolume) && dataVolume.metadata.labels?.[LABELS.imageUid] === uid)
-  )
+export function isDownloadOf(dataVolume: DataVolumeView, holder: Holder): boolean {
+  const isOrphanOf = isOrphan(dataVolume) && dataVolume.metadata.labels?.[LABELS.imageUid] === holder.uid
+  return isOrphanOf || isChildOf(dataVolume, imageOf(holder))
 }
 
 /** A download that was orphaned before it was finished. */
 function isOrphan(dataVolume: DataVolumeView): boolean {
   const { labels } = dataVolume.metadata
   const wasOurs = labels?.[LABELS.managedBy] === MANAGER && labels[LABELS.imageUid] !== undefined
-  return wasOurs && controllerOf(dataVolume) === undefined && !isFinished(dataVolume)
+  return wasOurs && isOrphaned(dataVolume) && !isFinished(dataVolume)
 }
 
 /** What became of asking for a DataVolume. Only an answer that rules it out may free its slot. */
@@ -131,57 +130,87 @@ export async function lookForDataVolume(
   holder: Holder,
   options: RequestOptions,
 ): Promise<DataVolumeView | 'foreign' | undefined> {
-  const { namespace, name, uid, revision } = holder
   try {
-    const key = { namespace, name: childName(name, revision) }
+    const key = { namespace: holder.namespace, name: volumeNameOf(holder) }
     const found = viewDataVolume(await client.get(DATA_VOLUME, key, options))
-    return isDownloadOf(found, uid) ? found : 'foreign'
+    return isDownloadOf(found, holder) ? found : 'foreign'
   } catch (error) {
     if (isApiError(error, 'NotFound')) return undefined
     throw error
   }
 }
 
-/** Whether an importer of the image may still run: people delete DataVolumes in the background, their pods live on for a while. */
-export async function hasImporter(
+/** What a live look finds of importers whose DataVolume is gone. */
+export type Remains =
+  /** One that was seen while the claims that lead to it were there. */
+  | 'importer'
+  /** A pod that may be one, and may as well be a stranger's: the claims that would tell are gone. */
+  | 'doubtful'
+  | 'nothing'
+
+/**
+ * People delete DataVolumes in the background, their pods live on for a while. Looks at all pods of the namespace that have not ended:
+ * whoever may write there can take labels off, but neither change a uid nor revive what has ended.
+ * @param known uids of the importers that were seen
+ */
+export async function lookForImporters(
   client: KubeClient,
-  { namespace, uid }: Holder,
+  holder: Holder,
+  { known, claims }: { readonly known: ReadonlySet<string>; readonly claims: ImporterCaches['claims'] },
   options: RequestOptions,
-): Promise<boolean> {
-  const pods = await client.list(POD, { ...options, namespace, labelSelector: `${LABELS.imageUid}=${uid}` })
-  return pods.items.map(viewPod).some(isAlive)
+): Promise<Remains> {
+  const { namespace } = holder
+  const selection = { ...options, namespace, fieldSelector: NOT_ENDED, metadataOnly: true }
+  let remains: Remains = 'nothing'
+  for await (const pod of listAll(client, POD, selection)) {
+    if (known.has(pod.metadata.uid ?? '')) return 'importer'
+    if (mayFill(pod, volumeNameOf(holder), claims)) remains = 'doubtful'
+  }
+  return remains
 }
 
-/** All downloads of ours, by a live list, as the holders that a ledger should have. */
-export async function findHolders(client: KubeClient, claimant: string, options: RequestOptions): Promise<Holder[]> {
+const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed'
+
+/**
+ * The holders that a ledger should have, where there is none: whose download a live list finds, and whose status says that one is under way,
+ * for an importer may outlive its DataVolume.
+ */
+export async function findHolders(
+  client: KubeClient,
+  images: Store<ImageView>,
+  claimant: string,
+  options: RequestOptions,
+): Promise<Holder[]> {
   const holders = new Map<string, Holder>()
-  const selection = { ...options, labelSelector: `${LABELS.managedBy}=${MANAGER}` }
-  for await (const object of listAll(client, DATA_VOLUME, selection)) {
+  for await (const object of listAll(client, DATA_VOLUME, options)) {
     const dataVolume = viewDataVolume(object)
-    const isRunning = (isOurDownload(dataVolume) && !isFinished(dataVolume)) || isOrphan(dataVolume)
-    const holder = isRunning ? holderOf(dataVolume, claimant) : undefined
+    const image = isFinished(dataVolume) ? undefined : (ownerAmong(object, images) ?? formerOwner(dataVolume, images))
+    const holder = image && holderOf(image, dataVolume, claimant)
     if (holder !== undefined) holders.set(holder.uid, holder)
   }
-  // A DataVolume that was deleted in the background leaves its importer behind for a while.
-  const pods = await client.list(POD, { ...options, labelSelector: LABELS.imageUid })
-  for (const pod of pods.items.map(viewPod).filter(isAlive)) {
-    const holder = holderOfPod(pod, claimant)
-    if (holder !== undefined && !holders.has(holder.uid)) holders.set(holder.uid, holder)
+  for (const { metadata, status } of images.values()) {
+    const { uid = '', namespace = '', name } = metadata
+    const { phase, revision, attempt = 1 } = status
+    if (phase !== 'Syncing' || revision === undefined || holders.has(uid)) continue
+    holders.set(uid, { uid, namespace, name, revision, attempt, claimant })
   }
   return [...holders.values()]
 }
 
-function holderOfPod({ metadata }: PodView, claimant: string): Holder | undefined {
-  const { namespace = '', labels = {} } = metadata
-  const { [LABELS.imageUid]: uid, [LABELS.imageName]: name, [LABELS.revision]: revision } = labels
-  if (uid === undefined || name === undefined || revision === undefined) return undefined
-  return { uid, namespace, name, revision, attempt: 1, claimant }
+/** The image whose status, which only we write, tells of this download: somebody has taken its owner off. */
+function formerOwner(dataVolume: DataVolumeView, images: Store<ImageView>): ImageView | undefined {
+  if (!isOrphan(dataVolume)) return undefined
+  const { namespace = '', uid, annotations } = dataVolume.metadata
+  const image = images.get(keyOf({ namespace, name: annotations?.[ANNOTATIONS.imageNameFull] ?? '' }))
+  return image?.status.dataVolumeUID === uid ? image : undefined
 }
 
-function holderOf(dataVolume: DataVolumeView, claimant: string): Holder | undefined {
-  const { namespace = '', labels = {}, annotations = {} } = dataVolume.metadata
-  const { [LABELS.imageUid]: orphanOf, [LABELS.revision]: revision } = labels
-  const { uid = orphanOf, name = annotations[ANNOTATIONS.imageNameFull] } = controllerOf(dataVolume) ?? {}
-  if (uid === undefined || name === undefined || revision === undefined) return undefined
-  return { uid, namespace, name, revision, attempt: attemptOf(dataVolume), claimant }
+/** Undefined: it does not have the name that it would have from us. */
+function holderOf({ metadata }: ImageView, dataVolume: DataVolumeView, claimant: string): Holder | undefined {
+  const { uid = '', namespace = '', name } = metadata
+  const revision = dataVolume.metadata.name.slice(-REVISION_LENGTH)
+  const holder = { uid, namespace, name, revision, attempt: attemptOf(dataVolume), claimant }
+  return volumeNameOf(holder) === dataVolume.metadata.name ? holder : undefined
 }
+
+const REVISION_LENGTH = 8

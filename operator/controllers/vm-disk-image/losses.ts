@@ -1,7 +1,8 @@
 import { LABELS } from '@open-terrain/constructs'
+import { isChildOf } from '../../cluster/ownership.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { isControlledBy, type KubeObject, type ResourceType } from '../../kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Loss } from './image-plan.ts'
 import type { ImageView } from './views.ts'
@@ -36,7 +37,7 @@ export async function lookForLost(
 }
 
 /** One whose owner somebody took off is not ours any more, as in the caches. A claim belongs to its DataVolume, which may be gone. */
-function isOurs(kind: Loss['kind'], object: KubeObject, { metadata }: ImageView): boolean {
-  if (kind !== 'PersistentVolumeClaim') return isControlledBy(object, metadata.uid)
-  return object.metadata.labels?.[LABELS.imageUid] === metadata.uid
+function isOurs(kind: Loss['kind'], object: KubeObject, image: ImageView): boolean {
+  if (kind !== 'PersistentVolumeClaim') return isChildOf(object, image)
+  return object.metadata.labels?.[LABELS.imageUid] === image.metadata.uid
 }

@@ -6,7 +6,18 @@ import { AdmissionBench } from './admission.fixtures.ts'
 import { Caches } from './caches.ts'
 import { observeImage } from './observe.ts'
 import { ProgressWatch } from './progress-watch.ts'
-import { aClaim, aDataVolume, anImage, aPod, aPolicy, CDI, childMeta, IMAGE_UID } from './world.fixtures.ts'
+import {
+  aClaim,
+  aDataVolume,
+  anImage,
+  aPod,
+  aPolicy,
+  aSnapshot,
+  CDI,
+  childMeta,
+  IMAGE_UID,
+  ownedBy,
+} from './world.fixtures.ts'
 
 const NAME = 'img-0'
 
@@ -25,11 +36,11 @@ function build() {
   return { caches, look }
 }
 
-const ownedBy = (uid: string): OwnerReference[] => [
+const ownedByDataVolume = (uid: string): OwnerReference[] => [
   { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', name: NAME, uid, controller: true },
 ]
 const claimOf = (uid: string, more: Partial<ObjectMeta> = {}) =>
-  aClaim(childMeta(NAME, '0', { ownerReferences: ownedBy(uid), ...more }))
+  aClaim(childMeta(NAME, '0', { ownerReferences: ownedByDataVolume(uid), ...more }))
 
 describe('a claim of our DataVolume', () => {
   it.each<[string, Record<string, string>]>([
@@ -74,6 +85,18 @@ describe('a claim whose DataVolume is gone', () => {
   })
 })
 
+/** The claims of a DataVolume, and the pod that fills them. */
+function importing(caches: Caches, dataVolumeUid: string, podUid: string, forged: Partial<ObjectMeta> = {}): void {
+  caches.claims.put(claimOf(dataVolumeUid, { uid: 'target', resourceVersion: '201' }))
+  const prime = filledBy('target', NAME)
+  caches.claims.put(aClaim({ name: 'prime-target', namespace: 'team', uid: 'prime', resourceVersion: '202', ...prime }))
+  const metadata = { ...aPod(podUid).metadata, resourceVersion: '300', ...filledBy('prime', 'prime-target'), ...forged }
+  caches.pods.put({ ...aPod(podUid), metadata })
+}
+const filledBy = (uid: string, name: string) => ({
+  ownerReferences: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', name, uid, controller: true }],
+})
+
 describe('the importer pod that the status names', () => {
   it.each([
     ['counts for the DataVolume that it belongs to', 'dv-1', true],
@@ -81,9 +104,66 @@ describe('the importer pod that the status names', () => {
   ])('%s', (_name, dataVolumeUID, isImporterReplaced) => {
     const { caches, look } = build()
     caches.dataVolumes.put(aDataVolume({ ...CDI.running, metadata: childMeta(NAME, '0', { uid: 'dv-1' }) }))
-    const pod = aPod('second')
-    caches.pods.put({ ...pod, metadata: { ...pod.metadata, resourceVersion: '300' } })
+    importing(caches, 'dv-1', 'second')
     const { observation } = look({ dataVolumeUID, importerPodUID: 'first' })
     expect(observation.isImporterReplaced).toBe(isImporterReplaced)
+  })
+})
+
+describe('a pod that somebody made, with all labels of an importer', () => {
+  it.each<[string, Partial<ObjectMeta>]>([
+    ['is nobody’s', { ownerReferences: [] }],
+    ['is in another namespace', { namespace: 'tenant' }],
+    ['names a claim of an earlier life', filledBy('earlier', 'prime-target')],
+    ['names another claim', filledBy('prime', 'data')],
+    ['names the image', { ownerReferences: [ownedBy(anImage())] }],
+    ['names the DataVolume', { ownerReferences: ownedByDataVolume('dv-1') }],
+  ])('is no importer where it %s', (_name, forged) => {
+    const { caches, look } = build()
+    caches.dataVolumes.put(aDataVolume({ ...CDI.running, metadata: childMeta(NAME, '0', { uid: 'dv-1' }) }))
+    importing(caches, 'dv-1', 'forged', forged)
+    const { observation, importers } = look({ dataVolumeUID: 'dv-1', importerPodUID: 'first' })
+    expect(observation.isImporterReplaced).toBe(false)
+    expect([...importers.values()]).toEqual([[]])
+  })
+
+  it('is none of a DataVolume that has lost its image', () => {
+    const { caches, look } = build()
+    const metadata = childMeta(NAME, '0', { uid: 'dv-1', ownerReferences: [] })
+    caches.dataVolumes.put(aDataVolume({ ...CDI.running, metadata }))
+    importing(caches, 'dv-1', 'pod')
+    expect(look().importers.size).toBe(0)
+  })
+})
+
+describe('children in another namespace', () => {
+  it('with the names, labels and owner of the image are nothing to it', () => {
+    const { caches, look } = build()
+    const metadata = childMeta(NAME, '0', { namespace: 'tenant' })
+    caches.dataVolumes.put(aDataVolume({ ...CDI.succeeded, metadata }))
+    caches.claims.put(aClaim(metadata))
+    caches.snapshots.put(aSnapshot(metadata))
+    const { dataVolumes, claims, snapshots } = look()
+    expect([dataVolumes, claims, snapshots]).toEqual([[], [], []])
+  })
+})
+
+describe('a child', () => {
+  const [owner] = childMeta(NAME, '0').ownerReferences ?? []
+  it.each<[string, Partial<OwnerReference>, number]>([
+    ['is one by group, kind, name and uid', {}, 1],
+    ['may name another version of the group', { apiVersion: 'pelotech.ot/v1' }, 1],
+    ['is none of another group', { apiVersion: 'nope.example/v1alpha1' }, 0],
+    ['is none of another kind', { kind: 'VirtualMachine' }, 0],
+    ['is none of another name', { name: 'other' }, 0],
+    ['is none of an earlier life', { uid: 'earlier' }, 0],
+    ['is none of an owner that is not responsible', { controller: false }, 0],
+  ])('%s', (_name, change, count) => {
+    const { caches, look } = build()
+    const ownerReferences = owner === undefined ? [] : [{ ...owner, ...change }]
+    caches.dataVolumes.put(aDataVolume({ metadata: childMeta(NAME, '0', { ownerReferences }) }))
+    caches.snapshots.put(aSnapshot(childMeta(NAME, '0', { ownerReferences })))
+    const { dataVolumes, snapshots } = look()
+    expect([dataVolumes.length, snapshots.length]).toEqual([count, count])
   })
 })

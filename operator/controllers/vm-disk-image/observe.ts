@@ -1,5 +1,6 @@
 import { isUrlAllowed, LABELS, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
-import { controllerOf, isControlledBy } from '../../kube/kube-object.ts'
+import { importersOf, mayFill } from '../../cluster/importers.ts'
+import { childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import type { Admission } from './admission.ts'
@@ -7,8 +8,8 @@ import { BY_IMAGE, type Caches, siblingKey } from './caches.ts'
 import { isFinished } from './judge.ts'
 import type { ProgressWatch } from './progress-watch.ts'
 import { type ReferenceSource, sumReferences } from './references.ts'
-import { type ClaimView, type DataVolumeView, type ImageView, importersOf, type PodView } from './views.ts'
-import type { Lookup, World } from './world.ts'
+import { type ClaimView, type DataVolumeView, type ImageView, isAlive } from './views.ts'
+import { importersIn, type Lookup, type World } from './world.ts'
 
 /** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */
 export interface Sources {
@@ -24,10 +25,9 @@ export function observeImage(image: ImageView, sources: Sources): World {
   const { caches, admission } = sources
   const { uid = '', namespace = '', name } = image.metadata
   const policy = sources.policy()
-  const ours = <T extends Parameters<typeof isControlledBy>[0]>(children: readonly T[]) =>
-    children.filter((child) => isControlledBy(child, uid))
-  const dataVolumes = ours(caches.dataVolumes.find(BY_IMAGE, uid))
-  const pods = caches.pods.find(BY_IMAGE, uid)
+  const family = familyKey(namespace, uid)
+  const dataVolumes = childrenOf(image, caches.dataVolumes.find(BY_IMAGE, family))
+  const importers = new Map(dataVolumes.map((one) => [one.metadata.uid ?? '', importersOf(one, caches)]))
   const { holders = [], limit = policy.concurrency } = admission.state ?? {}
   const slot = holders.find((holder) => holder.uid === uid)
   // Only who still waits with a ticket keeps it; the others would take a new one.
@@ -51,11 +51,11 @@ export function observeImage(image: ImageView, sources: Sources): World {
     refusal: admission.refusalOf(uid),
     isUnanswered: admission.isUnanswered(uid),
     dataVolumes,
-    snapshots: ours(caches.snapshots.find(BY_IMAGE, uid)),
+    snapshots: childrenOf(image, caches.snapshots.find(BY_IMAGE, family)),
     claims: claimsOf(image, dataVolumes, sources),
-    pods,
+    importers,
     dataSource: caches.dataSources.get(siblingKey(image, name)),
-    observation: look(image, dataVolumes, pods, sources),
+    observation: look(image, dataVolumes, importers, sources),
     sinceStatusWriteMs: sources.sinceStatusWriteMs(uid),
     references: sumReferences(sources.references.map((source) => source.cached({ namespace, name }))),
   }
@@ -64,21 +64,22 @@ export function observeImage(image: ImageView, sources: Sources): World {
 function look(
   { metadata: { uid = '' }, status }: ImageView,
   dataVolumes: readonly DataVolumeView[],
-  pods: readonly PodView[],
+  importers: World['importers'],
   { progress }: Sources,
 ): World['observation'] {
   const running = dataVolumes.find((one) => !isFinished(one))
   if (running === undefined) return progress.look(uid, undefined, [])
   const knownPodUid = status.dataVolumeUID === running.metadata.uid ? status.importerPodUID : undefined
-  return progress.look(uid, running, importersOf(running, pods), knownPodUid)
+  return progress.look(uid, running, importersIn({ importers }, running), knownPodUid)
 }
 
 /** Claims by our label, and those of our DataVolumes in case somebody took the label off. */
 function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { caches }: Sources): ClaimView[] {
-  const labelled = caches.claims.find(BY_IMAGE, image.metadata.uid ?? '')
-  const owned = dataVolumes.flatMap(({ metadata }) => {
-    const claim = caches.claims.get(siblingKey(image, metadata.name))
-    return claim !== undefined && isControlledBy(claim, metadata.uid) && !labelled.includes(claim) ? [claim] : []
+  const { namespace, uid = '' } = image.metadata
+  const labelled = caches.claims.find(BY_IMAGE, familyKey(namespace, uid))
+  const owned = dataVolumes.flatMap((dataVolume) => {
+    const claim = caches.claims.get(siblingKey(image, dataVolume.metadata.name))
+    return claim !== undefined && isChildOf(claim, dataVolume) && !labelled.includes(claim) ? [claim] : []
   })
   return [...labelled, ...owned]
 }
@@ -86,14 +87,14 @@ function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { ca
 const parsedSpec = onceForEach(parseVMDiskImageSpec)
 
 function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Lookup {
-  const { uid } = image.metadata
+  const { namespace, uid = '' } = image.metadata
   const sibling = (name: string) => siblingKey(image, name)
   const claimState = (name: string): 'none' | 'in use' | 'leftover' | 'foreign' => {
     const claim = caches.claims.get(sibling(name))
     if (claim === undefined) return 'none'
     const dataVolume = caches.dataVolumes.get(sibling(name))
-    const isOfLiving = dataVolume !== undefined && isControlledBy(claim, dataVolume.metadata.uid)
-    if (isOfLiving) return isControlledBy(dataVolume, uid) ? 'in use' : 'foreign'
+    const isOfLiving = dataVolume !== undefined && isChildOf(claim, dataVolume)
+    if (isOfLiving) return isChildOf(dataVolume, image) ? 'in use' : 'foreign'
     // Not by the label that says who manages it: CDI writes its own name there.
     return claim.metadata.labels?.[LABELS.imageUid] === undefined ? 'foreign' : 'leftover'
   }
@@ -105,19 +106,23 @@ function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Looku
     snapshotClass: (name) => caches.snapshotClasses.get(name) !== undefined,
     foreignVolume: (name) => {
       const dataVolume = caches.dataVolumes.get(sibling(name))
-      if (dataVolume !== undefined && !isControlledBy(dataVolume, uid)) return `DataVolume ${name}`
+      if (dataVolume !== undefined && !isChildOf(dataVolume, image)) return `DataVolume ${name}`
       return claimState(name) === 'foreign' ? `PersistentVolumeClaim ${name}` : undefined
     },
     leftoverClaim: (name) => {
       if (claimState(name) !== 'leftover') return 'none'
       const claim = caches.claims.get(sibling(name))
       // With an owner that is gone it is collected; `--cascade=orphan` takes the owner off.
-      const isGoing = claim?.metadata.deletionTimestamp !== undefined || (claim && controllerOf(claim)) !== undefined
+      const isGoing = claim?.metadata.deletionTimestamp !== undefined || (claim !== undefined && !isOrphaned(claim))
       return isGoing ? 'going' : 'orphaned'
+    },
+    leftoverImporter: (name) => {
+      const pods = caches.pods.find(BY_IMAGE, familyKey(namespace, uid))
+      return pods.find((pod) => isAlive(pod) && mayFill(pod, name, caches.claims))?.metadata.name
     },
     foreignSnapshot: (name) => {
       const snapshot = caches.snapshots.get(sibling(name))
-      return snapshot !== undefined && !isControlledBy(snapshot, uid)
+      return snapshot !== undefined && !isChildOf(snapshot, image)
     },
     urlAllowed: (url) => isUrlAllowed(url, policy),
   }

@@ -7,7 +7,8 @@ import {
   type VMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
+import { isChildOf } from '../../cluster/ownership.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { fromTime, toTime, withoutUndefined } from '../../runtime/conditions.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
@@ -160,8 +161,8 @@ function isBound({ phase, metadata }: ClaimView): boolean {
   return phase === 'Bound' && metadata.deletionTimestamp === undefined
 }
 
-function claimOf({ metadata }: DataVolumeView, { claims }: World): ClaimView | undefined {
-  return claims.find((claim) => claim.metadata.name === metadata.name && isControlledBy(claim, metadata.uid))
+function claimOf(dataVolume: DataVolumeView, { claims }: World): ClaimView | undefined {
+  return claims.find((claim) => claim.metadata.name === dataVolume.metadata.name && isChildOf(claim, dataVolume))
 }
 
 /** Clones need the volume mode of what they are cloned from, or they become a copy over the network. */
@@ -218,7 +219,7 @@ function aliasOf({ world, target }: Draft, { kind, name }: Pick<Artifact, 'kind'
 }
 
 function isAliasTaken({ dataSource, image }: World): boolean {
-  return dataSource !== undefined && !isControlledBy(dataSource, image.metadata.uid)
+  return dataSource !== undefined && !isChildOf(dataSource, image)
 }
 
 /** The wanted artifact exists and serves: what is left is housekeeping. */

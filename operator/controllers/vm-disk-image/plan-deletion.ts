@@ -1,10 +1,10 @@
 import { childName, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
+import { childrenOf } from '../../cluster/ownership.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { fromTime, mergeConditions } from '../../runtime/conditions.ts'
 import { type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { withStanding } from './status.ts'
-import { isAlive } from './views.ts'
 import type { World } from './world.ts'
 
 const LOOK_MS = 60_000
@@ -27,10 +27,9 @@ export function planDeletion(world: World, now: number): ImagePlan {
       wake: { afterMs: LOOK_MS, because: 'its users may be gone by then' },
     })
   }
-  const alias =
-    world.dataSource !== undefined && isControlledBy(world.dataSource, image.metadata.uid) ? [world.dataSource] : []
+  const alias = childrenOf(image, world.dataSource === undefined ? [] : [world.dataSource])
   const children: KubeObject[] = [...alias, ...world.snapshots, ...world.dataVolumes]
-  const isDone = children.length === 0 && world.slot === undefined && !world.pods.some(isAlive)
+  const isDone = children.length === 0 && world.slot === undefined
   if (isDone) return plan(image.status, { finalizer: 'release' })
   const due = isOrphaning(world) ? downloads : children
   const remove = due.flatMap((one) => removalAsSeen(one))

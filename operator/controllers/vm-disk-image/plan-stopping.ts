@@ -6,8 +6,8 @@ import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed,
 import { type Draft, type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
 import { type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
-import { attemptOf, type DataVolumeView, importersOf } from './views.ts'
-import type { World } from './world.ts'
+import { attemptOf, type DataVolumeView } from './views.ts'
+import { importersIn, type World } from './world.ts'
 
 interface Stop {
   readonly dataVolume: DataVolumeView
@@ -154,7 +154,7 @@ function judged(dataVolume: DataVolumeView, { world, now, status }: Pick<Draft, 
   const isCurrent = status.dataVolumeUID === uid
   const startedAt = fromTime(isCurrent ? status.startedAt : undefined) ?? fromTime(creationTimestamp) ?? now
   return judgeDataVolume(dataVolume, {
-    pods: importersOf(dataVolume, world.pods),
+    pods: importersIn(world, dataVolume),
     isImporterReplaced: world.observation.isImporterReplaced,
     ageMs: Math.max(0, now - startedAt),
     unchangedMs: world.observation.unchangedMs,

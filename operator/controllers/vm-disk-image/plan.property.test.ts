@@ -1,7 +1,7 @@
 import { ANNOTATIONS, FINALIZER, LABELS, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isControlledBy } from '../../kube/kube-object.ts'
+import { isChildOf } from '../../cluster/ownership.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { isFinished } from './judge.ts'
 import { planImage } from './plan.ts'
@@ -147,7 +147,7 @@ const world = fc
       snapshots: one.snapshots,
       claims: one.hasClaims ? one.dataVolumes.map(({ metadata }) => aClaim(childMeta(metadata.name, '0'))) : [],
       slot: one.slot && { uid: IMAGE_UID, namespace: 'team', name: 'img', claimant: 'me', ...one.slot },
-      pods: one.pods,
+      importers: new Map(one.dataVolumes.map(({ metadata }) => [metadata.uid ?? '', one.pods])),
       dataSource: isAlias
         ? { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataSource', metadata: alias, spec: {} }
         : undefined,
@@ -191,7 +191,7 @@ describe('in any world, however odd, a plan', () => {
       for (const removal of planImage(one, START).remove) {
         const child = children.find(({ kind, metadata }) => kind === removal.kind && metadata.uid === removal.uid)
         expect(child).toBeDefined()
-        expect(child && isControlledBy(child, IMAGE_UID)).toBe(true)
+        expect(child && isChildOf(child, one.image)).toBe(true)
         expect(child?.metadata.deletionTimestamp).toBeUndefined()
       }
     })
@@ -199,7 +199,7 @@ describe('in any world, however odd, a plan', () => {
 
   it('writes no alias over one of somebody else', () => {
     always((one) => {
-      const isForeign = one.dataSource !== undefined && !isControlledBy(one.dataSource, IMAGE_UID)
+      const isForeign = one.dataSource !== undefined && !isChildOf(one.dataSource, one.image)
       if (isForeign) expect(planImage(one, START).apply.filter(({ kind }) => kind === 'DataSource')).toEqual([])
     })
   })

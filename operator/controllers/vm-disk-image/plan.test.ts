@@ -4,7 +4,6 @@ import { fromTime } from '../../runtime/conditions.ts'
 import {
   aDataVolume,
   aLookup,
-  aPod,
   CDI,
   childMeta,
   HOUR,
@@ -649,12 +648,12 @@ describe('a claim of ours whose DataVolume is gone', () => {
 describe('an importer pod whose DataVolume is gone', () => {
   it('holds off the next download until it is gone, and costs the image neither its ticket nor a slot', () => {
     const walk = new Walk()
-    walk.set({ pods: [aPod('left over')] }).settle()
+    walk.set({ lookup: aLookup({}, { leftoverImporter: () => 'left over' }) }).settle()
     expect(walk.stand).toBe('Queued/Stopping')
     expect(walk.plan().start).toBeUndefined()
     walk.after(HOUR)
     expect(walk.plan().start).toBeUndefined()
-    walk.set({ pods: [] }).settle()
+    walk.set({ lookup: aLookup() }).settle()
     expect(walk.stand).toBe('Queued/Queued')
     expect(walk.plan().start).toMatchObject({ ticket: '100', admissible: true })
   })
@@ -663,7 +662,7 @@ describe('an importer pod whose DataVolume is gone', () => {
     const walk = new Walk()
     walk.settle().claim()
     expect(walk.plan().start).toBeDefined()
-    walk.set({ pods: [aPod('left over')] })
+    walk.set({ lookup: aLookup({}, { leftoverImporter: () => 'left over' }) })
     expect(walk.plan().start).toBeUndefined()
   })
 })
@@ -686,8 +685,8 @@ describe('an importer', () => {
     const walk = new Walk()
     walk.settle().admit()
     const observation = { unchangedMs: 0, importerPodUid: 'first', isImporterReplaced: false }
-    walk.set({ pods: [aPod('first')], observation }).report(CDI.running)
-    walk.set({ pods: [aPod('second')], observation: { ...observation, isImporterReplaced: true } }).settle()
+    walk.set({ observation }).report(CDI.running)
+    walk.set({ observation: { ...observation, isImporterReplaced: true } }).settle()
     expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'ImporterReplaced', downloads: 2 })
   })
 

@@ -1,10 +1,10 @@
-import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { judgeDataVolume } from './judge.ts'
 import { ProgressWatch } from './progress-watch.ts'
-import { type DataVolumeView, importersOf, type PodView } from './views.ts'
+import type { DataVolumeView, PodView } from './views.ts'
 import { aDataVolume, aPod, CDI, childMeta, HOUR, MINUTE } from './world.fixtures.ts'
+import { importersIn } from './world.ts'
 
 const build = () => {
   const clock = new FakeClock()
@@ -68,7 +68,7 @@ describe('a download', () => {
   })
 })
 
-describe('the importer pod of the attempt before', () => {
+describe('an importer pod that is on its way out', () => {
   const createdAt = '2026-01-01T00:10:00Z'
   const dataVolume = aDataVolume({
     ...CDI.running,
@@ -83,7 +83,7 @@ describe('the importer pod of the attempt before', () => {
   const verdictsOf = (...looks: readonly (readonly PodView[])[]) => {
     const watch = new ProgressWatch(new FakeClock())
     return looks.map((known) => {
-      const pods = importersOf(dataVolume, known)
+      const pods = importersIn({ importers: new Map([['dv-2', known]]) }, dataVolume)
       const { isImporterReplaced, unchangedMs } = watch.look('u', dataVolume, pods)
       const context = {
         pods,
@@ -99,13 +99,8 @@ describe('the importer pod of the attempt before', () => {
   const running = { state: 'running' }
 
   it.each<[string, PodView]>([
-    ['is on its way out', podAt('old', after, { deletionTimestamp: after })],
-    ['is older than the DataVolume', podAt('old', before)],
-    [
-      'is of another revision',
-      podAt('old', after, { labels: { ...aPod('old').metadata.labels, [LABELS.revision]: '1' } }),
-    ],
-    ['failed, and is on its way out', { ...podAt('old', before, { deletionTimestamp: after }), phase: 'Failed' }],
+    ['runs still', podAt('old', after, { deletionTimestamp: after })],
+    ['has failed', { ...podAt('old', before, { deletionTimestamp: after }), phase: 'Failed' }],
   ])('that %s does not fail the new download, seen before, beside or after its own pod', (_name, old) => {
     const own = podAt('own', after)
     expect(verdictsOf([old], [old, own], [own, old], [own])).toEqual([running, running, running, running])
@@ -113,7 +108,11 @@ describe('the importer pod of the attempt before', () => {
   })
 
   it('is no excuse for a pod that replaces the own one', () => {
-    const [old, own, next] = [podAt('old', before), podAt('own', after), podAt('next', after)]
+    const [old, own, next] = [
+      podAt('old', before, { deletionTimestamp: after }),
+      podAt('own', after),
+      podAt('next', after),
+    ]
     expect(verdictsOf([old], [old, own], [old, next])).toMatchObject([
       running,
       running,

@@ -1,4 +1,5 @@
-import { LABELS } from '@open-terrain/constructs'
+import { childName, vmDiskImage } from '@open-terrain/constructs'
+import { isChildOf, type Owner } from '../../cluster/ownership.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Start } from './image-plan.ts'
 import type { LedgerState } from './slot-ledger.ts'
@@ -57,9 +58,19 @@ export function adopt(ledger: LedgerState, me: string): LedgerState {
 }
 
 /** Whether this download is the one that the slot is held for. */
-export function isHeldBy({ metadata }: KubeObject, { uid, revision }: Holder): boolean {
-  const owner = metadata.ownerReferences?.find((one) => one.controller === true)
-  return owner?.uid === uid && metadata.labels?.[LABELS.revision] === revision
+export function isHeldBy(dataVolume: KubeObject, holder: Holder): boolean {
+  return dataVolume.metadata.name === volumeNameOf(holder) && isChildOf(dataVolume, imageOf(holder))
+}
+
+/** Name of the DataVolume that a slot is held for, and of its claim. */
+export function volumeNameOf({ name, revision }: Pick<Holder, 'name' | 'revision'>): string {
+  return childName(name, revision)
+}
+
+/** The image that holds a slot, as the owner of what downloads for it. */
+export function imageOf({ namespace, name, uid }: Pick<Holder, 'namespace' | 'name' | 'uid'>): Owner {
+  const { apiVersion, kind } = vmDiskImage
+  return { apiVersion, kind, metadata: { namespace, name, uid } }
 }
 
 /** Identity of a claim. */

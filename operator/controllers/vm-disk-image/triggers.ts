@@ -1,9 +1,11 @@
 import { LABELS } from '@open-terrain/constructs'
-import { controllerOf, type KubeObject } from '../../kube/kube-object.ts'
+import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { onlyNews } from '../../runtime/news.ts'
 import type { Change } from '../../runtime/store.ts'
 import type { Lane } from '../../runtime/work-queue.ts'
-import { BY_CHILD, BY_CONFIG_MAP, BY_NAMESPACE, BY_SECRET, BY_UID, type Caches } from './caches.ts'
+import { BY_CHILD, BY_CONFIG_MAP, BY_NAMESPACE, BY_SECRET, BY_UID, type Caches, IMAGE, siblingKey } from './caches.ts'
 import type { ImageView } from './views.ts'
 
 /** What to do about a change. */
@@ -34,10 +36,19 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
   const child = ({ key, before, after }: Change<KubeObject>) => {
     enqueue(images.find(BY_CHILD, key))
     for (const object of [before, after]) {
-      const uid =
-        object === undefined ? undefined : (object.metadata.labels?.[LABELS.imageUid] ?? controllerOf(object)?.uid)
-      if (uid !== undefined) enqueue(images.find(BY_UID, uid))
+      if (object === undefined) continue
+      const uid = object.metadata.labels?.[LABELS.imageUid] ?? controllerOfKind(object, IMAGE)?.uid
+      if (uid !== undefined) enqueue(images.find(BY_UID, familyKey(object.metadata.namespace, uid)))
     }
+  }
+  /** A prime claim has no label, and comes after its pod at times: it is by name that it leads to the image of its target. */
+  const claim = (change: Change<KubeObject>) => {
+    child(change)
+    for (const object of [change.before, change.after]) {
+      const target = object && controllerOfKind(object, PERSISTENT_VOLUME_CLAIM)
+      if (object !== undefined && target !== undefined) enqueue(images.find(BY_CHILD, siblingKey(object, target.name)))
+    }
+    reactions.downloads()
   }
   const stops = [
     images.onChange(reactions.image),
@@ -53,7 +64,7 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
         reactions.downloads()
       }),
     ),
-    caches.claims.onChange(onlyNews(child)),
+    caches.claims.onChange(onlyNews(claim)),
     caches.snapshots.onChange(onlyNews(child)),
     caches.dataSources.onChange(({ key }) => {
       const image = images.get(key)

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { controllerOf, isControlledBy, type KubeObject } from '../../kube/kube-object.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import {
   isDefaultClass,
   viewClaim,
@@ -147,25 +147,5 @@ describe('a view', () => {
     [undefined, false],
   ])('of a storage class knows whether volumes can grow: %s', (allowVolumeExpansion, expected) => {
     expect(viewStorageClass(raw({ allowVolumeExpansion })).allowVolumeExpansion).toBe(expected)
-  })
-})
-
-describe('an owner', () => {
-  const owned = (uid: string, controller?: boolean) =>
-    raw({}, { ownerReferences: [{ apiVersion: 'v1', kind: 'X', name: 'x', uid, controller }] })
-
-  it.each([
-    [owned('u1', true), 'u1', true],
-    [owned('u1', true), 'u2', false],
-    [owned('u1', false), 'u1', false],
-    [owned('u1'), 'u1', false],
-    [raw({}), 'u1', false],
-    [raw({}), undefined, false],
-  ])('controls by uid alone (%#)', (object, uid, expected) => {
-    expect(isControlledBy(object, uid)).toBe(expected)
-  })
-
-  it('that does not control is none', () => {
-    expect(controllerOf(owned('u1'))).toBeUndefined()
   })
 })

@@ -231,17 +231,6 @@ export function isAlive({ phase }: PodView): boolean {
   return phase !== 'Succeeded' && phase !== 'Failed'
 }
 
-/** The living importer pods of this download; those of an earlier one may still be around. */
-export function importersOf({ metadata }: DataVolumeView, pods: readonly PodView[]): PodView[] {
-  const { labels = {}, creationTimestamp = '' } = metadata
-  return pods.filter((pod) => {
-    const revision = pod.metadata.labels?.[LABELS.revision] ?? labels[LABELS.revision]
-    const isOfRevision = revision === labels[LABELS.revision]
-    const isYounger = (pod.metadata.creationTimestamp ?? creationTimestamp) >= creationTimestamp
-    return isOfRevision && isYounger && pod.metadata.deletionTimestamp === undefined
-  })
-}
-
 /** Number of the attempt that a DataVolume of ours was made for, from 1. */
 export function attemptOf({ metadata }: KubeObject): number {
   return Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)

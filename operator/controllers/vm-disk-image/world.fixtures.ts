@@ -8,7 +8,7 @@ import {
   parseVMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import type { ImagePlan } from './image-plan.ts'
 import { planImage } from './plan.ts'
@@ -54,6 +54,11 @@ export function anImage(metadata: Partial<ObjectMeta> = {}, more: Partial<ImageV
     status: {},
     ...more,
   }
+}
+
+/** As its controller. */
+export function ownedBy({ apiVersion, kind, metadata: { name, uid = '' } }: KubeObject): OwnerReference {
+  return { apiVersion, kind, name, uid, controller: true }
 }
 
 /** Metadata of a child of the image. */
@@ -129,6 +134,7 @@ export function aLookup(missing: Missing = {}, more: Partial<Lookup> = {}): Look
     snapshotClass: (name) => !missing.snapshotClasses?.includes(name),
     foreignVolume: () => undefined,
     leftoverClaim: () => 'none',
+    leftoverImporter: () => undefined,
     foreignSnapshot: () => false,
     urlAllowed: () => true,
     ...more,
@@ -169,7 +175,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     dataVolumes: [],
     snapshots: [],
     claims: [],
-    pods: [],
+    importers: new Map(),
     dataSource: undefined,
     observation: { unchangedMs: 0, importerPodUid: undefined, isImporterReplaced: false },
     sinceStatusWriteMs: undefined,
@@ -279,6 +285,7 @@ export class Walk {
     this.#serial += 1
     const metadata = childMeta(start.target.volumeName, start.revision, {
       uid: `dv-${this.#serial}`,
+      ownerReferences: [ownedBy(this.world.image)],
       creationTimestamp: new Date(this.now).toISOString(),
       annotations: { [ANNOTATIONS.attempt]: String(start.attempt) },
     })
@@ -334,7 +341,7 @@ export class Walk {
     const left = dataVolumes.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     const names = new Set(left.map(({ metadata }) => metadata.uid))
     const leftClaims = claims.filter((claim) => names.has(claim.metadata.ownerReferences?.[0]?.uid))
-    return this.set({ dataVolumes: left, claims: leftClaims, pods: [] }).settle()
+    return this.set({ dataVolumes: left, claims: leftClaims, importers: new Map() }).settle()
   }
 
   /** Somebody else deletes all DataVolumes, for good and at once. */

@@ -54,9 +54,17 @@ export interface Lookup {
   foreignVolume(name: string): string | undefined
   /** A claim of this name that is ours and outlived its DataVolume: `going` by itself, or `orphaned`, which nobody deletes. */
   leftoverClaim(name: string): 'none' | 'going' | 'orphaned'
+  /** Name of a living pod that fills a claim of this name, or its prime claim. */
+  leftoverImporter(name: string): string | undefined
   /** A VolumeSnapshot of this name that is not ours. */
   foreignSnapshot(name: string): boolean
   urlAllowed(url: string): boolean
+}
+
+/** Importer pods of a DataVolume that are not on their way out. */
+export function importersIn({ importers }: Pick<World, 'importers'>, { metadata }: DataVolumeView): PodView[] {
+  const pods = importers.get(metadata.uid ?? '') ?? []
+  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined)
 }
 
 /** How a DataVolume has been doing, over time. */
@@ -91,7 +99,8 @@ export interface World {
   readonly dataVolumes: readonly DataVolumeView[]
   readonly snapshots: readonly SnapshotView[]
   readonly claims: readonly ClaimView[]
-  readonly pods: readonly PodView[]
+  /** Importer pods by uid of the DataVolume; ended and leaving ones included. */
+  readonly importers: ReadonlyMap<string, readonly PodView[]>
   /** The DataSource named like the image, whoever it belongs to. */
   readonly dataSource: DataSourceView | undefined
   readonly observation: Observation

@@ -1,17 +1,20 @@
 import { LABELS } from '@open-terrain/constructs'
 import { attemptOf } from '../../../operator/controllers/vm-disk-image/views.ts'
 import { isApiError } from '../../../operator/kube/api-error.ts'
-import { apiVersionOf, type KubeObject, type ObjectKey } from '../../../operator/kube/kube-object.ts'
-import { DATA_VOLUME, POD } from '../../../operator/kube/resource-types.ts'
+import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../operator/kube/resource-types.ts'
 import type { Commit, MemoryCluster, VirtualTime } from '../../../sandbox/memory-cluster/index.ts'
 import { imageOwner } from '../chronicle.ts'
 import type { GateImages } from './gate-images.ts'
 import type { GateStory, Range } from './gate-story.ts'
 
 const POD_AFTER_MS: Range = { least: 1, most: 30 }
+const CLAIM_GOES_MS: Range = { least: 10, most: 100 }
 /** A pod that is deleted goes on so long at most. */
 const LINGERS_MS: Range = { least: 0, most: 8_000 }
 const HOLD = 'gate.example.com/linger'
+/** Of a claim, until the controllers of the cluster have seen that no pod uses it. */
+const PROTECTION = 'kubernetes.io/pvc-protection'
 
 interface Phased extends KubeObject {
   readonly status?: { readonly phase?: string }
@@ -50,7 +53,9 @@ export class GateCdi {
   onCommit({ type, resource, object }: Commit): void {
     if (resource.kind === DATA_VOLUME.kind) this.#onDataVolume(type, object)
     else if (resource.kind === POD.kind && type !== 'DELETED' && isHeld(object))
-      this.#later(LINGERS_MS, () => this.#letGo(object))
+      this.#later(LINGERS_MS, () => this.#letGo(POD, object))
+    else if (resource.kind === PERSISTENT_VOLUME_CLAIM.kind && type !== 'DELETED' && isProtected(object))
+      this.#later(QUICKLY, () => this.#letGo(PERSISTENT_VOLUME_CLAIM, object))
   }
 
   /** Somebody deletes it, whatever it is doing. */
@@ -107,6 +112,11 @@ export class GateCdi {
     const { labels = {} } = object.metadata
     const { namespace, name } = download.key
     download.pod = { namespace: namespace ?? '', name: `importer-${name}-${download.uid.slice(-6)}` }
+    const claim = this.#claimOf(download)
+    if (claim === undefined) {
+      this.#later(CLAIM_GOES_MS, () => this.#import(download, object, isHeld))
+      return
+    }
     const pod: KubeObject = {
       apiVersion: apiVersionOf(POD),
       kind: POD.kind,
@@ -118,19 +128,24 @@ export class GateCdi {
           ...named(labels),
         },
         ...(isHeld && { finalizers: [HOLD] }),
-        ownerReferences: [
-          {
-            apiVersion: apiVersionOf(DATA_VOLUME),
-            kind: DATA_VOLUME.kind,
-            name,
-            uid: download.uid,
-            controller: true,
-            blockOwnerDeletion: true,
-          },
-        ],
+        ownerReferences: controlledBy(PERSISTENT_VOLUME_CLAIM, name, claim.metadata.uid ?? ''),
       },
     }
     this.#options.cluster.admin.create(POD, pod)
+  }
+
+  /** Undefined: that of an earlier download is still there. */
+  #claimOf({ key, uid }: Download): KubeObject | undefined {
+    try {
+      return this.#options.cluster.admin.create<KubeObject>(PERSISTENT_VOLUME_CLAIM, {
+        apiVersion: apiVersionOf(PERSISTENT_VOLUME_CLAIM),
+        kind: PERSISTENT_VOLUME_CLAIM.kind,
+        metadata: { ...key, ownerReferences: controlledBy(DATA_VOLUME, key.name, uid) },
+      })
+    } catch (error) {
+      if (isApiError(error, 'AlreadyExists')) return undefined
+      throw error
+    }
   }
 
   #tear(download: Download): void {
@@ -144,9 +159,13 @@ export class GateCdi {
     unlessGone(() => admin.replaceStatus(DATA_VOLUME, withPhase(admin.get(DATA_VOLUME, key))))
   }
 
-  #letGo({ metadata: { namespace = '', name } }: KubeObject): void {
+  #letGo(type: ResourceType, { metadata: { namespace = '', name, uid } }: KubeObject): void {
     const { admin } = this.#options.cluster
-    unlessGone(() => admin.mergePatch(POD, { namespace, name }, { metadata: { finalizers: null } }))
+    unlessGone(() => {
+      const { metadata } = admin.get(type, { namespace, name })
+      const finalizers = (metadata.finalizers ?? []).filter((one) => one !== HOLD && one !== PROTECTION)
+      if (metadata.uid === uid) admin.mergePatch(type, { namespace, name }, { metadata: { finalizers } })
+    })
   }
 
   #later({ least, most }: Range, work: () => void): void {
@@ -155,7 +174,20 @@ export class GateCdi {
   }
 }
 
+/** As CDI does it where a class has no CSI driver: the pod fills the claim of the DataVolume itself. */
+function controlledBy(
+  type: ResourceType,
+  name: string,
+  uid: string,
+): NonNullable<KubeObject['metadata']['ownerReferences']> {
+  return [{ apiVersion: apiVersionOf(type), kind: type.kind, name, uid, controller: true, blockOwnerDeletion: true }]
+}
+
 const QUICKLY: Range = { least: 0, most: 50 }
+
+function isProtected({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(PROTECTION) === true
+}
 
 function isHeld({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(HOLD) === true

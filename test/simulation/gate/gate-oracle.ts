@@ -1,6 +1,5 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission-queue.ts'
-import { isOurDownload } from '../../../operator/controllers/vm-disk-image/downloads.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/image-plan.ts'
 import { viewDataVolume } from '../../../operator/controllers/vm-disk-image/views.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
@@ -227,6 +226,5 @@ export class GateOracle {
 }
 
 function isUnfinished(object: KubeObject): boolean {
-  const { phase } = viewDataVolume(object)
-  return isOurDownload(viewDataVolume(object)) && phase !== 'Succeeded'
+  return viewDataVolume(object).phase !== 'Succeeded'
 }

@@ -1,4 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
+import { BY_CLAIM, claimIndex } from '../../../operator/cluster/importers.ts'
 import { Admission } from '../../../operator/controllers/vm-disk-image/admission.ts'
 import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission-queue.ts'
 import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/downloads.ts'
@@ -8,18 +9,20 @@ import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-i
 import { claimOf } from '../../../operator/controllers/vm-disk-image/slots.ts'
 import {
   attemptOf,
+  type ClaimView,
   type DataVolumeView,
   type ImageView,
-  isAlive,
   type MetaView,
   type PodView,
+  viewClaim,
   viewDataVolume,
   viewMeta,
   viewPod,
 } from '../../../operator/controllers/vm-disk-image/views.ts'
+import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import type { KubeClient } from '../../../operator/kube/kube-client.ts'
-import { controllerOf, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
-import { CONFIG_MAP, DATA_VOLUME, POD } from '../../../operator/kube/resource-types.ts'
+import { keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import { CONFIG_MAP, DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../operator/kube/resource-types.ts'
 import type { Logger } from '../../../operator/runtime/log.ts'
 import { Reflector, type ReflectorOptions } from '../../../operator/runtime/reflector.ts'
 import { Store, type Stored } from '../../../operator/runtime/store.ts'
@@ -51,7 +54,8 @@ export class GateProcess {
   readonly dataVolumes = new Store<DataVolumeView>()
     .index(IMPORTING_INDEX, importingIndex)
     .index(BY_IMAGE, (one) => [controllerOf(one)?.uid ?? ''])
-  readonly #pods = new Store<PodView>().index(BY_IMAGE, ({ metadata }) => [metadata.labels?.[LABELS.imageUid] ?? ''])
+  readonly #claims = new Store<ClaimView>()
+  readonly #pods = new Store<PodView>().index(BY_CLAIM, claimIndex)
   readonly #configMaps = new Store<MetaView>()
   /** What each image wants, as far as this process was told, by uid. */
   readonly #known = new Map<string, ImageNews>()
@@ -72,6 +76,7 @@ export class GateProcess {
     this.process = options.process
     const reflectors = [
       this.#reflect(DATA_VOLUME, this.dataVolumes, viewDataVolume),
+      this.#reflect(PERSISTENT_VOLUME_CLAIM, this.#claims, viewClaim),
       this.#reflect(POD, this.#pods, viewPod, { labelSelector: LABELS.imageUid }),
       this.#reflect(CONFIG_MAP, this.#configMaps, viewMeta, { metadataOnly: true }),
     ]
@@ -79,9 +84,9 @@ export class GateProcess {
     this.dataVolumes.onChange(({ after }) => {
       const uid = after && controllerOf(after)?.uid
       if (after !== undefined && uid !== undefined) this.#begun.add(claimOf({ uid, ...slotOf(after) }))
-      this.#admission?.wake()
+      this.#admission?.downloadsChanged()
     })
-    this.#pods.onChange(() => this.#admission?.wake())
+    for (const store of [this.#pods, this.#claims]) store.onChange(() => this.#admission?.downloadsChanged())
     this.#configMaps.onChange(({ key }) => {
       if (key === LEDGER) this.#admission?.checkLedger(this.#configMaps.get(LEDGER))
     })
@@ -150,7 +155,8 @@ export class GateProcess {
       images: this.#images,
       refresh: () => Promise.resolve(),
       dataVolumes: this.dataVolumes,
-      hasImporter: (uid) => this.#pods.find(BY_IMAGE, uid).some(isAlive),
+      volumeClaims: this.#claims,
+      pods: this.#pods,
       limit: (ledgerLimit) => this.#policyLimit ?? ledgerLimit ?? 4,
       onChange: (key) => this.#lookSoon(key),
     })

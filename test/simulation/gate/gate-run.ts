@@ -1,6 +1,12 @@
 import { LEDGER_NAME } from '../../../operator/controllers/vm-disk-image/slot-ledger.ts'
 import { isApiError } from '../../../operator/kube/api-error.ts'
-import { CONFIG_MAP, DATA_VOLUME, NAMESPACE, POD } from '../../../operator/kube/resource-types.ts'
+import {
+  CONFIG_MAP,
+  DATA_VOLUME,
+  NAMESPACE,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+} from '../../../operator/kube/resource-types.ts'
 import type { Logger } from '../../../operator/runtime/log.ts'
 import {
   type Fate,
@@ -22,7 +28,7 @@ import { GateProcess } from './gate-process.ts'
 import type { GateAction, GateStory } from './gate-story.ts'
 
 const LEDGER_KEY = { namespace: OPERATOR_NAMESPACE, name: LEDGER_NAME }
-const SERVED = [IMAGE, DATA_VOLUME, POD, CONFIG_MAP, NAMESPACE]
+const SERVED = [IMAGE, DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, CONFIG_MAP, NAMESPACE]
 const MINUTE = 60_000
 /** A refused create is tried again within 10 minutes at the latest; everything else is a matter of seconds. */
 const SETTLED_WITHIN_MS = 30 * MINUTE

@@ -1,4 +1,5 @@
-import { controllerOf, type KubeObject } from '../../../operator/kube/kube-object.ts'
+import { controllerOf } from '../../../operator/kube/controller-of.ts'
+import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { isLedger, isOperator } from '../chronicle.ts'

@@ -1,5 +1,6 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
-import { controllerOf, type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import { controllerOf } from '../../../operator/kube/controller-of.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,

@@ -72,7 +72,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     name: 'a namesake is taken over',
     invariant: 6,
     file: `${MACHINES}/observe.ts`,
-    find: 'children.filter((object) => object !== undefined && !isControlledBy(object, uid))',
+    find: 'children.filter((object) => object !== undefined && !isChildOf(object, vm))',
     replace: 'children.filter((object) => object?.metadata.uid === uid)',
     kind: 'machinesCalm',
   },

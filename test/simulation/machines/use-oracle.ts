@@ -1,5 +1,6 @@
 import { LABELS, vmChildNames } from '@open-terrain/constructs'
-import { controllerOf, type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
+import { controllerOf } from '../../../operator/kube/controller-of.ts'
+import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, VOLUME_SNAPSHOT } from '../../../operator/kube/resource-types.ts'
 import { type Commit, IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import type { DataVolume } from '../../harness/kinds.ts'

@@ -1,0 +1,69 @@
+import { type KubeObject, keyOf, type OwnerReference } from '../kube/kube-object.ts'
+import { PERSISTENT_VOLUME_CLAIM } from '../kube/resource-types.ts'
+import { childrenOf, controllerOfKind, familyKey, isChildOf } from './ownership.ts'
+
+/**
+ * The importer pods of a DataVolume. A pod is one only through the claim that it fills:
+ *
+ * ```
+ * DataVolume x ◀── target claim x ◀── prime claim prime-<uid of the target> ◀── importer pod
+ *                        ▲─────────────────────────────── importer pod (classes without a CSI driver)
+ * ```
+ * Each arrow is a controller by name and uid, in one namespace.
+ */
+
+/** Index over pods: the claim that is responsible for them. */
+export const BY_CLAIM = 'claim'
+
+/** Values of {@link BY_CLAIM}. */
+export function claimIndex(pod: KubeObject): readonly string[] {
+  const claim = claimOwning(pod)
+  return claim === undefined ? [] : [familyKey(pod.metadata.namespace, claim.uid)]
+}
+
+/** As much of the caches as tells who fills what. */
+export interface ImporterCaches<P extends KubeObject = KubeObject> {
+  readonly claims: { get(key: string): KubeObject | undefined }
+  readonly pods: { find(index: string, value: string): readonly P[] }
+}
+
+/** All that the caches know, ended and leaving ones included. */
+export function importersOf<P extends KubeObject>(dataVolume: KubeObject, caches: ImporterCaches<P>): P[] {
+  const target = caches.claims.get(keyOf(dataVolume.metadata))
+  if (target === undefined || !isChildOf(target, dataVolume)) return []
+  const { namespace, uid = '' } = target.metadata
+  const prime = caches.claims.get(siblingOf(target, primeName(uid)))
+  const claims = prime !== undefined && isChildOf(prime, target) ? [prime, target] : [target]
+  return claims.flatMap((claim) =>
+    childrenOf(claim, caches.pods.find(BY_CLAIM, familyKey(namespace, claim.metadata.uid ?? ''))),
+  )
+}
+
+/**
+ * Whether a pod may be an importer of a DataVolume that is gone, as far as anybody can tell: the claim that it fills has the name of the
+ * target, is known to be the prime claim of one of that name, or is a prime claim that is gone as well.
+ */
+export function mayFill(pod: KubeObject, targetName: string, claims: ImporterCaches['claims']): boolean {
+  const claim = claimOwning(pod)
+  if (claim === undefined) return false
+  if (claim.name === targetName) return true
+  if (!claim.name.startsWith(PRIME)) return false
+  const prime = claims.get(siblingOf(pod, claim.name))
+  if (prime?.metadata.uid !== claim.uid) return true
+  return claimOwning(prime)?.name === targetName
+}
+
+const PRIME = 'prime-'
+
+/** Name of the claim that CDI fills in place of its target. */
+function primeName(targetUid: string): string {
+  return PRIME + targetUid
+}
+
+function claimOwning(object: KubeObject): OwnerReference | undefined {
+  return controllerOfKind(object, PERSISTENT_VOLUME_CLAIM)
+}
+
+function siblingOf({ metadata: { namespace } }: KubeObject, name: string): string {
+  return keyOf(namespace === undefined ? { name } : { namespace, name })
+}

@@ -1,0 +1,194 @@
+import { childName, LABELS, MANAGER } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject, ObjectMeta, OwnerReference, ResourceType } from '../../operator/kube/kube-object.ts'
+import { apiVersionOf } from '../../operator/kube/kube-object.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { type Image, reasonOf } from '../harness/kinds.ts'
+import { persist } from '../harness/persist.ts'
+import { World } from '../harness/world.ts'
+
+// What somebody with all rights in a namespace of their own can write there: any label, name, owner and finalizer.
+
+const UPLOAD = {
+  source: { upload: {} },
+  storage: { resources: { requests: { storage: '16Mi' } }, accessModes: ['ReadWriteOnce'] },
+}
+const SPECS = {
+  Pod: { containers: [{ name: 'idle', image: 'idle' }] },
+  PersistentVolumeClaim: { ...UPLOAD.storage, storageClassName: 'somebody-elses' },
+  // A kind of source that no simulator takes: it stays as it is.
+  DataVolume: UPLOAD,
+  VolumeSnapshot: { source: { persistentVolumeClaimName: 'somebody-elses' } },
+} as const
+
+const ownedBy = ({ apiVersion, kind, metadata }: KubeObject, change: Partial<OwnerReference> = {}): OwnerReference => {
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true, ...change }
+}
+
+/** All labels of a child of this image. */
+const labelsOf = ({ metadata, status }: Image) => ({
+  [LABELS.imageUid]: metadata.uid ?? '',
+  [LABELS.imageName]: metadata.name,
+  [LABELS.revision]: status?.revision ?? '',
+  [LABELS.managedBy]: MANAGER,
+})
+
+/** One tenant. What it has made is removed at the end, as far as it still exists. */
+class Tenant {
+  readonly #world: World
+  readonly namespace: string
+  readonly #made: { readonly type: ResourceType; readonly object: KubeObject }[] = []
+
+  private constructor(world: World, namespace: string) {
+    this.#world = world
+    this.namespace = namespace
+  }
+
+  static async in(world: World): Promise<Tenant> {
+    const namespace = `${world.namespace}-tenant`
+    await world.createNamespace(namespace)
+    return new Tenant(world, namespace)
+  }
+
+  async forge(type: ResourceType, metadata: Partial<ObjectMeta>, more: object = {}): Promise<KubeObject> {
+    const spec = SPECS[type.kind as keyof typeof SPECS]
+    const object = await this.#world.client.create(type, {
+      apiVersion: apiVersionOf(type),
+      kind: type.kind,
+      metadata: { namespace: this.namespace, name: `forged-${this.#made.length}`, ...metadata },
+      spec,
+      ...more,
+    } as KubeObject)
+    this.#made.push({ type, object })
+    return object
+  }
+
+  /** Controllers write versions of it meanwhile. */
+  async report(type: ResourceType, { metadata }: KubeObject, status: object): Promise<void> {
+    await persist('the status is written', ['Conflict'], async () => {
+      const object = await this.#world.client.get(type, metadata)
+      return await this.#world.client.replaceStatus(type, { ...object, status } as KubeObject)
+    })
+  }
+
+  async clear(): Promise<void> {
+    for (const { type, object } of this.#made) {
+      await this.#world.client
+        .mergePatch(type, object.metadata, { metadata: { finalizers: null } })
+        .catch(() => undefined)
+      await this.#world.client.delete(type, object.metadata, { propagationPolicy: 'Background' }).catch(() => undefined)
+    }
+  }
+}
+
+describe('a tenant who forges pods', () => {
+  const cluster = useCluster()
+
+  it('fails no download of others with them, holds no slot, and hangs no deletion', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
+    const tenant = await Tenant.in(world)
+    const release = world.gate.hold(world.urlOf('victim'))
+    await world.createImage('victim')
+    await world.untilDownloading('victim')
+    const victim = world.getImage('victim') as Image
+    const labels = labelsOf(victim)
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: 'prime-x', uid: 'prime-x', controller: true }
+    await tenant.forge(POD, { labels })
+    await tenant.forge(POD, { labels, ownerReferences: [claim] })
+    await tenant.forge(POD, { labels, ownerReferences: [ownedBy(victim)], finalizers: ['tenant.example.com/keep'] })
+    await tenant.forge(POD, { namespace: world.namespace, labels })
+    await world.untilRenewed(3)
+    release()
+    const synced = await world.untilSynced('victim')
+    expect(synced.status?.attempts?.map(({ outcome, downloads }) => [outcome, downloads])).toEqual([['Succeeded', 1]])
+    await world.deleteImage('victim')
+    await world.untilGone('victim')
+    await world.createImage('next')
+    await world.untilSynced('next')
+    await tenant.clear()
+    await world.finish({ forgers: [tenant.namespace] })
+  })
+
+  it('frees the slots of their own images all the same when those are deleted', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const tenant = await Tenant.in(world)
+    world.gate.hold(world.urlOf('own'))
+    await world.createImage('own', {}, { namespace: tenant.namespace })
+    await world.until(
+      'the download of the tenant',
+      () => world.getImage('own', tenant.namespace)?.status?.phase === 'Syncing',
+    )
+    const own = world.getImage('own', tenant.namespace) as Image
+    for (const name of ['a', 'b']) await tenant.forge(POD, { name, labels: labelsOf(own) })
+    await world.createImage('next')
+    await world.untilReason('next', 'Queued')
+    await world.deleteImage('own', tenant.namespace)
+    await world.untilGone('own', tenant.namespace)
+    await world.untilSynced('next')
+    await tenant.clear()
+    await world.finish()
+  })
+})
+
+describe('a tenant who forges DataVolumes', () => {
+  const cluster = useCluster()
+
+  it('takes no slot with them, whatever image they name', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const tenant = await Tenant.in(world)
+    const other = await world.createImage('suspended', { suspend: true })
+    const labels = { [LABELS.managedBy]: MANAGER, [LABELS.revision]: '01234567' }
+    const owners = [
+      ownedBy(other, { name: 'nobody', uid: '00000000-0000-4000-8000-000000000000' }),
+      ownedBy(other, { apiVersion: 'nope.example/v1' }),
+      ownedBy(other),
+    ]
+    for (const owner of owners) await tenant.forge(DATA_VOLUME, { labels, ownerReferences: [owner] })
+    await tenant.forge(DATA_VOLUME, { labels: { ...labels, [LABELS.imageUid]: other.metadata.uid ?? '' } })
+    await world.createImage('honest')
+    await world.untilSynced('honest')
+    await tenant.clear()
+    await world.finish({ forgers: [tenant.namespace] })
+  })
+})
+
+describe('a tenant who forges the children of somebody else’s image', () => {
+  const cluster = useCluster()
+
+  it('takes no artifact from it, and gives it none', async () => {
+    await using world = await World.start(cluster())
+    const tenant = await Tenant.in(world)
+    const release = world.gate.hold(world.urlOf('running'))
+    await world.createImage('done')
+    await world.createImage('running')
+    await world.untilSynced('done')
+    await world.untilDownloading('running')
+    for (const name of ['done', 'running']) {
+      const image = world.getImage(name) as Image
+      const child = { name: childName(name, image.status?.revision ?? ''), labels: labelsOf(image) }
+      // The garbage collector deletes what names an owner in another namespace; the tenant keeps it.
+      const owned = { ...child, ownerReferences: [ownedBy(image)], finalizers: ['tenant.example.com/keep'] }
+      await tenant.forge(DATA_VOLUME, owned)
+      const snapshot = await tenant.forge(VOLUME_SNAPSHOT, owned)
+      await tenant.report(VOLUME_SNAPSHOT, snapshot, { readyToUse: true })
+      await tenant.forge(PERSISTENT_VOLUME_CLAIM, owned)
+    }
+    await world.untilRenewed(3)
+    const done = world.getImage('done')
+    expect([done?.status?.phase, done?.status?.artifact?.kind]).toEqual(['Succeeded', 'VolumeSnapshot'])
+    const running = world.getImage('running') as Image
+    expect([running.status?.phase, reasonOf(running), running.status?.artifact]).toEqual([
+      'Syncing',
+      'Syncing',
+      undefined,
+    ])
+    release()
+    const synced = await world.untilSynced('running')
+    expect(synced.status?.attempts?.map(({ outcome }) => outcome)).toEqual(['Succeeded'])
+    for (const name of ['done', 'running']) await world.deleteImage(name)
+    for (const name of ['done', 'running']) await world.untilGone(name)
+    await tenant.clear()
+    await world.finish({ forgers: [tenant.namespace] })
+  })
+})
