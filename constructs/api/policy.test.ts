@@ -35,6 +35,9 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['snapshotTimeout', '1s', 'snapshotTimeoutMs', 1000],
   ['reclaimPolicy', 'Retain', 'reclaimPolicy', 'Retain'],
   ['unreferencedTTL', '0s', 'unreferencedTtlMs', 0],
+  ['userReclaimPolicy', 'Delete', 'userReclaimPolicy', 'Delete'],
+  ['userUnreferencedTTL', '0s', 'userUnreferencedTtlMs', 0],
+  ['userUnreferencedTTL', '', 'userUnreferencedTtlMs', undefined],
   ['keepSourceVolume', 'false', 'keepSourceVolume', false],
   ['imageNamespace', 'farm', 'imageNamespace', 'farm'],
   [
@@ -85,6 +88,8 @@ const BAD: readonly (readonly [string, string])[] = [
   ...['', '5', '0', '0s', '-5m', '5 minutes', '1d'].map((value) => ['retryBackoffDuration', value] as const),
   ...['-1h', '3d', ''].map((value) => ['unreferencedTTL', value] as const),
   ...['', 'delete', 'Recycle'].map((value) => ['reclaimPolicy', value] as const),
+  ...['', 'none'].map((value) => ['userReclaimPolicy', value] as const),
+  ...['-1h', '3d', 'none'].map((value) => ['userUnreferencedTTL', value] as const),
   ...['', 'True', 'yes', '1'].map((value) => ['keepSourceVolume', value] as const),
   ...['', 'Farm', 'a/b', 'a'.repeat(64)].map((value) => ['imageNamespace', value] as const),
   ...['x/{name}', 'https://a.example/{na me}', 'https://a.example/{name'].map(

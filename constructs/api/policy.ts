@@ -29,6 +29,10 @@ export interface Policy {
   readonly reclaimPolicy: ReclaimPolicy
   /** For images that the operator made itself. 0 removes at the moment when the last reference goes. */
   readonly unreferencedTtlMs: number
+  /** For images that people and pipelines made. */
+  readonly userReclaimPolicy: ReclaimPolicy
+  /** For images that people and pipelines made; undefined: `unreferencedTtlMs` counts. */
+  readonly userUnreferencedTtlMs: number | undefined
   /** Whether the downloaded volume stays after its snapshot. */
   readonly keepSourceVolume: boolean
   readonly imageNamespace: string
@@ -59,6 +63,8 @@ export const POLICY_DEFAULTS: Policy = {
   snapshotTimeoutMs: 3_600_000,
   reclaimPolicy: 'Delete',
   unreferencedTtlMs: 72 * 3_600_000,
+  userReclaimPolicy: 'Retain',
+  userUnreferencedTtlMs: undefined,
   keepSourceVolume: true,
   imageNamespace: 'vmdi-farm',
   imageUrlTemplate: undefined,
@@ -158,6 +164,7 @@ function key<Field extends keyof Policy>(
 }
 
 const positive = milliseconds({ isZeroAllowed: false })
+const reclaim = z.enum(RECLAIM_POLICIES, { error: 'must be Retain or Delete' })
 
 /** Every key of the ConfigMap: the field that it fills, what it may be, and what it means. */
 export const POLICY_SCHEMA = {
@@ -187,13 +194,23 @@ export const POLICY_SCHEMA = {
   snapshotTimeout: key('snapshotTimeoutMs', positive, 'A snapshot that is not ready after this long is taken anew.'),
   reclaimPolicy: key(
     'reclaimPolicy',
-    z.enum(RECLAIM_POLICIES, { error: 'must be Retain or Delete' }),
-    'Retain or Delete, for images that virtual machines made.',
+    reclaim,
+    'Retain or Delete: what becomes of an image that a virtual machine made (label pelotech.ot/created-by) when nothing refers to it any more, where its spec says nothing.',
   ),
   unreferencedTTL: key(
     'unreferencedTtlMs',
     milliseconds({ isZeroAllowed: true }),
-    'With Delete: how long an image that nothing refers to stays. 0s removes it when its last reference goes.',
+    'With Delete: how long an image that a virtual machine made stays when nothing refers to it any more, where its spec says nothing. 0s removes it at the moment when its last reference goes.',
+  ),
+  userReclaimPolicy: key(
+    'userReclaimPolicy',
+    reclaim,
+    'As reclaimPolicy, for the images that people and pipelines made: all without that label. Delete counts at once for those that are there.',
+  ),
+  userUnreferencedTTL: key(
+    'userUnreferencedTtlMs',
+    orNone(milliseconds({ isZeroAllowed: true })),
+    'As unreferencedTTL, for the images that people and pipelines made. None: unreferencedTTL counts for them too.',
   ),
   keepSourceVolume: key('keepSourceVolume', flag, 'Keep the downloaded volume after its snapshot is ready.'),
   imageNamespace: key(

@@ -155,10 +155,16 @@ const CHECKSUMS: readonly SpecFixture[] = [
 
 const TTLS: readonly SpecFixture[] = [
   ...['72h', '0s', '0', '1h30m', '1.5h', '500ms', '1h0m0.5s'].map((unreferencedTTL) =>
-    accepted(`unreferencedTTL ${unreferencedTTL}`, { ...HTTP, unreferencedTTL }),
+    accepted(`unreferencedTTL ${unreferencedTTL}`, { ...HTTP, reclaimPolicy: 'Delete', unreferencedTTL }),
   ),
+  accepted('unreferencedTTL beside Retain', { ...HTTP, reclaimPolicy: 'Retain', unreferencedTTL: '72h' }),
+  refused('unreferencedTTL alone', { ...HTTP, unreferencedTTL: '72h' }, 'spec.unreferencedTTL'),
   ...['', '72', '3d', '-1h', '1h 30m', 'h', '1e3s', '∞'].map((unreferencedTTL) =>
-    refused(`unreferencedTTL ${JSON.stringify(unreferencedTTL)}`, { ...HTTP, unreferencedTTL }, 'spec.unreferencedTTL'),
+    refused(
+      `unreferencedTTL ${JSON.stringify(unreferencedTTL)}`,
+      { ...HTTP, reclaimPolicy: 'Delete', unreferencedTTL },
+      'spec.unreferencedTTL',
+    ),
   ),
 ]
 

@@ -122,14 +122,15 @@ const specFields = z.object({
   reclaimPolicy: z
     .enum(RECLAIM_POLICIES)
     .describe(
-      'What becomes of the image when nothing refers to it any more. Default: Retain, or the policy key reclaimPolicy for images ' +
-        'that the operator made for a virtual machine.',
+      'What becomes of the image when nothing refers to it any more. Default: the policy key reclaimPolicy for images that the operator ' +
+        'made for a virtual machine, userReclaimPolicy (Retain, where it is not set) for all others.',
     )
     .optional(),
   unreferencedTTL: duration()
     .describe(
-      'With reclaimPolicy Delete: how long the image stays after the last reference went, such as 72h. 0s removes it at that ' +
-        'moment, but never one that was not referenced yet. Default: the policy key unreferencedTTL.',
+      'Only with reclaimPolicy Delete: how long the image stays after the last reference went, such as 72h, in whatever state it is. 0s ' +
+        'removes it at that moment. For an image that nothing has referred to yet the time begins when its download is over, and 0s never ' +
+        'removes it. Default: the policy key unreferencedTTL, or userUnreferencedTTL.',
     )
     .optional(),
   suspend: z
@@ -173,6 +174,14 @@ const spec = cel(
     message: 'checksum is only verified for sourceType http: set sourceType to http, or leave checksum out',
     field: 'checksum',
     holds: ({ checksum, sourceType }: SpecFields) => checksum === undefined || sourceType === 'http',
+  },
+  {
+    rule: '!has(self.unreferencedTTL) || has(self.reclaimPolicy)',
+    message:
+      'unreferencedTTL says when an image with reclaimPolicy Delete goes: set reclaimPolicy too, or leave unreferencedTTL out',
+    field: 'unreferencedTTL',
+    holds: ({ unreferencedTTL, reclaimPolicy }: SpecFields) =>
+      unreferencedTTL === undefined || reclaimPolicy !== undefined,
   },
 ).describe('What image is wanted, and how it is stored.')
 

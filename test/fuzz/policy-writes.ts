@@ -79,6 +79,12 @@ function duration(isZeroAllowed: boolean) {
   return goodAndBad(fc.oneof(seconds, fc.constantFrom(...DURATIONS, ...zeros)), unusable)
 }
 
+/** An empty value says that there is none. */
+const durationOrNone = fc.oneof(
+  { arbitrary: duration(true).filter(({ text }) => text.trim() !== ''), weight: 5 },
+  { arbitrary: blank.map((text) => good(text, undefined)), weight: 1 },
+)
+
 const oneOf = (values: readonly (readonly [text: string, value: unknown])[]) => {
   const usable = fc.constantFrom(...values.map(([text, value]) => good(text, value)))
   const others = fc.constantFrom(...values.map(([text]) => text).filter((text) => text !== ''))
@@ -164,6 +170,11 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
     ['Delete', 'Delete'],
   ]),
   unreferencedTTL: duration(true),
+  userReclaimPolicy: oneOf([
+    ['Retain', 'Retain'],
+    ['Delete', 'Delete'],
+  ]),
+  userUnreferencedTTL: durationOrNone,
   keepSourceVolume: flag,
   imageNamespace: goodAndBad(
     fc.constantFrom('farm', 'a-b', 'a'.repeat(63)).map((text) => good(text, text)),

@@ -45,7 +45,7 @@ export interface ImagePlan {
   readonly failures: number
   /** After the start. */
   readonly createdAtMs: number
-  /** Deletes itself so long after it was synced. */
+  /** Deletes itself so long after its sync came to rest, well or not. */
   readonly ttlSeconds: number | undefined
   /** Its spec breaks the schema, as if it had been stored before there was one. */
   readonly isInvalid: boolean

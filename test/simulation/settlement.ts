@@ -81,7 +81,7 @@ export class Settlement {
     const isRest = rests.some(({ phase, reasons }) => phase === status.phase && reasons.includes(reason))
     if (!isRest) return false
     if (reason === 'InvalidSpec') return true
-    const goesBySelf = status.phase === 'Succeeded' && spec.reclaimPolicy === 'Delete' && spec.unreferencedTTL !== '0s'
+    const goesBySelf = spec.reclaimPolicy === 'Delete' && spec.unreferencedTTL !== '0s'
     return !goesBySelf && status.budget?.key === budgetKeyOf(image)
   }
 

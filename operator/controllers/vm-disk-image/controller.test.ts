@@ -11,7 +11,7 @@ import { Caches } from './caches.ts'
 import { ImageController } from './controller.ts'
 import { ImageMetrics } from './image-metrics.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
-import { anImage, aPolicy, CDI, MINUTE, NO_REFERENCES, SECOND, Walk } from './world.fixtures.ts'
+import { anImage, aPolicy, CDI, MINUTE, NO_REFERENCES, ONE_USER, SECOND, Walk } from './world.fixtures.ts'
 
 const OPERATOR = 'sync-operator'
 const LEDGER = `${OPERATOR}/${LEDGER_NAME}`
@@ -335,6 +335,22 @@ describe('another backoff in the policy', () => {
 })
 
 describe('an image that nobody refers to', () => {
+  it('downloads on while a machine, which the cache does not know yet, refers to it, and is stopped before it goes', async () => {
+    const spec = { reclaimPolicy: 'Delete', unreferencedTTL: '30s' }
+    const walk = new Walk({ spec, references: ONE_USER }).settle().admit().report(CDI.running)
+    const [dataVolume] = walk.set({ references: NO_REFERENCES }).settle().world.dataVolumes
+    if (dataVolume === undefined) throw new Error(walk.stand)
+    term.client.put(walk.world.image)
+    term.client.put(running(dataVolume))
+    term.users = ['VirtualMachine/a/vm']
+    await term.start()
+    await term.clock.advance(60 * SECOND)
+    expect(term.client.said('delete')).toEqual([])
+    term.users = []
+    await term.clock.advance(2 * SECOND)
+    expect(term.client.said('delete')).toEqual([`delete DataVolume team/${dataVolume.metadata.name}`])
+  })
+
   it('is not deleted while a clone of it, which the cache does not know yet, is unfinished', async () => {
     const spec = { reclaimPolicy: 'Delete', unreferencedTTL: '30s' }
     published(new Walk({ spec }).publish())

@@ -310,10 +310,12 @@ export class ImageController {
   async #carryOut(image: ImageView, { world, plan }: Planned, signal: AbortSignal): Promise<Wake | undefined> {
     if (await this.#findLost(image, plan, signal)) return NOT_SEEN
     if (plan.unlessUsed && (await this.#countLive(image, signal)).users.length > 0) return USERS_NOT_SEEN
+    if (plan.unlessReferenced && (await this.#countLive(image, signal)).count > 0) return USERS_NOT_SEEN
     const isPositionDue = this.#positionDue.delete(image.metadata.uid ?? '')
     const isStatusDue = isWorthWriting(image.status, plan.status, world, isPositionDue)
     await this.#writer.write(image, plan, isStatusDue, signal)
-    if (plan.reclaim) await this.#reclaim(image, signal)
+    // What was just written is looked at once more.
+    if (plan.reclaim && !isStatusDue) await this.#reclaim(image, signal)
     return !isStatusDue && isBehind(image.status, plan.status) ? sooner(plan.wake, NAMES_DUE) : plan.wake
   }
 

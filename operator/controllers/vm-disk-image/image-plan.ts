@@ -1,5 +1,6 @@
 import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import type { Wake } from '../../runtime/controller.ts'
 import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
 import type { Target } from './target.ts'
 import type { World } from './world.ts'
@@ -15,6 +16,8 @@ export interface ImagePlan extends ObjectPlan<ImageRemoval> {
   readonly losses?: readonly Loss[]
   /** Removes what others may be using: not to be carried out if a live count finds a user. */
   readonly unlessUsed?: boolean
+  /** Stops what nobody needs any more: not to be carried out if a live count finds a reference. */
+  readonly unlessReferenced?: boolean
 }
 
 export interface ImageRemoval extends Removal {
@@ -46,6 +49,13 @@ export interface Start {
   readonly target: Target
 }
 
+/** Whether nothing has referred to an image for long enough that it goes by itself. */
+export interface Expiry {
+  readonly isReached: boolean
+  /** When it will be, as things are. */
+  readonly wake?: Wake
+}
+
 /** What all parts of a plan start from. */
 export interface Draft {
   readonly world: World
@@ -53,6 +63,7 @@ export interface Draft {
   readonly target: Target
   /** The status so far, brought up to the wanted revision and budget. */
   readonly status: VMDiskImageStatus
+  readonly expiry: Expiry
 }
 
 export function finalizerOf({ image }: World): 'add' | 'keep' {

@@ -316,7 +316,11 @@ describe('reclaiming', () => {
     ['its own TTL', { spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2h' } }, 2 * HOUR],
     ['the TTL of the policy', { spec: { reclaimPolicy: 'Delete' } }, 72 * HOUR],
     ['the policy, for one of ours', { metadata: createdBy }, 72 * HOUR],
-    ['its own TTL, for one of ours', { metadata: createdBy, spec: { unreferencedTTL: '1h' } }, HOUR],
+    [
+      'its own TTL, for one of ours',
+      { metadata: createdBy, spec: { reclaimPolicy: 'Delete', unreferencedTTL: '1h' } },
+      HOUR,
+    ],
   ])('happens by %s after the last reference went', (_name, overrides, ttl) => {
     const walk = unreferenced(overrides)
     expect(walk.plan().reclaim).toBeUndefined()

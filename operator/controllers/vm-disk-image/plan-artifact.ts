@@ -4,7 +4,6 @@ import {
   LABELS,
   renderDataSource,
   renderVolumeSnapshot,
-  type VMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { isChildOf } from '../../cluster/ownership.ts'
@@ -15,7 +14,7 @@ import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import { type Draft, finalizerOf, type ImagePlan, type ImageRemoval, plan, removalOf } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { CLONED_LOOK_MS, reclaiming } from './plan-unreferenced.ts'
+import { CLONED_LOOK_MS } from './plan-unreferenced.ts'
 import { type Standing, withStanding } from './status.ts'
 import { originOf } from './target.ts'
 import type { ClaimView, DataVolumeView, SnapshotView } from './views.ts'
@@ -31,7 +30,7 @@ const TAKING = 'the download is over; its artifact is being made'
 
 /** From a finished download to a published artifact: snapshot, ready, alias. Undefined: there is nothing to publish. */
 export function planPublication(draft: Draft): ImagePlan | undefined {
-  if (hasWantedArtifact(draft)) return undefined
+  if (draft.expiry.isReached || hasWantedArtifact(draft)) return undefined
   const { world, target } = draft
   const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && isFinished(one))
   if (target.snapshotClass !== undefined) return planSnapshot(draft, dataVolume)
@@ -223,19 +222,18 @@ function isAliasTaken({ dataSource, image }: World): boolean {
 }
 
 /** The wanted artifact exists and serves: what is left is housekeeping. */
-export function planSteady(draft: Draft, spec: VMDiskImageSpec): ImagePlan | undefined {
+export function planSteady(draft: Draft): ImagePlan | undefined {
   const { world, target, status } = draft
   const { artifact } = status
   if (artifact?.revision !== target.revision) return undefined
   const alias = aliasOf(draft, artifact)
   const housekeeping = alias === undefined ? [...spareVolume(draft), ...retired(draft)] : []
-  const { reclaim, wake } = reclaiming(draft, spec)
+  const wake = wakeOf(draft, housekeeping)
   return plan(atRest(draft), {
     finalizer: finalizerOf(world),
     apply: alias === undefined ? [] : [alias],
     remove: housekeeping,
-    ...(reclaim && { reclaim }),
-    ...soonest(wake, wakeOf(draft, housekeeping)),
+    ...(wake !== undefined && { wake }),
   })
 }
 
@@ -322,11 +320,6 @@ function wakeOf(draft: Draft, housekeeping: readonly ImageRemoval[]): Wake | und
     return { afterMs: Math.max(1_000, untilNameIsFree(spare, draft)), because: 'the source volume may go then' }
   if (oldChildren(draft).length === 0) return undefined
   return { afterMs: untilRetirement(draft), because: 'earlier artifacts may go then' }
-}
-
-function soonest(...wakes: readonly (Wake | undefined)[]): { wake?: Wake } {
-  const [wake] = wakes.filter((one) => one !== undefined).toSorted((a, b) => a.afterMs - b.afterMs)
-  return wake === undefined ? {} : { wake }
 }
 
 function untilRetirement({ status, now }: Draft): number {

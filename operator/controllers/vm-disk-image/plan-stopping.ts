@@ -11,6 +11,8 @@ import { importersIn, type World } from './world.ts'
 
 interface Stop {
   readonly dataVolume: DataVolumeView
+  /** Nobody needs it any more, as the caches have it. */
+  readonly isUnneeded?: boolean
   readonly record: (status: VMDiskImageStatus) => VMDiskImageStatus
   readonly notes: readonly EventNote[]
 }
@@ -28,7 +30,8 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
   // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
   const standing: Standing = world.slot === undefined ? standingStill(recorded, world) : stopping(recorded, stops, now)
   const wake: Wake = { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' }
-  return { ...plan(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake }), events }
+  const stopped = plan(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake })
+  return { ...stopped, events, ...(stops.some(({ isUnneeded }) => isUnneeded) && { unlessReferenced: true }) }
 }
 
 const STOPPING_LOOK_MS = 60_000
@@ -93,6 +96,8 @@ type End =
   /** Not an attempt of ours, or one whose end is written down already. */
   | { readonly kind: 'stray'; readonly message?: string }
 
+const UNNEEDED = 'nothing has referred to the image for its unreferencedTTL'
+
 function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): Stop | undefined {
   const end = endOf(dataVolume, draft, isSuspended)
   if (end === undefined) return undefined
@@ -102,7 +107,12 @@ function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean):
     case 'failed':
       return { dataVolume, notes: [], record: (status) => recordFailure(status, subject, end.failure, world, now) }
     case 'cancelled':
-      return { dataVolume, notes: [], record: (status) => cancelled(status, subject, end, now) }
+      return {
+        dataVolume,
+        isUnneeded: end.reason === 'Unreferenced',
+        notes: [],
+        record: (status) => cancelled(status, subject, end, now),
+      }
     case 'stray':
       return {
         dataVolume,
@@ -127,6 +137,7 @@ function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): 
   if (name === target.volumeName && attemptOf(dataVolume) < nextAttempt(status)) return { kind: 'stray' }
   if (name !== target.volumeName)
     return { kind: 'cancelled', reason: 'SpecChanged', message: 'another revision is wanted now' }
+  if (draft.expiry.isReached) return { kind: 'cancelled', reason: 'Unreferenced', message: UNNEEDED }
   if (isSuspended) return { kind: 'cancelled', reason: 'Suspended', message: 'suspended' }
   if (verdict.state === 'failed') return { kind: 'failed', failure: verdict }
   if (world.slot === undefined && world.isSlotKnown) {

@@ -1,37 +1,69 @@
-import { LABELS, parseDuration, type VMDiskImageSpec } from '@open-terrain/constructs'
+import {
+  LABELS,
+  parseDuration,
+  type ReclaimPolicy,
+  type VMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import { fromTime } from '../../runtime/conditions.ts'
 import type { Wake } from '../../runtime/controller.ts'
-import type { Draft } from './image-plan.ts'
-import type { Standing } from './status.ts'
+import type { Draft, Expiry, ImagePlan } from './image-plan.ts'
+import { isFinished } from './judge.ts'
+import { type Standing, timesOfReferences } from './status.ts'
 import type { World } from './world.ts'
 
 /** A clone that is under way ends with an event of its own; this is for the helper volumes, which nobody watches. */
 export const CLONED_LOOK_MS = 60_000
 
-/** Whether an image is to be deleted because nothing refers to it, or when to look at that again. */
-export function reclaiming(draft: Draft, spec: VMDiskImageSpec): { readonly reclaim?: true; readonly wake?: Wake } {
-  const leftMs = untilReclaim(draft, spec)
-  if (leftMs === undefined) return {}
-  if (leftMs > 0) return { wake: { afterMs: leftMs, because: 'the image was unreferenced for long enough then' } }
-  return { reclaim: true, wake: { afterMs: CLONED_LOOK_MS, because: 'clones of it may be finished by then' } }
+/**
+ * When an image goes because nothing refers to it. One rule for all states: it is judged before everything else that may be done for the
+ * image, and only the two facts in the status count, whether something has ever referred to it, and since when nothing does.
+ */
+export function expiryOf(world: World, status: VMDiskImageStatus, spec: VMDiskImageSpec, now: number): Expiry {
+  const { reclaimPolicy, ttlMs } = ruleFor(spec, world)
+  const isCounting = status.unreferencedSince !== undefined
+  const { lastReferencedTime, unreferencedSince } = timesOfReferences(status, world.references.count, isCounting, now)
+  const since = fromTime(unreferencedSince)
+  // At the moment that the last reference goes. What was preloaded, and is still to be referred to, has had no such moment.
+  const isSpared = ttlMs === 0 && lastReferencedTime === undefined
+  if (reclaimPolicy !== 'Delete' || since === undefined || isSpared) return { isReached: false }
+  const leftMs = since + ttlMs - now
+  if (leftMs <= 0) return { isReached: true }
+  return { isReached: false, wake: { afterMs: leftMs, because: 'the image was unreferenced for long enough then' } }
 }
 
-/** Milliseconds; undefined: not at all, as things are. */
-function untilReclaim({ world, now, status }: Draft, spec: VMDiskImageSpec): number | undefined {
-  const { policy, references } = world
-  const reclaimPolicy = spec.reclaimPolicy ?? (isOfOurs(world) ? policy.reclaimPolicy : 'Retain')
-  if (reclaimPolicy !== 'Delete' || references.count > 0) return undefined
-  const ttlMs =
-    spec.unreferencedTTL === undefined
-      ? policy.unreferencedTtlMs
-      : (parseDuration(spec.unreferencedTTL) ?? policy.unreferencedTtlMs)
-  const lastReferenced = fromTime(status.lastReferencedTime)
-  // At the moment that the last reference goes; what was preloaded and never referenced has had no such moment.
-  if (ttlMs === 0) return lastReferenced === undefined ? undefined : 0
-  // For one that was preloaded, the time begins with its artifact.
-  const published = status.artifact === undefined ? undefined : (fromTime(status.unreferencedSince) ?? now)
-  const since = Math.max(lastReferenced ?? Number.NEGATIVE_INFINITY, published ?? Number.NEGATIVE_INFINITY)
-  return Number.isFinite(since) ? Math.max(0, since + ttlMs - now) : undefined
+/** The spec counts before the policy, each field for itself. The policy has one rule for our images, and one for all others. */
+function ruleFor(
+  { reclaimPolicy, unreferencedTTL = '' }: VMDiskImageSpec,
+  world: World,
+): { readonly reclaimPolicy: ReclaimPolicy; readonly ttlMs: number } {
+  const { policy } = world
+  const rule = isOfOurs(world)
+    ? { reclaimPolicy: policy.reclaimPolicy, ttlMs: policy.unreferencedTtlMs }
+    : { reclaimPolicy: policy.userReclaimPolicy, ttlMs: policy.userUnreferencedTtlMs ?? policy.unreferencedTtlMs }
+  return { reclaimPolicy: reclaimPolicy ?? rule.reclaimPolicy, ttlMs: parseDuration(unreferencedTTL) ?? rule.ttlMs }
+}
+
+/** Adds to a plan what becomes of an image whose time is over: no download begins, and once none is left the image goes. */
+export function withExpiry(plan: ImagePlan, { world, expiry }: Draft): ImagePlan {
+  if (!expiry.isReached) return { ...plan, ...soonest(plan.wake, expiry.wake) }
+  const isQuiet = world.slot === undefined && world.dataVolumes.every(isFinished)
+  if (!isQuiet) return plan
+  const { start: _none, ...rest } = plan
+  const again: Wake = { afterMs: CLONED_LOOK_MS, because: 'clones of it may be finished by then' }
+  return { ...rest, reclaim: true, ...soonest(plan.wake, again) }
+}
+
+function soonest(...wakes: readonly (Wake | undefined)[]): { wake?: Wake } {
+  const [wake] = wakes.filter((one) => one !== undefined).toSorted((a, b) => a.afterMs - b.afterMs)
+  return wake === undefined ? {} : { wake }
+}
+
+/** Its time is over, and it has no artifact that could be told instead. */
+export function expired({ expiry }: Draft): Standing | undefined {
+  if (!expiry.isReached) return undefined
+  const message = 'nothing has referred to this image for its unreferencedTTL: it is being removed'
+  return { phase: 'Queued', reason: 'Unreferenced', message, isHeldBack: true }
 }
 
 /** Made for somebody who does not need it any more: it leaves the queue instead of downloading for nobody. */

@@ -283,7 +283,7 @@ describe('an act of a person', () => {
   it.each<[string, (walk: Walk) => Walk]>([
     ['suspend', (walk) => walk.edit({ name: 'other' })],
     ['another snapshotClass', (walk) => walk.edit({ snapshotClass: 'other' })],
-    ['another TTL', (walk) => walk.edit({ unreferencedTTL: '1h' })],
+    ['another TTL', (walk) => walk.edit({ reclaimPolicy: 'Delete', unreferencedTTL: '1h' })],
   ])('does not, where it does not concern the download: %s', (_name, act) => {
     expect(act(failed()).settle().stand).toBe('Failed/NotFound')
   })

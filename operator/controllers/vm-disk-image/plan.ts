@@ -1,11 +1,4 @@
-import {
-  ANNOTATIONS,
-  childName,
-  FINALIZER,
-  type Reason,
-  type VMDiskImageSpec,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, childName, FINALIZER, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
 import type { Wake } from '../../runtime/controller.ts'
@@ -16,7 +9,7 @@ import { isFinished, isPermanent } from './judge.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { planStopping } from './plan-stopping.ts'
-import { abandoned, reclaiming } from './plan-unreferenced.ts'
+import { abandoned, expired, expiryOf, withExpiry } from './plan-unreferenced.ts'
 import { finalAttempt, withRetryTime } from './retries.ts'
 import { eventsBetween, isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
@@ -57,16 +50,18 @@ function decide(world: World, now: number): ImagePlan {
   if (world.image.metadata.deletionTimestamp !== undefined) return planDeletion(world, now)
   if (!world.spec.ok) return planInvalid(world, world.spec.problems, now)
   const target = resolveTarget(world.spec.spec, world)
-  const draft: Draft = { world, now, target, status: dropLostArtifact(turnTo(target, world), world) }
-  const { suspend } = world.spec.spec
-  return (
-    planStopping(draft, suspend === true) ??
+  const { spec } = world.spec
+  const status = dropLostArtifact(turnTo(target, world), world)
+  const draft: Draft = { world, now, target, status, expiry: expiryOf(world, status, spec, now) }
+  const isSuspended = spec.suspend === true
+  const plan =
+    planStopping(draft, isSuspended) ??
     planRunning(draft) ??
-    planClaimed(draft, suspend === true) ??
+    planClaimed(draft, isSuspended) ??
     planPublication(recordEnd(draft)) ??
-    planSteady(draft, world.spec.spec) ??
-    planDownload(draft, world.spec.spec)
-  )
+    planSteady(draft) ??
+    planDownload(draft, isSuspended)
+  return withExpiry(plan, draft)
 }
 
 /** A spec that the API server would not take today. It is told, holds no slot, and hurts nobody else. */
@@ -109,6 +104,8 @@ function turnTo(target: Target, { image: { status }, policy }: World): VMDiskIma
     defaults: target.defaults,
     ...(!isSameRevision && { ticket: undefined, snapshotStartedAt: undefined, progress: undefined }),
     ...(!isSameBudget && { budget: { key: target.budgetKey, downloads: 0 }, nextRetryTime: undefined }),
+    // What people ask for is a new beginning for an image that nothing has referred to yet.
+    ...(!isSameBudget && status.lastReferencedTime === undefined && { unreferencedSince: undefined }),
   }
   return withRetryTime(next, policy)
 }
@@ -194,6 +191,8 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
   if (world.dataVolumes.some(({ metadata }) => metadata.name === target.volumeName)) return plan(image.status, {})
   const isStillWanted =
     !isSuspended &&
+    !draft.expiry.isReached &&
+    abandoned(draft) === undefined &&
     slot.revision === target.revision &&
     slot.attempt === nextAttempt(status) &&
     status.ticket !== undefined
@@ -228,7 +227,7 @@ function recordEnd(draft: Draft): Draft {
 }
 
 /** Nothing is under way and the artifact is not there: what keeps it, or the place in the queue. */
-function planDownload(draft: Draft, spec: VMDiskImageSpec): ImagePlan {
+function planDownload(draft: Draft, isSuspended: boolean): ImagePlan {
   const { world, now, target, status } = draft
   const finalizer = finalizerOf(world)
   const rest = (next: VMDiskImageStatus, standing: Standing, wake?: Wake): ImagePlan =>
@@ -245,12 +244,13 @@ function planDownload(draft: Draft, spec: VMDiskImageSpec): ImagePlan {
       },
     )
 
-  if (spec.suspend === true) {
+  if (isSuspended && !draft.expiry.isReached) {
     const message = 'suspended: set spec.suspend to false to go on'
-    return rest({ ...renewed(status), ticket: undefined }, { phase: 'Queued', reason: 'Suspended', message })
+    const standing: Standing = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true }
+    return rest({ ...renewed(status), ticket: undefined }, standing)
   }
-  const given = failedForGood(draft) ?? abandoned(draft)
-  if (given !== undefined) return { ...rest({ ...status, ticket: undefined }, given), ...reclaiming(draft, spec) }
+  const given = failedForGood(draft) ?? expired(draft) ?? abandoned(draft)
+  if (given !== undefined) return rest({ ...status, ticket: undefined }, given)
   const retryAt = fromTime(status.nextRetryTime)
   if (retryAt !== undefined && retryAt > now) {
     const last = status.attempts?.at(-1)
@@ -267,7 +267,7 @@ function planDownload(draft: Draft, spec: VMDiskImageSpec): ImagePlan {
       until === undefined
         ? undefined
         : { afterMs: Math.max(1_000, until - now), because: 'a refused DataVolume is tried again' }
-    return rest(queued, { phase: 'Queued', ...blocked, stalled }, wake)
+    return rest(queued, { phase: 'Queued', ...blocked, stalled, isHeldBack: wake === undefined }, wake)
   }
   const start = startOf({ ...draft, status: queued }, queued.ticket ?? '')
   return plan(withStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })

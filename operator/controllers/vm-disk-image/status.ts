@@ -11,6 +11,8 @@ export interface Standing {
   readonly message: string
   /** It cannot go on until somebody changes something. */
   readonly stalled?: boolean
+  /** Nothing goes on until somebody does something: what waits so is at rest, as what has come to its end. */
+  readonly isHeldBack?: boolean
   /** Set when it is not the reason of `phase` that explains why there is, or is no, artifact of the wanted revision. */
   readonly upToDate?: boolean
 }
@@ -26,8 +28,7 @@ export function withStanding(
   const message = cutMessage(standing.message)
   const { image, references } = world
   const { generation } = image.metadata
-  const isReferenced = references.count > 0
-  const isKept = isReferenced || status.artifact === undefined
+  const isAtRest = phase === 'Succeeded' || phase === 'Failed' || standing.isHeldBack === true
   return withoutUndefined({
     ...status,
     observedGeneration: generation,
@@ -41,8 +42,7 @@ export function withStanding(
       now,
     ),
     references: { count: references.count, names: [...references.names] },
-    lastReferencedTime: isReferenced ? status.lastReferencedTime : leftAt(status, now),
-    unreferencedSince: isKept ? undefined : (status.unreferencedSince ?? toTime(now)),
+    ...timesOfReferences(status, references.count, isAtRest, now),
   })
 }
 
@@ -76,9 +76,21 @@ function whoRefers({ count, names }: World['references']): { reason: Reason; mes
   }
 }
 
-/** The moment the last reference went, kept from then on. */
-function leftAt(status: VMDiskImageStatus, now: number): string | undefined {
-  return status.references !== undefined && status.references.count > 0 ? toTime(now) : status.lastReferencedTime
+/**
+ * When something last referred to an image, and since when nothing does, both kept from then on. For an image that nothing has referred
+ * to yet the second begins when its sync comes to rest, and anew with the next one: until then it is what somebody has asked for.
+ */
+export function timesOfReferences(
+  status: VMDiskImageStatus,
+  count: number,
+  isAtRest: boolean,
+  now: number,
+): Pick<VMDiskImageStatus, 'lastReferencedTime' | 'unreferencedSince'> {
+  const { lastReferencedTime: before, unreferencedSince: since } = status
+  if (count > 0) return { lastReferencedTime: before, unreferencedSince: undefined }
+  const lastReferencedTime = (status.references?.count ?? 0) > 0 ? toTime(now) : before
+  if (lastReferencedTime !== undefined) return { lastReferencedTime, unreferencedSince: since ?? lastReferencedTime }
+  return { lastReferencedTime, unreferencedSince: isAtRest ? (since ?? toTime(now)) : undefined }
 }
 
 function whyReady(
@@ -187,7 +199,7 @@ function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retr
   const next = after.nextRetryTime === undefined ? '' : `; next attempt at ${after.nextRetryTime}`
   return newAttempts(before, after).flatMap(({ outcome, reason, number, message }): EventNote[] => {
     if (outcome === 'Succeeded') return []
-    if (reason === 'SpecChanged' || reason === 'Suspended')
+    if (reason === 'SpecChanged' || reason === 'Suspended' || reason === 'Unreferenced')
       return [{ type: 'Normal', reason: 'SyncCancelled', message }]
     if (outcome === 'Cancelled') return [{ type: 'Warning', reason, message: `${message}${next}` }]
     const text = `attempt ${number} of ${1 + retryLimit} failed: ${message}${next}`
