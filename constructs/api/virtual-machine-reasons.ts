@@ -121,10 +121,18 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'Nothing, unless it recurs: then see the console of the guest. virtctl stop is undone at once: delete the virtual machine to have it off.',
   },
-  /** virtctl pause. */
+  /** virtctl pause, or a migration. */
   Paused: {
-    meaning: 'Somebody paused the machine. That is no fault, and no time limit holds for it.',
-    remedy: 'Unpause it, for instance with virtctl unpause.',
+    meaning:
+      'Somebody paused the machine, or KubeVirt did until its migration ends; the message says which. That is no fault, and no time limit holds for it.',
+    remedy: 'Unpause it, for instance with virtctl unpause, or wait for the end of the migration.',
+  },
+  /** Storage full or lost. */
+  PausedIOError: {
+    meaning:
+      'KubeVirt has paused the machine, since its storage is full or lost: the guest can no longer write or read its disk. It is never restarted for that, and is Failed (Timeout) after the time in the policy key vmProvisionTimeout.',
+    remedy:
+      'Give the storage of the root disk room, or bring it back. KubeVirt lets the guest go on by itself within minutes; virtctl unpause does so at once.',
   },
   /** Took too long. */
   Timeout: {

@@ -39,7 +39,7 @@ export const DEFAULT_OPTIONS: SimulatorOptions = {
   scratchMs: 1_000,
   primeLingerMs: 300,
   retryMs: 1_000,
-  needsNetworks: false,
+  retryMaxMs: 1_000_000,
   cloneMs: 100,
   prepareMs: 100,
   copyMs: 1_000,

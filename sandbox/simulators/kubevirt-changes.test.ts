@@ -46,6 +46,21 @@ describe('a change of the template', () => {
     expect(short(world.machine('vm'), 'LiveMigratable')).toMatch(/^False\/DisksNotLiveMigratable/)
   })
 
+  it('adds no other sockets while the first wait, not even to take them back', async () => {
+    patchTemplate({ domain: { cpu: { sockets: 4 } } })
+    await world.until('HotVCPUChange', () => short(world.machine('vm'), 'HotVCPUChange') === 'True')
+    patchTemplate({ domain: { cpu: { sockets: 3 } } })
+    await world.until('Failure', () => short(world.machine('vm'), 'Failure') !== undefined)
+    expect(short(world.machine('vm'), 'Failure')).toMatch(
+      /^True\/HotPlugCPUError\/.*another CPU hotplug is in progress$/,
+    )
+    expect(world.machine('vm')?.status?.printableStatus).toBe('Running')
+    expect(short(world.machine('vm'), 'Ready')).toBe('True')
+    expect(world.instance('vm')?.spec.domain.cpu?.sockets).toBe(4)
+    patchTemplate({ domain: { cpu: { sockets: 4 } } })
+    await world.until('no Failure', () => short(world.machine('vm'), 'Failure') === undefined)
+  })
+
   it('is written in canonical quantities, and no other than it was', async () => {
     patchTemplate({ domain: { memory: { guest: '2048Mi' } } })
     const guest = () => world.machine('vm')?.spec.template.spec.domain.memory?.guest

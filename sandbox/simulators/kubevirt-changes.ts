@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Instance, InstanceSpec, Machine } from './kubevirt-models.ts'
+import type { Instance, InstanceSpec, Machine, MachineFailure } from './kubevirt-models.ts'
 import { instanceSpecFrom } from './kubevirt-objects.ts'
 import { conditionOf } from './kubevirt-status.ts'
 import { bytesOf } from './quantity.ts'
@@ -10,12 +10,14 @@ export interface TemplateChange {
   readonly patch: object | undefined
   /** What only a restart brings in; undefined again when the change is taken back. */
   readonly restartRequired: string | undefined
+  /** Why a change cannot be carried out now: the virtual machine has `Failure`, and its guest runs on. */
+  readonly failure?: MachineFailure
 }
 
 /** Compares the template with the running instance, as far as KubeVirt's live update goes: more sockets, more memory, placement. */
 export function templateChange(machine: Machine, instance: Instance): TemplateChange {
   const wanted = instanceSpecFrom(machine.spec.template.spec)
-  const sockets = changedSockets(wanted, instance.spec)
+  const sockets = changedSockets(wanted, instance)
   const memory = changedMemory(wanted, instance)
   const isOtherwiseSame = isDeepStrictEqual(fixedPart(wanted), fixedPart(instance.spec))
   const restartRequired =
@@ -23,6 +25,7 @@ export function templateChange(machine: Machine, instance: Instance): TemplateCh
     sockets.refusal ??
     memory.refusal
   if (restartRequired !== undefined) return { patch: undefined, restartRequired }
+  if (sockets.failure !== undefined) return { patch: undefined, restartRequired, failure: sockets.failure }
   const placement = changedPlacement(wanted, instance.spec)
   const domain = { ...sockets.patch, ...memory.patch }
   const spec = { ...placement, ...(Object.keys(domain).length > 0 && { domain }) }
@@ -32,11 +35,20 @@ export function templateChange(machine: Machine, instance: Instance): TemplateCh
 interface Part {
   readonly patch?: object
   readonly refusal?: string
+  readonly failure?: MachineFailure
 }
 
-function changedSockets({ domain: { cpu: wanted } }: InstanceSpec, { domain: { cpu: current } }: InstanceSpec): Part {
+const ANOTHER_HOTPLUG: MachineFailure = {
+  reason: 'HotPlugCPUError',
+  message: 'Error encountered while handling CPU change request: another CPU hotplug is in progress',
+}
+
+function changedSockets({ domain: { cpu: wanted } }: InstanceSpec, instance: Instance): Part {
+  const { cpu: current } = instance.spec.domain
   const [asked = 1, has = 1] = [wanted?.sockets, current?.sockets]
   if (asked === has) return {}
+  // Even one that would take back the first.
+  if (conditionOf(instance, 'HotVCPUChange')?.status === 'True') return { failure: ANOTHER_HOTPLUG }
   if (asked < has) return { refusal: 'Reduction of CPU socket count requires a restart' }
   if (asked > (current?.maxSockets ?? asked)) {
     return { refusal: 'CPU sockets updated in template spec to a value higher than what is available' }

@@ -16,10 +16,24 @@ export type MachineStateFault =
    * `FailedCreatePodSandBox`). `<id>` in the message is another id in each.
    */
   | { readonly type: 'notCreated'; readonly message: string; readonly reason?: string; readonly everyMs?: number }
-  /** The guest runs, and is not ready. */
+  /** The guest hangs: it runs, is not ready, and its agent is silent. */
   | { readonly type: 'neverReady' }
+  /** The guest works, as its agent shows; only its pod is not ready. */
+  | { readonly type: 'podUnready' }
+  /** Its CPUs stand still: a person, an error of its storage or a migration did that. */
+  | { readonly type: 'paused'; readonly reason: PauseReason }
+  /** Its node is gone without a word: the pod is Terminating for ever, and the instance says Running. */
+  | { readonly type: 'nodeLost' }
   /** The guest takes so much longer to run. */
   | { readonly type: 'slowStart'; readonly delayMs: number }
+
+/** By whom or what a guest is paused, in the words of virt-handler. Any other pause of libvirt is no condition at all. */
+export const PAUSES = {
+  PausedByUser: 'VMI was paused by user',
+  PausedIOError: 'VMI was paused, low-level IO error detected',
+  PausedByMigrationMonitor: 'VMI was paused by the migration monitor',
+} as const
+export type PauseReason = keyof typeof PAUSES
 
 /** How one start of a virtual machine ends. */
 export type MachineRunFault =

@@ -2,14 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { POD, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
 import { Delays } from './delays.ts'
-import type { MachineFaults, MachineRunFault } from './kubevirt-faults.ts'
+import { type MachineFaults, type MachineRunFault, PAUSES } from './kubevirt-faults.ts'
 import { hasRun, type Instance, type InstancePhase, type InstanceStatus, isFinal } from './kubevirt-models.ts'
 import { guestInterfaces } from './kubevirt-network.ts'
 import { INSTANCE_FINALIZER, launcherPod } from './kubevirt-objects.ts'
 import type { KubevirtOptions } from './kubevirt-options.ts'
-import { type ShortCondition, withTimes } from './kubevirt-status.ts'
+import { type ShortCondition, shortened, withTimes } from './kubevirt-status.ts'
 import { disksOf, hasFailed, isReadyToLaunch, type MachineDisk, needsTemporaryPod } from './kubevirt-volumes.ts'
 import { isTerminating, type Pod, uidOf } from './models.ts'
+import { Retries } from './retries.ts'
 import { Worker } from './worker.ts'
 import { BY_INSTANCE, type World } from './world.ts'
 
@@ -27,7 +28,21 @@ const ALL_READY: ShortCondition = [
   "All of the VMI's DVs are bound and ready",
 ]
 const NOT_SCHEDULED: ShortCondition = ['Ready', 'False', 'PodNotExists', 'virt-launcher pod has not yet been scheduled']
+const POD_TERMINATING: ShortCondition = ['Ready', 'False', 'PodTerminating', 'virt-launcher pod is terminating']
 const NOT_RUNNING: ShortCondition = ['Ready', 'False', 'GuestNotRunning', 'Guest VM is not reported as running']
+
+const CONTAINERS_NOT_READY: ShortCondition = [
+  'Ready',
+  'False',
+  'ContainersNotReady',
+  'containers with unready status: [compute]',
+]
+const GATE_CLOSED: ShortCondition = [
+  'Ready',
+  'False',
+  'ReadinessGatesNotReady',
+  'the status of pod readiness gate "kubevirt.io/virtual-machine-unpaused" is not "True", but False',
+]
 
 /** KubeVirt's controller of instances, with the guests that they run: waits for the disks, makes the launcher pod, boots. */
 export class Instances {
@@ -37,6 +52,7 @@ export class Instances {
   readonly #faults: MachineFaults
   readonly #boots: Delays
   readonly #ends: Delays
+  readonly #retries: Retries
   /** How the run of a guest is to end, by uid of its instance; undefined when nothing is scripted. */
   readonly #runs = new Map<string, MachineRunFault | undefined>()
 
@@ -46,6 +62,7 @@ export class Instances {
     this.#faults = faults
     this.#boots = new Delays(world)
     this.#ends = new Delays(world)
+    this.#retries = new Retries(world, options)
     this.worker = new Worker(world, 'kubevirt instances', (key) => this.#reconcile(key))
   }
 
@@ -54,6 +71,7 @@ export class Instances {
     if (instance === undefined) {
       this.#boots.forget(key)
       this.#ends.forget(key)
+      this.#retries.forget(key)
       return
     }
     const [pod] = this.#world.pods.find(BY_INSTANCE, uidOf(instance))
@@ -71,7 +89,8 @@ export class Instances {
     if (pod !== undefined && !isTerminating(pod) && (isTerminating(instance) || !isOver)) {
       await this.#world.remove(POD, pod)
     }
-    if (!isOver) return await this.#enter(instance, instance.status?.phase ?? 'Pending', [terminatingPod()])
+    if (!isOver)
+      return await this.#enter(instance, instance.status?.phase ?? 'Pending', withOthers(instance, POD_TERMINATING))
     const ended = isFinal(instance) ? instance : await this.#finish(instance, hasRun(instance) ? 'Succeeded' : 'Failed')
     const { finalizers = [], resourceVersion } = ended.metadata
     if (!isTerminating(ended) || !finalizers.includes(INSTANCE_FINALIZER)) return
@@ -99,10 +118,11 @@ export class Instances {
       const provisioning: ShortCondition[] = disks.some(needsTemporaryPod) ? [['Provisioning', 'True']] : []
       return await this.#enter(instance, 'Pending', [NOT_SCHEDULED, NOT_ALL_READY, ...provisioning, ...stale])
     }
+    if (!this.#retries.isDue(this.worker, key, uidOf(instance))) return
     const refusal = await this.#launch(instance)
-    if (refusal === undefined) return
-    const text = `failed to create virtual machine pod: ${refusal}`
-    this.worker.queue.addAfter(key, this.#options.retryMs)
+    if (refusal === undefined) return this.#retries.forget(key)
+    this.#retries.refused(this.worker, key, uidOf(instance))
+    const text = sticky(instance, 'FailedCreate') ?? `failed to create virtual machine pod: ${refusal}`
     await this.#enter(instance, 'Pending', [NOT_SCHEDULED, ['Synchronized', 'False', 'FailedCreate', text], ...stale])
   }
 
@@ -122,13 +142,14 @@ export class Instances {
   async #follow(key: string, instance: Instance, pod: Pod): Promise<void> {
     if (hasEnded(pod) || isTerminating(pod)) {
       if (hasEnded(pod)) await this.#finish(instance, pod.status?.phase === 'Succeeded' ? 'Succeeded' : 'Failed')
-      else await this.#enter(instance, instance.status?.phase ?? 'Scheduling', [terminatingPod()])
+      else await this.#enter(instance, instance.status?.phase ?? 'Scheduling', withOthers(instance, POD_TERMINATING))
       return
     }
     if (pod.status?.phase !== 'Running') return await this.#enter(instance, 'Scheduling', waitingConditions(pod))
     const delayMs = this.#options.bootMs + (this.#faults.state('slowStart', instance)?.delayMs ?? 0)
     const hasBooted = hasRun(instance) || this.#boots.passed(this.worker, key, `boot ${uidOf(instance)}`, delayMs)
-    if (!hasBooted) return await this.#enter(instance, 'Scheduled', [NOT_RUNNING, ALL_READY])
+    // It is virt-handler's from here on, which says on which node it is.
+    if (!hasBooted) return await this.#enter(instance, 'Scheduled', [NOT_RUNNING, ALL_READY], NODE)
     await this.#run(key, instance)
   }
 
@@ -155,10 +176,7 @@ export class Instances {
     const { sockets = 1, cores = 1, threads = 1 } = spec.domain.cpu ?? {}
     const topology = status.currentCPUTopology ?? { sockets, cores, threads }
     const interfaces = status.interfaces ?? (await guestInterfaces(this.#world, instance))
-    const ready: ShortCondition = this.#faults.state('neverReady', instance)
-      ? ['Ready', 'False', 'ContainersNotReady', 'containers with unready status: [compute]']
-      : ['Ready', 'True']
-    const conditions = [ready, ALL_READY, ['AgentConnected', 'True'] as const, this.#migratable(instance)]
+    const conditions = [...this.#guestConditions(instance), ALL_READY, this.#migratable(instance)]
     // A socket more is there for the guest only after a migration.
     if (topology.sockets !== sockets) conditions.push(['HotVCPUChange', 'True'])
     return {
@@ -168,6 +186,16 @@ export class Instances {
       interfaces,
       conditions: withTimes(conditions, status.conditions ?? [], this.#world.timestamp()),
     }
+  }
+
+  /** What can be seen of a guest that runs. The readiness gate of its pod is open only while it is not paused. */
+  #guestConditions(instance: Instance): ShortCondition[] {
+    if (this.#faults.state('neverReady', instance)) return [CONTAINERS_NOT_READY]
+    const paused = this.#faults.state('paused', instance)
+    // As of a guest without an agent: nothing else shows that it is well.
+    if (paused !== undefined) return [GATE_CLOSED, ['Paused', 'True', paused.reason, PAUSES[paused.reason]]]
+    const ready: ShortCondition = this.#faults.state('podUnready', instance) ? CONTAINERS_NOT_READY : ['Ready', 'True']
+    return [ready, ['AgentConnected', 'True']]
   }
 
   #migratable({ metadata, spec }: Instance): ShortCondition {
@@ -180,15 +208,21 @@ export class Instances {
 
   async #finish(instance: Instance, phase: 'Succeeded' | 'Failed'): Promise<Instance> {
     const { status = {} } = instance
-    const ready: ShortCondition = ['Ready', 'False', 'PodTerminating', 'virt-launcher pod is terminating']
-    const conditions = withTimes([ready], status.conditions ?? [], this.#world.timestamp())
+    const last = withOthers(instance, POD_TERMINATING)
+    const conditions = withTimes(last, status.conditions ?? [], this.#world.timestamp())
     return await this.#show(instance, { ...this.#inPhase(status, phase), conditions })
   }
 
-  async #enter(instance: Instance, phase: InstancePhase, conditions: readonly ShortCondition[]): Promise<void> {
+  async #enter(
+    instance: Instance,
+    phase: InstancePhase,
+    conditions: readonly ShortCondition[],
+    nodeName = instance.status?.nodeName,
+  ): Promise<void> {
     const { status = {} } = instance
     const dated = withTimes(conditions, status.conditions ?? [], this.#world.timestamp())
-    await this.#show(instance, { ...this.#inPhase(status, phase), conditions: dated })
+    const placed = nodeName === undefined ? {} : { nodeName }
+    await this.#show(instance, { ...this.#inPhase(status, phase), ...placed, conditions: dated })
   }
 
   #inPhase(status: InstanceStatus, phase: InstancePhase): InstanceStatus {
@@ -211,8 +245,10 @@ export function hasEnded(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 }
 
-function terminatingPod(): ShortCondition {
-  return ['Ready', 'False', 'PodTerminating', 'virt-launcher pod is terminating']
+/** What was said before of a guest stays when it ends, but for one condition. */
+function withOthers({ status }: Instance, last: ShortCondition): ShortCondition[] {
+  const others = (status?.conditions ?? []).filter(({ type }) => type !== last[0])
+  return [last, ...others.map(shortened)]
 }
 
 /** What a launcher pod that does not run yet lets shine through. */
@@ -229,8 +265,12 @@ function waitingConditions(pod: Pod): ShortCondition[] {
   return conditions
 }
 
+/** As long as the reason stays, the message is the first one. */
+function sticky({ status }: Instance, wanted: string): string | undefined {
+  return status?.conditions?.find(({ type, reason }) => type === 'Synchronized' && reason === wanted)?.message
+}
+
 function shortOf({ status }: Instance, wanted: string): ShortCondition[] {
   const found = status?.conditions?.find(({ type }) => type === wanted)
-  if (found === undefined) return []
-  return [[found.type, found.status === 'True' ? 'True' : 'False', found.reason, found.message]]
+  return found === undefined ? [] : [shortened(found)]
 }

@@ -51,8 +51,9 @@ export class Launchers {
     await this.#schedule(key, pod, instance)
   }
 
-  /** The pod ends with its guest. */
+  /** The pod ends with its guest. Of a node that is gone it is evicted, and nobody there hears of it. */
   async #watchOver(pod: Pod, instance: Instance): Promise<void> {
+    if (this.#faults.state('nodeLost', instance) !== undefined) return await this.#world.remove(POD, pod)
     if (!isFinal(instance)) return
     const end = instance.status?.phase === 'Succeeded' ? 'completed' : 'evicted'
     await this.#write(pod, podStatus.ended(pod, { type: end }, this.#now()))
@@ -122,7 +123,6 @@ export class Launchers {
 
   /** In the words of Multus. */
   async #missingNetwork({ metadata }: Pod): Promise<Stuck | undefined> {
-    if (!this.#options.needsNetworks) return undefined
     const networks: ObjectKey[] = JSON.parse(metadata.annotations?.[MULTUS_NETWORKS] ?? '[]')
     for (const { namespace = '', name } of networks) {
       if (await this.#isThere({ namespace, name })) continue
@@ -162,6 +162,7 @@ export class Launchers {
 
   async #end(key: string, pod: Pod, instance: Instance | undefined): Promise<void> {
     const isRunning = pod.status?.phase === 'Running'
+    if (isRunning && instance !== undefined && this.#faults.state('nodeLost', instance) !== undefined) return
     const delayMs = this.#options.shutdownMs
     if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, delayMs)) return
     const { finalizers = [] } = pod.metadata

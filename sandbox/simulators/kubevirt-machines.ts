@@ -1,14 +1,14 @@
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
-import { Delays } from './delays.ts'
 import { templateChange } from './kubevirt-changes.ts'
 import type { MachineFaults } from './kubevirt-faults.ts'
-import { type Instance, isFinal, type Machine, type StartFailure } from './kubevirt-models.ts'
+import { type Instance, isFinal, type Machine, type MachineFailure, type StartFailure } from './kubevirt-models.ts'
 import { completionOf, MACHINE_FINALIZER, newInstance } from './kubevirt-objects.ts'
 import type { KubevirtOptions } from './kubevirt-options.ts'
-import { machineStatusIn, restarts, startFailureAfter } from './kubevirt-status.ts'
+import { hasStartRequest, hasStopRequest, machineStatusIn, restarts, startFailureAfter } from './kubevirt-status.ts'
 import { disksOf } from './kubevirt-volumes.ts'
 import { isTerminating, uidOf } from './models.ts'
+import { Retries } from './retries.ts'
 import { Worker } from './worker.ts'
 import type { World } from './world.ts'
 
@@ -21,7 +21,7 @@ export class Machines {
   readonly #world: World
   readonly #options: KubevirtOptions
   readonly #faults: MachineFaults
-  readonly #retries: Delays
+  readonly #retries: Retries
   /** Why the last creation of an instance was refused, by key of the machine. */
   readonly #refusals = new Map<string, string>()
 
@@ -29,7 +29,7 @@ export class Machines {
     this.#world = world
     this.#options = options
     this.#faults = faults
-    this.#retries = new Delays(world)
+    this.#retries = new Retries(world, options)
     this.worker = new Worker(world, 'kubevirt machines', (key) => this.#reconcile(key))
   }
 
@@ -65,7 +65,8 @@ export class Machines {
       if (isFinal(instance)) await this.#letGo(instance)
       return
     }
-    if (isTerminating(machine) || machine.spec.runStrategy === 'Halted' || (isFinal(instance) && restarts(machine))) {
+    const isToStop = machine.spec.runStrategy === 'Halted' || hasStopRequest(machine, instance)
+    if (isTerminating(machine) || isToStop || (isFinal(instance) && restarts(machine))) {
       return await this.#world.remove(VIRTUAL_MACHINE_INSTANCE, instance)
     }
     const { patch } = isFinal(instance) ? { patch: undefined } : templateChange(machine, instance)
@@ -92,26 +93,19 @@ export class Machines {
   }
 
   async #start(key: string, machine: Machine, startFailure: StartFailure | undefined): Promise<void> {
-    if (!restarts(machine)) return
+    if (!restarts(machine) && !hasStartRequest(machine)) return
     const waitMs = Date.parse(startFailure?.retryAfterTimestamp ?? '') - this.#world.clock.now()
     if (waitMs > 0) return this.worker.queue.addAfter(key, waitMs)
-    const refusal = this.#isTimeToRetry(key) ? await this.#create(machine) : this.#refusals.get(key)
+    if (!this.#retries.isDue(this.worker, key, toldOf(machine))) return
+    const refusal = await this.#create(machine)
     if (refusal === undefined) {
       this.#forget(key)
       return
     }
-    if (this.#refusals.get(key) !== refusal) {
-      this.#refusals.set(key, refusal)
-      await this.#show(key, machine, undefined, startFailure)
-    }
-    this.#retries.passed(this.worker, key, 'start', this.#options.retryMs)
-  }
-
-  #isTimeToRetry(key: string): boolean {
-    if (!this.#refusals.has(key)) return true
-    if (!this.#retries.passed(this.worker, key, 'start', this.#options.retryMs)) return false
-    this.#retries.forget(key)
-    return true
+    this.#retries.refused(this.worker, key, toldOf(machine))
+    if (this.#refusals.get(key) === refusal) return
+    this.#refusals.set(key, refusal)
+    await this.#show(key, machine, undefined, startFailure)
   }
 
   /** Returns why the instance is refused; undefined when it was created. */
@@ -130,6 +124,13 @@ export class Machines {
     }
   }
 
+  #refusal(key: string): MachineFailure | undefined {
+    const refusal = this.#refusals.get(key)
+    return refusal === undefined
+      ? undefined
+      : { reason: 'FailedCreate', message: `Failure while starting VMI: ${refusal}` }
+  }
+
   async #show(
     key: string,
     machine: Machine,
@@ -137,14 +138,21 @@ export class Machines {
     startFailure: StartFailure | undefined,
   ): Promise<Machine> {
     const disks = disksOf(this.#world, machine.metadata.namespace ?? '', machine.spec.template.spec)
-    const refusal = instance === undefined ? this.#refusals.get(key) : undefined
     const isAlive = instance !== undefined && !isFinal(instance)
-    const restartRequired = isAlive ? templateChange(machine, instance).restartRequired : undefined
-    const situation = { machine, instance, disks, startFailure, refusal, restartRequired }
+    const change = isAlive ? templateChange(machine, instance) : undefined
+    const failure = instance === undefined ? this.#refusal(key) : change?.failure
+    const restartRequired = change?.restartRequired
+    const situation = { machine, instance, disks, startFailure, failure, restartRequired }
     const status = machineStatusIn(situation, this.#world.timestamp())
     if (status === machine.status) return machine
     return await this.#world.writeStatus(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, status)
   }
+}
+
+/** Without the status: what that says is KubeVirt's own. */
+function toldOf({ metadata }: Machine): string {
+  const { generation, labels, annotations } = metadata
+  return JSON.stringify([generation, labels, annotations])
 }
 
 function isOwnedBy(instance: Instance, machine: Machine): boolean {

@@ -61,6 +61,19 @@ export interface StartFailure {
   readonly retryAfterTimestamp?: string
 }
 
+/** Reason and message of the condition `Failure` of a virtual machine. */
+export interface MachineFailure {
+  readonly reason: string
+  readonly message: string
+}
+
+/** What a person asked for by virtctl. */
+export interface StateChangeRequest {
+  readonly action: 'Start' | 'Stop'
+  /** Of the instance that is to stop. */
+  readonly uid?: string
+}
+
 export interface MachineStatus {
   readonly created?: boolean
   readonly ready?: boolean
@@ -69,6 +82,7 @@ export interface MachineStatus {
   readonly observedGeneration?: number
   readonly desiredGeneration?: number
   readonly startFailure?: StartFailure
+  readonly stateChangeRequests?: readonly StateChangeRequest[]
   readonly conditions?: readonly Condition[]
 }
 

@@ -9,8 +9,7 @@ export interface KubevirtOptions {
   /** First wait before a virtual machine whose start failed is tried again; grows with the square of the failures. */
   readonly startBackoffMs: number
   readonly startBackoffMaxMs: number
-  /** How often a creation that was refused is tried again. */
+  /** First wait before a creation that was refused is tried again; doubles with each refusal. */
   readonly retryMs: number
-  /** Whether launcher pods wait for the NetworkAttachmentDefinitions that they name, as with Multus; otherwise those count as there. */
-  readonly needsNetworks: boolean
+  readonly retryMaxMs: number
 }

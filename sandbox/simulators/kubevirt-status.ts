@@ -4,6 +4,7 @@ import {
   type Instance,
   isFinal,
   type Machine,
+  type MachineFailure,
   type MachineStatus,
   type StartFailure,
 } from './kubevirt-models.ts'
@@ -19,8 +20,8 @@ export interface MachineSituation {
   readonly instance: Instance | undefined
   readonly disks: readonly MachineDisk[]
   readonly startFailure: StartFailure | undefined
-  /** Why the instance could not be created. */
-  readonly refusal: string | undefined
+  /** Why the instance could not be created, or changed. */
+  readonly failure: MachineFailure | undefined
   /** Why the running instance is not what the template asks for. */
   readonly restartRequired: string | undefined
 }
@@ -32,6 +33,9 @@ export function machineStatusIn(situation: MachineSituation, now: string): Machi
   const { machine, instance, startFailure } = situation
   const previous = machine.status ?? {}
   const conditions = withTimes(conditionsOf(situation), previous.conditions ?? [], now)
+  const requests = (machine.status?.stateChangeRequests ?? []).filter(({ action, uid }) =>
+    action === 'Start' ? instance === undefined : instance !== undefined && uid === uidOf(instance),
+  )
   const observed = instance?.metadata.annotations?.[GENERATION]
   const next: MachineStatus = {
     ...(instance !== undefined && { created: true }),
@@ -41,21 +45,24 @@ export function machineStatusIn(situation: MachineSituation, now: string): Machi
     ...(observed !== undefined && { observedGeneration: Number(observed) }),
     desiredGeneration: machine.metadata.generation ?? 1,
     ...(startFailure && { startFailure }),
+    ...(requests.length > 0 && { stateChangeRequests: requests }),
     conditions,
   }
   return isDeepStrictEqual(previous, next) ? previous : next
 }
 
-/** The first that holds, in KubeVirt's order. Migrating, Paused and WaitingForReceiver do not happen here. */
+/** The first that holds, in KubeVirt's order. Migrating and WaitingForReceiver do not happen here. */
 function printableStatusOf({ machine, instance, disks, startFailure }: MachineSituation): string {
   const isAlive = instance !== undefined && !isFinal(instance)
+  const isRunning = instance?.status?.phase === 'Running'
   const synchronized = conditionOf(instance, 'Synchronized')
   const scheduled = conditionOf(instance, 'PodScheduled')
   const isUnbound = disks.some(({ claim }) => claim !== undefined && claim.status?.phase !== 'Bound')
   const table: readonly (readonly [string, boolean])[] = [
     ['Terminating', isTerminating(machine)],
     ['Stopping', isAlive && isTerminating(instance)],
-    ['Running', instance?.status?.phase === 'Running'],
+    ['Paused', isRunning && conditionOf(instance, 'Paused')?.status === 'True'],
+    ['Running', isRunning],
     ['ErrorPvcNotFound', synchronized?.reason === 'FailedPvcNotFound'],
     ['DataVolumeError', disks.some(hasError)],
     ['ErrorUnschedulable', scheduled?.status === 'False' && scheduled.reason === 'Unschedulable'],
@@ -75,21 +82,39 @@ export function restarts({ spec }: Machine): boolean {
   return spec.runStrategy === 'Always' || spec.runStrategy === 'RerunOnFailure'
 }
 
-function conditionsOf({ instance, refusal, restartRequired }: MachineSituation): ShortCondition[] {
-  const copied = (instance?.status?.conditions ?? []).map(
-    ({ type, status, reason, message }): ShortCondition => [
-      type,
-      status === 'True' ? 'True' : 'False',
-      reason,
-      message,
-    ],
-  )
+/** Conditions of the virtual machine itself; all others are those of its instance. */
+const OWN: ReadonlySet<string> = new Set(['Ready', 'Failure', 'RestartRequired'])
+
+/** Under `Manual` KubeVirt starts and stops as virtctl asks, and does nothing by itself. */
+export function hasStartRequest({ spec, status }: Machine): boolean {
+  return spec.runStrategy === 'Manual' && (status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start')
+}
+
+export function hasStopRequest({ spec, status }: Machine, instance: Instance): boolean {
+  if (spec.runStrategy !== 'Manual') return false
+  return (status?.stateChangeRequests ?? []).some(({ action, uid }) => action === 'Stop' && uid === uidOf(instance))
+}
+
+function conditionsOf({ machine, instance, failure, restartRequired }: MachineSituation): ShortCondition[] {
+  const before = machine.status?.conditions ?? []
+  // What an instance said last is there until another instance says something.
+  const said =
+    instance === undefined ? before.filter(({ type }) => !OWN.has(type)) : (instance.status?.conditions ?? [])
+  const copied = said.map(shortened)
   if (conditionOf(instance, 'Ready') === undefined) copied.unshift(notReady(instance))
-  if (refusal !== undefined) {
-    copied.push(['Failure', 'True', 'FailedCreate', `Failure while starting VMI: ${refusal}`])
-  }
+  if (failure !== undefined) copied.push(failed(failure, before))
   if (restartRequired !== undefined) copied.push(['RestartRequired', 'True', 'RestartRequired', restartRequired])
   return copied
+}
+
+export function shortened({ type, status, reason, message }: Condition): ShortCondition {
+  return [type, status === 'True' ? 'True' : 'False', reason, message]
+}
+
+/** As long as its reason stays, its message is the first one: only events have a newer text. */
+function failed({ reason, message }: MachineFailure, before: readonly Condition[]): ShortCondition {
+  const first = before.find((one) => one.type === 'Failure' && one.status === 'True' && one.reason === reason)
+  return ['Failure', 'True', reason, first?.message ?? message]
 }
 
 function notReady(instance: Instance | undefined): ShortCondition {

@@ -15,9 +15,9 @@ const PARALLEL = 8
  * a guest runs. Nothing is kept in memory that matters: a restarted simulator goes on from what the cluster shows.
  *
  * Left out: the admission webhooks. A missing or unknown `runStrategy` is not refused, such a machine just rests, and the
- * defaults of a spec arrive a moment after its creation. Also migration (so more sockets stay pending), pause, `Once` and
- * `Manual`, dataVolumeTemplates, the temporary pod for DataVolumes in WaitForFirstConsumer, and the restart
- * subresource: deleting the instance restarts.
+ * defaults of a spec arrive a moment after its creation. Also migration (so more sockets stay pending), `Once`,
+ * dataVolumeTemplates, the temporary pod for DataVolumes in WaitForFirstConsumer, and the subresources: deleting the instance
+ * restarts, a request in the status starts and stops under `Manual`, and a pause is scripted.
  */
 export class KubevirtSimulator {
   readonly #world: World

@@ -4,6 +4,7 @@ import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
   NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
   PERSISTENT_VOLUME_CLAIM,
   POD,
   STORAGE_CLASS,
@@ -19,6 +20,8 @@ import type { Claim, Condition, DataVolume, Pod, VolumeSnapshot } from './models
 export const TEAM = 'team'
 export const FARM = 'farm'
 export const DRIVER = 'sandbox.example.com'
+/** NetworkAttachmentDefinitions of the team. */
+export const NETWORKS = ['net', 'control-net', 'net-0', 'net-1', 'net-2']
 const PATIENCE_MS = 600_000
 
 /** An in-memory cluster with the simulators alone: what a test writes as administrator, they react to, in virtual time. */
@@ -42,6 +45,7 @@ export class SimulatedCluster {
   static async start(options: Partial<SimulatorOptions> = {}): Promise<SimulatedCluster> {
     const world = new SimulatedCluster()
     for (const name of [TEAM, FARM]) world.create(NAMESPACE, { name })
+    world.createNetworks()
     world.create(STORAGE_CLASS, { name: 'fast' }, { provisioner: DRIVER, allowVolumeExpansion: true })
     world.create(STORAGE_CLASS, { name: 'fixed' }, { provisioner: DRIVER })
     world.create(STORAGE_CLASS, { name: 'other' }, { provisioner: 'other.example.com' })
@@ -85,6 +89,14 @@ export class SimulatedCluster {
   create<T extends KubeObject>(type: ResourceType, metadata: KubeObject['metadata'], rest: object = {}): T {
     const object = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest }
     return this.cluster.admin.create(type, object) as T
+  }
+
+  createNetworks(): void {
+    for (const name of NETWORKS) this.create(NETWORK_ATTACHMENT_DEFINITION, { namespace: TEAM, name })
+  }
+
+  deleteNetwork(name: string): void {
+    this.cluster.admin.delete(NETWORK_ATTACHMENT_DEFINITION, { namespace: TEAM, name })
   }
 
   /** A virtual machine with one disk. */

@@ -1,6 +1,11 @@
 import { vmChildNames } from '@open-terrain/constructs'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
-import { DATA_VOLUME, SECRET, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
+import {
+  DATA_VOLUME,
+  NETWORK_ATTACHMENT_DEFINITION,
+  SECRET,
+  VIRTUAL_MACHINE_INSTANCE,
+} from '../../operator/kube/resource-types.ts'
 import type { MachineFault, MachineScriptOptions } from '../../sandbox/simulators/index.ts'
 import { type Instance, MACHINE, type Machine, reasonOf } from '../harness/kinds.ts'
 import { STORAGE } from '../harness/world.ts'
@@ -27,6 +32,7 @@ export class PlayedMachine {
   async create(more: object = {}): Promise<void> {
     const { world, namespace } = this.#play
     this.#play.holdDownloads()
+    await this.#put(NETWORK_ATTACHMENT_DEFINITION, 'control-net', { spec: { config: '{}' } })
     await this.#put(SECRET, LOGIN.name, { stringData: { [LOGIN.key]: PASSWORD } })
     const { spec: vmDiskImageTemplate } = world.image('image', { url: this.#play.urlOf() }, { namespace })
     await this.#put(MACHINE, NAME, {

@@ -7,6 +7,7 @@ import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator
 import {
   CONFIG_MAP,
   NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
   SECRET,
   STORAGE_CLASS,
   VOLUME_SNAPSHOT_CLASS,
@@ -221,6 +222,13 @@ export class World implements AsyncDisposable {
   async createStorageClass(name: string): Promise<void> {
     const manifest = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name } }
     await this.#ensure(STORAGE_CLASS, { ...manifest, provisioner: 'sandbox.example.com' } as KubeObject)
+  }
+
+  /** That an interface of a machine can name. */
+  async createNetwork(name: string, namespace = this.namespace): Promise<void> {
+    const [type, metadata] = [NETWORK_ATTACHMENT_DEFINITION, { namespace, name }]
+    const object = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec: { config: '{}' } }
+    await this.client.create(type, object as KubeObject)
   }
 
   async createSnapshotClass(name: string): Promise<void> {

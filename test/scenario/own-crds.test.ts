@@ -37,6 +37,7 @@ describe('with the small CRDs of this project for the systems underneath', () =>
   it('a machine comes before its image, runs, is written no more, and goes', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const machines = new Machines(world)
+    await world.createNetwork('control-net')
     await machines.create('vm', {
       resources: { cpu: '1500m', memory: '1Gi' },
       interfaces: [{ network: 'control-net', ipAddress: '10.10.0.161/24' }],

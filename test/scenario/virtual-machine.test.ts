@@ -1,11 +1,10 @@
 import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
-import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
-  NETWORK_ATTACHMENT_DEFINITION,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
@@ -41,6 +40,7 @@ describe('a virtual machine on a real API server', () => {
     const { namespace, client } = world
     const key = { namespace, name: 'vm' }
     const look = () => find<Machine>(world, MACHINE, 'vm')
+    await world.createNetwork('control-net')
     await client.create(MACHINE, manifest(world))
 
     await expect.poll(async () => (await look())?.status?.phase, PATIENCE).toBe('Ready')
@@ -74,6 +74,7 @@ describe('a virtual machine on a real API server', () => {
     const { namespace, client } = world
     const rule = await refuseSecrets(world)
     await expect.poll(() => isRefused(world), PATIENCE).toBe(true)
+    await world.createNetwork('control-net')
     await client.create(MACHINE, manifest(world))
     const look = () => find<Machine>(world, MACHINE, 'vm')
     await expect
@@ -88,8 +89,7 @@ describe('a virtual machine on a real API server', () => {
   }, 180_000)
 
   it('that does not start says why, with the rights that the operator is installed with', async () => {
-    const pace = { needsNetworks: true }
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true, pace })
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true })
     const { requests } = world.startOperator(await operatorAccount(world))
     const { namespace, client } = world
     const look = async () => (await find<Machine>(world, MACHINE, 'vm'))?.status
@@ -100,13 +100,7 @@ describe('a virtual machine on a real API server', () => {
     expect((await look())?.message).toContain('NetworkAttachmentDefinition control-net')
     const message = 'failed to setup network for sandbox "<id>": no such bridge'
     const end = world.simulators.kubevirt.script({ namespace }, { type: 'notCreated', message, everyMs: 5_000 })
-    const network = NETWORK_ATTACHMENT_DEFINITION
-    await client.create(network, {
-      apiVersion: apiVersionOf(network),
-      kind: network.kind,
-      metadata: { namespace, name: 'control-net' },
-      spec: { config: '{}' },
-    } as KubeObject)
+    await world.createNetwork('control-net')
     await expect.poll(ready, PATIENCE).toMatchObject({
       reason: 'PodNotStarting',
       message: expect.stringContaining(
@@ -123,6 +117,7 @@ describe('a virtual machine on a real API server', () => {
 
   it('writes nothing once it runs', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    await world.createNetwork('control-net')
     await world.client.create(MACHINE, manifest(world))
     const look = () => find<Machine>(world, MACHINE, 'vm')
     await expect.poll(async () => (await look())?.status?.phase, PATIENCE).toBe('Ready')

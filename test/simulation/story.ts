@@ -11,6 +11,7 @@ import {
   machinesLowered,
   machinesOutcast,
   machinesRefreshed,
+  machinesStill,
   machinesUnseen,
 } from './machines/machine-hunts.ts'
 import type { MachineSchedule } from './machines/machine-schedule.ts'
@@ -75,6 +76,7 @@ const MACHINE_KINDS = {
   machinesLocked,
   machinesForgotten,
   machinesLowered,
+  machinesStill,
   machinesOutcast,
 } as const
 type MachineKind = keyof typeof MACHINE_KINDS

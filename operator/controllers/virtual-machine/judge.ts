@@ -2,7 +2,7 @@ import { toTime } from '../../runtime/conditions.ts'
 import { failed, waiting } from './machine-plan.ts'
 import type { Obstacle } from './obstacle.ts'
 import { reasonOf, type Standing } from './status.ts'
-import type { CloneFacts, KubeVirtView, MachineView } from './views.ts'
+import { type CloneFacts, IS_ON, type KubeVirtView, type MachineView } from './views.ts'
 import type { World } from './world.ts'
 
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
@@ -75,10 +75,9 @@ function blockage({ reason, message }: CloneFacts['bound']): string | undefined 
  * @param obstacle what a live look has found to keep its pod from starting
  */
 export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle): Standing {
-  const { printableStatus, isReady, trouble, failure, refusedPod, retryAt } = machine
-  const text = trouble === '' ? '' : `: ${trouble}`
-  const isUp = printableStatus === 'Running' || printableStatus === 'Migrating'
-  if (isUp && isReady) return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
+  const { printableStatus, failure, refusedPod } = machine
+  // Whatever KubeVirt says beside: it has been created.
+  if (IS_ON.has(printableStatus)) return standingOfGuest(machine)
   if (failure !== '') {
     const isRefused = REFUSED.test(failure)
     return (isRefused ? failed : waiting)('StartFailed', `KubeVirt cannot start the machine: ${failure}`)
@@ -86,10 +85,20 @@ export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle): S
   // A full quota shows only here, while the state says `Starting`, or something stale.
   if (refusedPod !== '') return waiting('StartFailed', `KubeVirt cannot start the machine: ${refusedPod}`)
   if (obstacle !== undefined && STARTS.has(printableStatus)) return standingOfPod(machine, obstacle)
+  return standingWithoutGuest(machine)
+}
+
+/** A guest that is switched on. */
+function standingOfGuest(machine: KubeVirtView): Standing {
+  if (machine.isReady && machine.printableStatus !== 'Paused')
+    return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
+  if (isPaused(machine)) return standingOfPause(machine)
+  return waiting('NotReady', `the instance runs and is not ready${told(machine.unready, machine.trouble)}`)
+}
+
+function standingWithoutGuest({ printableStatus, trouble, retryAt }: KubeVirtView): Standing {
+  const text = trouble === '' ? '' : `: ${trouble}`
   switch (printableStatus) {
-    case 'Running':
-    case 'Migrating':
-      return waiting('NotReady', `the instance runs and is not ready${told(machine.unready, trouble)}`)
     case 'CrashLoopBackOff': {
       const next = retryAt === undefined ? 'after a while' : `at ${toTime(retryAt)}`
       return waiting('CrashLoop', `the machine fails before it runs, and is tried again ${next}${text}`)
@@ -98,8 +107,6 @@ export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle): S
       return waiting('Unschedulable', `no node can take the machine${text}`)
     case 'WaitingForVolumeBinding':
       return waiting('WaitingForVolumeBinding', `the volume of the root disk is not bound yet${text}`)
-    case 'Paused':
-      return waiting('Paused', 'somebody paused the machine: unpause it, for instance with virtctl unpause')
     case 'Stopped':
     case 'Stopping':
       return waiting('GuestStopped', 'the guest has stopped; KubeVirt starts it again')
@@ -107,6 +114,36 @@ export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle): S
       const state = printableStatus === '' ? 'has not looked at the machine yet' : `says ${printableStatus}`
       return waiting('Starting', `KubeVirt ${state}${text}`)
     }
+  }
+}
+
+/** Whether the CPUs of its guest stand still, as its instance shows it first. */
+export function standsStill({ machine, instance }: Pick<World, 'machine' | 'instance'>): boolean {
+  return instance?.isPaused === true || (machine !== undefined && isPaused(machine))
+}
+
+/** Also while it migrates, which its state shows instead. */
+function isPaused({ printableStatus, pause }: KubeVirtView): boolean {
+  return printableStatus === 'Paused' || (printableStatus === 'Migrating' && pause !== undefined)
+}
+
+function standingOfPause({ pause }: KubeVirtView): Standing {
+  const says = pause?.message ? ` (${pause.message})` : ''
+  switch (pause?.reason) {
+    case 'PausedIOError':
+      return waiting(
+        'PausedIOError',
+        `KubeVirt has paused the machine, since its disk cannot be written or read${says}: see whether its storage is full or lost; the guest goes on by itself once that is mended`,
+      )
+    case 'PausedByMigrationMonitor':
+      return waiting('Paused', `KubeVirt has paused the machine until its migration ends${says}`)
+    case 'PausedByUser':
+      return waiting('Paused', `somebody paused the machine${says}: unpause it, for instance with virtctl unpause`)
+    default:
+      return waiting(
+        'Paused',
+        `KubeVirt says that the machine is paused${says}: unpause it, for instance with virtctl unpause`,
+      )
   }
 }
 

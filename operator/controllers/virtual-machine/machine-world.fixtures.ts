@@ -173,7 +173,13 @@ export function aSecret(cloudInit: CloudInit = cloudInitOf(aVM()), metadata: Par
 
 export interface KubeVirtStatus {
   readonly printableStatus?: string
-  readonly conditions?: readonly { type: string; status: string; reason?: string; message?: string }[]
+  readonly conditions?: readonly {
+    type: string
+    status: string
+    reason?: string
+    message?: string
+    lastTransitionTime?: string
+  }[]
   readonly startFailure?: { readonly retryAfterTimestamp?: string }
 }
 
@@ -209,6 +215,9 @@ export function anInstance(more: Partial<InstanceView> = {}, metadata: Partial<O
     phase: 'Running',
     isReady: true,
     unreadySince: START,
+    unreadyReason: '',
+    hasAgent: false,
+    isPaused: false,
     nodeName: 'node-1',
     addresses: ['10.10.0.161'],
     ...more,

@@ -47,6 +47,14 @@ const UNREADY: Said = {
   reason: 'ContainersNotReady',
   message: 'containers with unready status: [compute]',
 }
+const NO_HOTPLUG: Said = {
+  type: 'Failure',
+  status: 'True',
+  reason: 'HotPlugCPUError',
+  message: 'Error encountered while handling CPU change request: another CPU hotplug is in progress',
+}
+const paused = (reason: string, message: string, printableStatus = 'Paused'): KubeVirtStatus =>
+  said(printableStatus, { type: 'Paused', status: 'True', reason, message })
 const failing = (retryAfterTimestamp: string): KubeVirtStatus => ({
   ...said('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
   startFailure: { retryAfterTimestamp },
@@ -260,7 +268,42 @@ describe('a machine whose disk is complete', () => {
       'StartFailed',
       `KubeVirt cannot start the machine: ${REFUSED.message}`,
     ],
-    ['somebody paused it', KUBEVIRT.paused, 'Paused', 'somebody paused the machine: unpause it'],
+    [
+      'somebody paused it',
+      paused('PausedByUser', 'VMI was paused by user'),
+      'Paused',
+      'somebody paused the machine (VMI was paused by user): unpause it, for instance with virtctl unpause',
+    ],
+    [
+      'its migration pauses it',
+      paused('PausedByMigrationMonitor', 'VMI was paused by the migration monitor', 'Migrating'),
+      'Paused',
+      'KubeVirt has paused the machine until its migration ends (VMI was paused by the migration monitor)',
+    ],
+    [
+      'its storage pauses it',
+      paused('PausedIOError', 'VMI was paused, low-level IO error detected'),
+      'PausedIOError',
+      'KubeVirt has paused the machine, since its disk cannot be written or read (VMI was paused, low-level IO error detected): see whether its storage is full or lost; the guest goes on by itself once that is mended',
+    ],
+    [
+      'nobody says why it is paused',
+      said('Paused'),
+      'Paused',
+      'KubeVirt says that the machine is paused: unpause it, for instance with virtctl unpause',
+    ],
+    [
+      'somebody paused it while it could not be changed',
+      { ...paused('PausedByUser', ''), conditions: [...(paused('PausedByUser', '').conditions ?? []), NO_HOTPLUG] },
+      'Paused',
+      'somebody paused the machine: unpause it, for instance with virtctl unpause',
+    ],
+    [
+      'it runs, is not ready, and could not be changed',
+      { printableStatus: 'Running', conditions: [UNREADY, NO_HOTPLUG] },
+      'NotReady',
+      `the instance runs and is not ready: ${UNREADY.message}; ${NO_HOTPLUG.message}`,
+    ],
     [
       'its volume waits to be bound',
       said('WaitingForVolumeBinding'),
@@ -293,7 +336,7 @@ describe('a machine whose disk is complete', () => {
     const walk = new Walk().settle().disk(DISK.succeeded).kubevirt(status)
     expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, expect.stringContaining(message)])
     expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
-    expect(walk.plan().wake?.afterMs).toBe(reason === 'Paused' ? undefined : 30 * MINUTE)
+    expect(walk.plan().wake?.afterMs).toBe(reason.startsWith('Paused') ? undefined : 30 * MINUTE)
     // None of them is the end.
     expect(walk.start().stand).toBe('Ready/Running')
   })

@@ -27,6 +27,7 @@ const hanging = (overrides: WorldOverrides = {}) =>
   new Walk(overrides).settle().disk(DISK.succeeded).instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
 /** What its controller makes of an instance that was deleted. */
 const restarted = (walk: Walk) => walk.instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
+const HOTPLUG = { type: 'Failure', status: 'True', reason: 'HotPlugCPUError', message: 'another one is in progress' }
 const said = (printableStatus: string): KubeVirtStatus => ({ printableStatus })
 
 describe('the time that a machine has', () => {
@@ -84,6 +85,29 @@ describe('the time that a machine has', () => {
     walk.kubevirt(KUBEVIRT.notReady)
     expect(walk.stand).toBe('Provisioning/NotReady')
     expect(walk.plan().wake?.afterMs).toBe(LIMIT)
+  })
+
+  it('is measured by KubeVirt’s clock while its storage pauses it, and begins anew when the guest goes on', () => {
+    const pausedAt = (ms: number): KubeVirtStatus => ({
+      printableStatus: 'Paused',
+      conditions: [{ type: 'Paused', status: 'True', reason: 'PausedIOError', lastTransitionTime: toTime(ms) }],
+    })
+    const walk = hanging().after(LIMIT - 1)
+    walk.kubevirt(pausedAt(walk.now))
+    expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/PausedIOError', LIMIT])
+    expect(walk.after(LIMIT).stand).toBe('Failed/Timeout')
+    expect(walk.message).toMatch(/^still paused after 30 min: KubeVirt has paused the machine, since its disk/)
+    expect(walk.told).toContain('Warning PausedIOError')
+    // Ready has been False since it was paused, and so it is for a moment after that.
+    walk.kubevirt(KUBEVIRT.notReady)
+    expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/NotReady', LIMIT])
+    expect(deletions(walk)).toEqual([])
+  })
+
+  it('keeps its kicks while it is paused', () => {
+    const walk = restarted(hanging().after(LIMIT))
+    expect(walk.kubevirt(KUBEVIRT.paused).status.kicks?.count).toBe(1)
+    expect(walk.edit({ resources: { cpu: '1', memory: '1Gi' } }).settle().status.kicks).toBeUndefined()
   })
 
   it('is over for good only until it is ready, or its spec changes', () => {
@@ -233,6 +257,18 @@ describe('only an instance that runs and is not ready is deleted, and that once:
     ['that is being migrated', { machine: aMachine(said('Migrating')) }, false],
     ['that is paused', { machine: aMachine(KUBEVIRT.paused) }, false],
     ['of a machine that crashes', { machine: aMachine(said('CrashLoopBackOff')) }, false],
+    [
+      'that is paused, which KubeVirt’s machine does not know yet',
+      { instance: anInstance({ isReady: false, isPaused: true }) },
+      false,
+    ],
+    ['whose agent answers', { instance: anInstance({ isReady: false, hasAgent: true }) }, false],
+    ['whose pod goes already', { instance: anInstance({ isReady: false, unreadyReason: 'PodTerminating' }) }, false],
+    [
+      'that could not be changed while it ran',
+      { machine: aMachine({ ...KUBEVIRT.paused, conditions: [HOTPLUG] }) },
+      false,
+    ],
     ['that is ready', { machine: aMachine(KUBEVIRT.running) }, false],
     [
       'that was deleted by us already',

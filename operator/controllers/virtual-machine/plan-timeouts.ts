@@ -1,5 +1,6 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
+import { standsStill } from './judge.ts'
 import { type Draft, failed, removalAsSeen, type Step, waiting } from './machine-plan.ts'
 import { type Hung, hungPart } from './plan-hung.ts'
 import type { Standing } from './status.ts'
@@ -16,10 +17,13 @@ export function judged({ world, now }: Draft, standing: Standing, step: Omit<Ste
   const { vm, policy, clone } = world
   const { metadata, status } = vm
   if (standing.phase === 'Failed') return { ...step, standing }
-  if (standing.phase === 'Ready' || standing.reason === 'Paused')
-    return { ...step, standing, status: { ...step.status, kicks: undefined } }
+  if (standing.phase === 'Ready') return { ...step, standing, status: { ...step.status, kicks: undefined } }
   // A change of the spec is a new try.
   const isNewSpec = status.observedGeneration !== metadata.generation
+  if (standsStill(world)) {
+    const kicks = isNewSpec ? undefined : status.kicks
+    return paused(world, standing, { ...step, status: { ...step.status, kicks } }, now)
+  }
   const began = (isNewSpec ? undefined : fromTime(status.provisioningSince)) ?? now
   const leftMs = began + policy.vmProvisionTimeoutMs - now
   const kept = { ...step.status, provisioningSince: toTime(began), ...(isNewSpec && { kicks: undefined }) }
@@ -31,6 +35,20 @@ export function judged({ world, now }: Draft, standing: Standing, step: Omit<Ste
     ? { afterMs: Math.min(leftMs, CLONE_LOOK_MS), because: 'what the disk is cloned from may be gone by then' }
     : { afterMs: leftMs, because: READY_BY_THEN }
   return { ...step, standing, status: kept, wake }
+}
+
+/**
+ * The guest stands still, so nothing is measured of it, and it has the whole time when it goes on. How long it may do so is measured by
+ * KubeVirt's own clock, and only where its storage is the cause.
+ */
+function paused({ policy, machine }: World, standing: Standing, step: Omit<Step, 'standing'>, now: number): Step {
+  const since = machine?.pause?.since
+  if (standing.reason !== 'PausedIOError' || since === undefined) return { ...step, standing }
+  const leftMs = since + policy.vmProvisionTimeoutMs - now
+  if (leftMs > 0)
+    return { ...step, standing, wake: { afterMs: leftMs, because: 'its storage should be mended by then' } }
+  const message = `still paused after ${inWords(policy.vmProvisionTimeoutMs)}: ${standing.message}`
+  return { ...step, standing: failed('Timeout', message) }
 }
 
 /** A kick that was written down, and not carried out before a crash, is made good: it is the same one. */

@@ -125,6 +125,7 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'Kicked',
   'NetworkMissing',
   'PodNotStarting',
+  'PausedIOError',
   'Unschedulable',
   'Timeout',
   'KickBudgetSpent',

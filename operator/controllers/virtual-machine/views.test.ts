@@ -67,7 +67,8 @@ describe('a view', () => {
 })
 
 describe('what KubeVirt says of a machine', () => {
-  const FAILURE = condition('Failure', 'True', 'refused')
+  const FAILURE = condition('Failure', 'True', 'refused', 'FailedCreate')
+  const HOTPLUG = condition('Failure', 'True', 'another CPU hotplug is in progress', 'HotPlugCPUError')
   const UNSYNCHRONIZED = condition('Synchronized', 'False', 'no quota')
   const UNSCHEDULED = condition('PodScheduled', 'False', 'no node')
 
@@ -78,7 +79,8 @@ describe('what KubeVirt says of a machine', () => {
     ['what stops it, before what the scheduler said', [UNSCHEDULED, UNSYNCHRONIZED], 'no quota', ''],
     ['that it was refused, before all others', [UNSCHEDULED, UNSYNCHRONIZED, FAILURE], 'refused', 'refused'],
     ['a reason without a text', [condition('Synchronized', 'False', '', 'FailedCreate')], 'FailedCreate', ''],
-    ['nothing but the name of a condition', [condition('Failure', 'True')], 'Failure', 'Failure'],
+    ['nothing but the name of a condition', [condition('PodScheduled', 'False')], 'PodScheduled', ''],
+    ['that it cannot change a guest, which is no refusal', [HOTPLUG], 'another CPU hotplug is in progress', ''],
   ])('is in one text: %s', (_what, conditions, trouble, failure) => {
     expect(kubevirt(...conditions)).toMatchObject({ trouble, failure })
   })
@@ -126,8 +128,17 @@ describe('what KubeVirt says of a machine', () => {
       'the machine cannot migrate, so it gets its CPUs when it restarts',
     ],
     ['both', [HOT, condition('LiveMigratable', 'False'), RESTART], 'memory'],
+    [
+      'that it cannot make it while the guest runs',
+      [condition('Failure', 'True', 'another CPU hotplug is in progress', 'HotPlugCPUError')],
+      'KubeVirt cannot change the guest while it runs: another CPU hotplug is in progress',
+    ],
+    ['that it cannot dump its memory', [condition('Failure', 'True', 'no', 'MemoryDumpError')], ''],
   ])('about a change that waits: %s', (_what, conditions, expected) => {
-    expect(kubevirt(...conditions).restartRequired).toBe(expected)
+    const shown = (printableStatus: string) => viewKubeVirt(raw({ status: { printableStatus, conditions } }))
+    expect(shown('Running').restartRequired).toBe(expected)
+    // Nothing waits for the restart of a guest that is off, though the condition of its last run is there still.
+    expect(shown('Stopped').restartRequired).toBe(conditions.includes(RESTART) ? expected : '')
   })
 })
 
@@ -190,7 +201,27 @@ describe('the spec of KubeVirt’s machine', () => {
   })
 })
 
+describe('a pause', () => {
+  it('has its reason, its text and its time, as long as it lasts', () => {
+    const since = { lastTransitionTime: '2026-01-01T00:00:00Z' }
+    const paused = { ...condition('Paused', 'True', 'VMI was paused by user', 'PausedByUser'), ...since }
+    const facts = { reason: 'PausedByUser', message: 'VMI was paused by user', since: Date.UTC(2026) }
+    expect(kubevirt(paused).pause).toEqual(facts)
+    expect(kubevirt({ ...paused, status: 'False' }).pause).toBeUndefined()
+    expect(viewInstance(raw({ status: { conditions: [paused] } })).isPaused).toBe(true)
+    expect(viewInstance(raw({ status: { conditions: [] } })).isPaused).toBe(false)
+  })
+})
+
 describe('an instance', () => {
+  it('shows whether its agent answers, and why it is not ready', () => {
+    const of = (...conditions: object[]) => viewInstance(raw({ status: { conditions } }))
+    expect(of(condition('AgentConnected', 'True')).hasAgent).toBe(true)
+    expect(of(condition('AgentConnected', 'False')).hasAgent).toBe(false)
+    expect(of(condition('Ready', 'False', '', 'PodTerminating')).unreadyReason).toBe('PodTerminating')
+    expect(of(condition('Ready', 'True', '', 'PodTerminating')).unreadyReason).toBe('')
+  })
+
   it('has its phase, its node and its addresses', () => {
     const status = {
       phase: 'Running',

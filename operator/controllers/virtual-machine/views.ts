@@ -50,8 +50,10 @@ export interface KubeVirtView extends KubeObject {
   readonly unready: string
   /** The text of the first condition that says what is wrong; empty where none does. */
   readonly trouble: string
-  /** Its `Failure` condition: the instance was refused. */
+  /** Why no instance of it could be created; empty where none was refused. Other failures of KubeVirt concern a guest that runs on. */
   readonly failure: string
+  /** Its condition `Paused`. It may be left over from an instance that is gone. */
+  readonly pause: PauseFacts | undefined
   /** Why its pod was refused; empty where it was not. */
   readonly refusedPod: string
   /** When KubeVirt tries again after a start that failed, in ms; undefined where none did. */
@@ -62,12 +64,25 @@ export interface KubeVirtView extends KubeObject {
   readonly restartRequired: string
 }
 
+/** That the CPUs of a guest stand still. */
+export interface PauseFacts {
+  readonly reason: string
+  readonly message: string
+  /** Since when, in ms; undefined where KubeVirt does not tell. */
+  readonly since: number | undefined
+}
+
 /** KubeVirt's VirtualMachineInstance: one run of a machine. */
 export interface InstanceView extends KubeObject {
   readonly phase: string
   readonly isReady: boolean
   /** Since when it runs without being ready, in ms; undefined where it is ready or does not run. */
   readonly unreadySince: number | undefined
+  /** Why it is not ready, as the reason of its condition Ready; empty where it is, or nothing tells. */
+  readonly unreadyReason: string
+  /** Whether the agent in the guest answers. */
+  readonly hasAgent: boolean
+  readonly isPaused: boolean
   readonly nodeName: string | undefined
   readonly addresses: readonly string[]
 }
@@ -89,7 +104,8 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     const found = conditions.find((one) => one.type === type && one.status === status)
     return found === undefined ? '' : String(found.message || found.reason || type)
   }
-  const failure = text('Failure', 'True')
+  const failure = conditions.find(({ type, status }) => type === 'Failure' && status === 'True')
+  const failed = text('Failure', 'True')
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
@@ -98,15 +114,17 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     printableStatus: raw.status?.printableStatus ?? '',
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     unready: text('Ready', 'False'),
-    trouble: failure || text('Synchronized', 'False') || text('PodScheduled', 'False'),
-    failure,
+    trouble: failed || text('Synchronized', 'False') || text('PodScheduled', 'False'),
+    failure: failure?.reason === 'FailedCreate' ? failed : '',
+    pause: pauseIn(conditions),
     refusedPod:
       conditions.find(({ type, status }) => type === 'Synchronized' && status === 'False')?.reason === 'FailedCreate'
         ? text('Synchronized', 'False')
         : '',
     retryAt: fromTime(raw.status?.startFailure?.retryAfterTimestamp),
     firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
-    restartRequired: text('RestartRequired', 'True') || volatileChange(conditions),
+    restartRequired:
+      text('RestartRequired', 'True') || (IS_ON.has(raw.status?.printableStatus) ? stuckChange(conditions) : ''),
   }
 }
 
@@ -120,11 +138,29 @@ const MACHINE_LABELS = [
   LABELS.managedBy,
 ]
 
-/** More CPUs are plugged in by a live migration alone; a machine that cannot migrate waits for a restart without saying so. */
-function volatileChange(conditions: readonly Raw[]): string {
+/** States in which a guest is switched on. Conditions may outlive the instance that they are about. */
+export const IS_ON: ReadonlySet<unknown> = new Set(['Running', 'Paused', 'Migrating'])
+
+/** Failures to carry out a change while the guest runs. */
+const LIVE_CHANGE = /^(HotPlug|FailedUpdate).*Error$|ChangeError$/
+
+/**
+ * A change that no condition calls one for a restart. More CPUs are plugged in by a live migration alone, for which a machine that cannot
+ * migrate waits without saying so; and while they wait, KubeVirt refuses any other number of them.
+ */
+function stuckChange(conditions: readonly Raw[]): string {
   const is = (type: string, status: string) => conditions.some((one) => one.type === type && one.status === status)
+  const failure = conditions.find(({ type, status }) => type === 'Failure' && status === 'True')
+  if (LIVE_CHANGE.test(failure?.reason)) return `KubeVirt cannot change the guest while it runs: ${failure.message}`
   const isStuck = is('HotVCPUChange', 'True') && is('LiveMigratable', 'False')
   return isStuck ? 'the machine cannot migrate, so it gets its CPUs when it restarts' : ''
+}
+
+function pauseIn(conditions: readonly Raw[]): PauseFacts | undefined {
+  const found = conditions.find(({ type, status }) => type === 'Paused' && status === 'True')
+  if (found === undefined) return undefined
+  const { reason = '', message = '', lastTransitionTime } = found
+  return { reason, message, since: fromTime(lastTransitionTime) }
 }
 
 export function viewInstance(object: KubeObject): InstanceView {
@@ -139,6 +175,9 @@ export function viewInstance(object: KubeObject): InstanceView {
     phase: raw.status?.phase ?? '',
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     unreadySince: unreadySince(raw),
+    unreadyReason: conditions.find(({ type, status }) => type === 'Ready' && status !== 'True')?.reason ?? '',
+    hasAgent: conditions.some(({ type, status }) => type === 'AgentConnected' && status === 'True'),
+    isPaused: pauseIn(conditions) !== undefined,
     nodeName: raw.status?.nodeName,
     // The guest says what it likes; a status with more than the schema takes would not be written at all.
     addresses: addresses

@@ -27,7 +27,7 @@ export interface KickWitness extends MachineWitness {
 }
 
 /**
- * Invariant 4, for machines: an instance is ended only while its guest runs and is not ready, a disk only while its clone gets no
+ * Invariant 4, for machines: an instance is ended only while its guest runs, is not ready and not paused, and gives no sign of life; a disk only while its clone gets no
  * further, both only after the status has told of it, and at most `kickLimit` times until the machine was ready or its spec
  * changed. A disk that goes for another reason has lost its source, or its machine another spec.
  */
@@ -102,8 +102,11 @@ export class KickOracle implements MachineOracle {
     this.#count(machine)
     const who = nameOf(machine.object)
     if (!hasRun(before)) this.#report(`${who} is kicked, and its instance has never run`)
-    if (before.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'))
-      this.#report(`${who} is kicked, and it is ready`)
+    const shows = (wanted: string) =>
+      before.status?.conditions?.some(({ type, status }) => type === wanted && status === 'True') === true
+    if (shows('Ready')) this.#report(`${who} is kicked, and it is ready`)
+    if (shows('AgentConnected')) this.#report(`${who} is kicked, and its agent answers`)
+    if (shows('Paused')) this.#report(`${who} is kicked, and it is paused`)
     if (machine.object.status?.kicks?.instanceUID !== instance.metadata.uid)
       this.#report(`${who} is kicked, and its status does not tell of it`)
   }

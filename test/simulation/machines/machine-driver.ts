@@ -236,6 +236,7 @@ export class MachineDriver {
   #refurnish(namespace: string): void {
     if (namespace !== TEAM) return
     this.#restoreLogin()
+    this.#world.simulated.createNetworks()
     for (const subject of this.subjects) this.#ensure(subject)
   }
 
@@ -381,6 +382,10 @@ function faultOf(type: GuestFault): MachineFault {
   switch (type) {
     case 'slowStart':
       return { type, delayMs: 20_000 }
+    case 'PausedByUser':
+    case 'PausedIOError':
+    case 'PausedByMigrationMonitor':
+      return { type: 'paused', reason: type }
     case 'podRefused':
     case 'instanceRefused':
       return { type, message: 'somebody forbids it' }

@@ -108,6 +108,29 @@ export const machinesLowered: fc.Arbitrary<MachineSchedule> = fc
     }),
   )
 
+/** Guests that are well do not look so for longer than any time limit: they are paused, or only their pods are not ready. */
+export const machinesStill: fc.Arbitrary<MachineSchedule> = fc
+  .tuple(
+    likeThis({}),
+    fc.constantFrom('PausedByUser' as const, 'PausedIOError' as const, 'podUnready' as const),
+    fc.integer({ min: 40, max: 80 }),
+  )
+  .map(
+    ([schedule, fault, afterSeconds]): MachineSchedule => ({
+      ...schedule,
+      cloneMs: 100,
+      policy: { ...schedule.policy, kickLimit: 3, provisionTimeoutSeconds: 30 },
+      machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false })),
+      steps: [
+        {
+          afterMs: afterSeconds * SECOND,
+          action: { do: 'guestFault', machine: undefined, fault, times: 1, forMs: 5 * MINUTE },
+        },
+        { afterMs: 6 * MINUTE, action: { do: 'compact' } },
+      ],
+    }),
+  )
+
 /** Machines come when the namespace that their image is to be made in is away; only its return tells of it. */
 export const machinesOutcast: fc.Arbitrary<MachineSchedule> = fc
   .tuple(likeThis({}), fc.integer({ min: 30, max: 90 }))

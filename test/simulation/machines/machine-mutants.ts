@@ -53,6 +53,22 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     kind: 'machinesHanging',
   },
   {
+    name: 'a guest whose agent answers is kicked',
+    invariant: 4,
+    file: `${MACHINES}/plan-hung.ts`,
+    find: ' || instance?.hasAgent === true',
+    replace: '',
+    kind: 'machinesStill',
+  },
+  {
+    name: 'a paused guest is kicked',
+    invariant: 4,
+    file: `${MACHINES}/plan-timeouts.ts`,
+    find: 'if (standsStill(world)) {',
+    replace: "if (standsStill(world) && standing.reason === 'Running') {",
+    kind: 'machinesStill',
+  },
+  {
     name: 'a clone that gets further is deleted',
     invariant: 4,
     file: `${MACHINES}/plan-hung.ts`,

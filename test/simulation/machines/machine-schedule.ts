@@ -94,6 +94,11 @@ export type SecretAction = { readonly do: 'toggleSecret' }
 
 export const GUEST_FAULTS = [
   'neverReady',
+  'podUnready',
+  'PausedByUser',
+  'PausedIOError',
+  'PausedByMigrationMonitor',
+  'nodeLost',
   'slowStart',
   'unschedulable',
   'podRefused',

@@ -221,7 +221,6 @@ describe('a machine that does not start', () => {
     'says why, in one sentence that stays, and goes on when that is gone: %s',
     async (_what, fault, sentence) => {
       await start({ vmProvisionTimeout: '10m' })
-      network()
       const end = world.simulated.simulators.kubevirt.script(VM, fault)
       world.create('vm')
       await world.untilReason('vm', 'PodNotStarting')
@@ -243,7 +242,8 @@ describe('a machine that does not start', () => {
   )
 
   it('for want of a network names it, and goes on when it is there', async () => {
-    await start({}, { needsNetworks: true })
+    await start()
+    world.simulated.deleteNetwork('control-net')
     world.create('vm')
     await world.untilReason('vm', 'NetworkMissing')
     expect(world.condition('vm', 'Ready')).toMatchObject({
@@ -256,7 +256,7 @@ describe('a machine that does not start', () => {
   })
 
   it('for want of Multus says so', async () => {
-    await start({}, { needsNetworks: true })
+    await start()
     world.simulated.cluster.uninstall(NETWORK_ATTACHMENT_DEFINITION)
     world.create('vm')
     await world.untilReason('vm', 'NetworkMissing')
@@ -268,7 +268,6 @@ describe('a machine that does not start', () => {
 
   it('is looked at at most every half minute, with all others of its namespace, and not at all once it runs', async () => {
     await start({ concurrency: '10' })
-    network()
     const looks: number[] = []
     world.fateOf = ({ verb, resource }) => {
       if (verb === 'list' && resource.kind === 'Event') looks.push(world.simulated.time.elapsedMs)
@@ -301,7 +300,6 @@ describe('a machine that does not start', () => {
     ['after that', '2m', 'Timeout'],
   ])('is not told of anew by another process, %s', async (_what, vmProvisionTimeout, reason) => {
     await start({ vmProvisionTimeout })
-    network()
     world.simulated.simulators.kubevirt.script(VM, { type: 'notCreated', message: 'no disk', everyMs: MINUTE })
     world.create('vm')
     await world.untilReason('vm', reason)
