@@ -27,6 +27,8 @@ export { type Condition, GROUP, VERSION } from './api/shared.ts'
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,
+  RUN_STRATEGIES,
+  type RunStrategy,
   VIRTUAL_MACHINE_CONDITIONS,
   VIRTUAL_MACHINE_PHASES,
   VIRTUAL_MACHINE_REASON_HELP,

@@ -16,7 +16,7 @@ export const LABELS = {
   vmName: 'pelotech.ot/virtualmachine',
   /** Name of the Workspace that a machine belongs to; shortened to 63 characters where it is longer. */
   workspace: 'pelotech.ot/workspace',
-  /** On KubeVirt's VirtualMachine: `baseVm`, `baseVmVersion` and `version` of the spec. */
+  /** On KubeVirt's VirtualMachine, its instance and its pod: `baseVm`, `baseVmVersion` and `version` of the spec. */
   baseVm: 'pelotech.ot/base-vm',
   baseVmVersion: 'pelotech.ot/base-vm-version',
   version: 'pelotech.ot/version',

@@ -119,7 +119,20 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   GuestStopped: {
     meaning: 'The guest was shut down or crashed; KubeVirt starts it again.',
     remedy:
-      'Nothing, unless it recurs: then see the console of the guest. virtctl stop is undone at once: delete the virtual machine to have it off.',
+      'Nothing, unless it recurs: then see the console of the guest. virtctl stop is undone at once: set spec.runStrategy to Halted to have it off.',
+  },
+  /** On its way to off. */
+  Stopping: {
+    meaning:
+      'The guest is being stopped: its instance or its pod is being deleted, for instance since its node is drained, or spec.runStrategy is Halted. KubeVirt starts it nowhere else before its pod has ended.',
+    remedy:
+      'Nothing, unless it lasts: then see whether the node that the message names is Ready. Of a node that is lost for good, and switched off for certain, delete the Node object or taint it with node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.',
+  },
+  /** Off, as wanted. */
+  Halted: {
+    meaning:
+      'The machine is off, as spec.runStrategy wants it (Halted), or as people have left it (Manual). Its disk stays.',
+    remedy: 'Nothing. To have it on, set spec.runStrategy to Always; under Manual, virtctl start starts it.',
   },
   /** virtctl pause, or a migration. */
   Paused: {

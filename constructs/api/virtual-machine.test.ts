@@ -56,7 +56,7 @@ describe('parseVirtualMachineSpec', () => {
       vmDiskImageRef: { name: 'image' },
     })
     expect(parsed.ok ? [] : parsed.problems).toEqual([
-      { path: 'spec.resources.cpu', message: 'must be a number of CPUs such as 2, 1.5 or 500m' },
+      { path: 'spec.resources.cpu', message: "must be a number of CPUs such as 2, '1.5' (in quotes) or 500m" },
       { path: 'spec.resources.memory', message: 'memory must be between 64Mi and 16Ti' },
       {
         path: 'spec.interfaces[0].ipAddress',

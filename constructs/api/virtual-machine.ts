@@ -26,6 +26,10 @@ export {
 export const VM_DISK_IMAGE_MODES = ['CreateIfNotExist', 'FailIfNotExist'] as const
 export type VMDiskImageMode = (typeof VM_DISK_IMAGE_MODES)[number]
 
+/** In KubeVirt's words. */
+export const RUN_STRATEGIES = ['Always', 'Halted', 'Manual'] as const
+export type RunStrategy = (typeof RUN_STRATEGIES)[number]
+
 const LABEL_VALUE = '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$'
 
 /** What becomes a label and a part of a URL: a label value. */
@@ -43,11 +47,11 @@ function labelText(description: string) {
 const cpu = cel(
   intOrString({
     description:
-      'Virtual CPUs, at most 512. A fraction such as 500m or 1.5 gives the guest the next whole number of them and reserves only ' +
-      'the fraction on the node.',
+      "Virtual CPUs, at most 512. A fraction such as 500m or '1.5' (in quotes: YAML takes it for a number otherwise, which is refused) gives " +
+      'the guest the next whole number of them and reserves only the fraction on the node.',
     pattern: CPU_PATTERN,
     maxLength: 8,
-    error: 'must be a number of CPUs such as 2, 1.5 or 500m',
+    error: "must be a number of CPUs such as 2, '1.5' (in quotes) or 500m",
   }),
   {
     rule:
@@ -85,18 +89,25 @@ const vmDiskImageRef = z
 const spec = z
   .object({
     baseVm: labelText(
-      "Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label of KubeVirt's machine.",
+      "Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label of KubeVirt's machine, its instance and its pod.",
     ).optional(),
     baseVmVersion: labelText(
-      "Version of that machine, such as 2.1.2; quote a number. A label of KubeVirt's machine.",
+      "Version of that machine, such as 2.1.2; quote a number. A label of KubeVirt's machine, its instance and its pod.",
     ).optional(),
     version: labelText(
-      "Version of this machine, such as 2.1.0; quote a number. A label of KubeVirt's machine.",
+      "Version of this machine, such as 2.1.0; quote a number. A label of KubeVirt's machine, its instance and its pod.",
     ).optional(),
     name: dnsLabel().describe('Host name of the guest. Default: the name of the virtual machine.').optional(),
     ignoreOnDeploy: z
       .boolean()
       .describe('True: only the image is ensured, no machine is created; one that exists stays. Default: false.')
+      .optional(),
+    runStrategy: z
+      .enum(RUN_STRATEGIES)
+      .describe(
+        'When the guest runs. Always: it is started again whenever it ends. Halted: it is off, and its disk stays. Manual: people start ' +
+          'and stop it with virtctl, and it is left as they leave it. Default: Always.',
+      )
       .optional(),
     users: users.optional(),
     resources,
@@ -142,6 +153,12 @@ export const virtualMachine = defineResource({
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Ready")].status',
       description: 'Whether the machine is ready for use.',
+    },
+    {
+      name: 'Reason',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+      description: 'Why it is where it is, or what it waits for though it runs: a restart, or a new disk.',
     },
     { name: 'Image', type: 'string', jsonPath: '.spec.vmDiskImageRef.name', description: 'Image of its disk.' },
     {

@@ -2,6 +2,7 @@ import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import { labelValue } from '../api/names.ts'
+import type { RunStrategy } from '../api/virtual-machine.ts'
 import { cpuShape } from '../api/virtual-machine-cpu.ts'
 import { guestMemory } from './guest-memory.ts'
 import type { ImageChild } from './image-child.ts'
@@ -15,6 +16,8 @@ export interface KubeVirtVirtualMachineProps {
   readonly hostname: string
   /** The guest's identity to cloud-init, which sets a guest up anew when it changes. Of `uuidFrom`. */
   readonly firmwareUuid: string
+  /** Default: Always. */
+  readonly runStrategy?: RunStrategy
   /** As in the spec's resources. */
   readonly cpu: string
   readonly memory: string
@@ -74,7 +77,7 @@ interface GuestVolume {
 
 /** The fields of VirtualMachine `kubevirt.io/v1` that we use. */
 export interface KubeVirtVirtualMachineSpec {
-  readonly runStrategy: 'Always'
+  readonly runStrategy: RunStrategy
   readonly template: {
     readonly metadata: { readonly labels: Readonly<Record<string, string>> }
     readonly spec: {
@@ -131,13 +134,13 @@ export function renderKubeVirtVirtualMachine(props: KubeVirtVirtualMachineProps)
 }
 
 function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachineSpec {
-  const { vm, workspace } = props
+  const { vm, version, workspace } = props
   const { autoattachPodInterface, interfaces, networks } = networking(props)
   const { sockets, request } = cpuShape(props.cpu)
   return {
-    runStrategy: 'Always',
+    runStrategy: props.runStrategy ?? 'Always',
     template: {
-      metadata: { labels: { ...vmLabels(vm), ...workspaceLabels(workspace) } },
+      metadata: { labels: { ...vmLabels(vm), ...versionLabels(version), ...workspaceLabels(workspace) } },
       spec: {
         hostname: props.hostname,
         terminationGracePeriodSeconds: GRACE_SECONDS,
@@ -205,12 +208,12 @@ function workspaceLabels(workspace: KubeVirtVirtualMachineProps['workspace']): R
   return workspace === undefined ? {} : { [LABELS.workspace]: labelValue(workspace.name) }
 }
 
-/** Not on the pod: a change there would wait for a restart. */
+/** On a guest that runs, its instance and its pod have them from its next start on, and no restart is asked for. */
 function versionLabels({ baseVm, baseVmVersion, version }: KubeVirtVirtualMachineProps['version'] = {}) {
   return {
-    ...(baseVm && { [LABELS.baseVm]: baseVm }),
-    ...(baseVmVersion && { [LABELS.baseVmVersion]: baseVmVersion }),
-    ...(version && { [LABELS.version]: version }),
+    ...(baseVm && { [LABELS.baseVm]: labelValue(baseVm) }),
+    ...(baseVmVersion && { [LABELS.baseVmVersion]: labelValue(baseVmVersion) }),
+    ...(version && { [LABELS.version]: labelValue(version) }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../../operator/kube/api-error.ts'
+import { keyOf } from '../../operator/kube/kube-object.ts'
 import { POD, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
 import { Delays } from './delays.ts'
 import { type MachineFaults, type MachineRunFault, PAUSES } from './kubevirt-faults.ts'
@@ -31,6 +32,8 @@ const NOT_SCHEDULED: ShortCondition = ['Ready', 'False', 'PodNotExists', 'virt-l
 const POD_TERMINATING: ShortCondition = ['Ready', 'False', 'PodTerminating', 'virt-launcher pod is terminating']
 const NOT_RUNNING: ShortCondition = ['Ready', 'False', 'GuestNotRunning', 'Guest VM is not reported as running']
 
+/** From a guest that goes on to a pod that is ready. */
+const GATE_MS = 1_000
 const CONTAINERS_NOT_READY: ShortCondition = [
   'Ready',
   'False',
@@ -52,6 +55,7 @@ export class Instances {
   readonly #faults: MachineFaults
   readonly #boots: Delays
   readonly #ends: Delays
+  readonly #gates: Delays
   readonly #retries: Retries
   /** How the run of a guest is to end, by uid of its instance; undefined when nothing is scripted. */
   readonly #runs = new Map<string, MachineRunFault | undefined>()
@@ -62,6 +66,7 @@ export class Instances {
     this.#faults = faults
     this.#boots = new Delays(world)
     this.#ends = new Delays(world)
+    this.#gates = new Delays(world)
     this.#retries = new Retries(world, options)
     this.worker = new Worker(world, 'kubevirt instances', (key) => this.#reconcile(key))
   }
@@ -71,6 +76,7 @@ export class Instances {
     if (instance === undefined) {
       this.#boots.forget(key)
       this.#ends.forget(key)
+      this.#gates.forget(key)
       this.#retries.forget(key)
       return
     }
@@ -194,8 +200,16 @@ export class Instances {
     const paused = this.#faults.state('paused', instance)
     // As of a guest without an agent: nothing else shows that it is well.
     if (paused !== undefined) return [GATE_CLOSED, ['Paused', 'True', paused.reason, PAUSES[paused.reason]]]
+    if (this.#opensGate(instance)) return [GATE_CLOSED]
     const ready: ShortCondition = this.#faults.state('podUnready', instance) ? CONTAINERS_NOT_READY : ['Ready', 'True']
     return [ready, ['AgentConnected', 'True']]
+  }
+
+  /** A kubelet looks at the gate of a pod a moment after its guest went on. */
+  #opensGate(instance: Instance): boolean {
+    const wasClosed = instance.status?.conditions?.some(({ reason }) => reason === GATE_CLOSED[2]) === true
+    const label = `gate ${uidOf(instance)} ${instance.status?.conditions?.[0]?.lastTransitionTime}`
+    return wasClosed && !this.#gates.passed(this.worker, keyOf(instance.metadata), label, GATE_MS)
   }
 
   #migratable({ metadata, spec }: Instance): ShortCondition {

@@ -4,6 +4,9 @@ import { apiVersionOf } from '../../operator/kube/kube-object.ts'
 import { conditionOf, type DataVolume, MACHINE, type Machine, reasonOf } from './kinds.ts'
 import type { World } from './world.ts'
 
+/** Of a machine that runs: it may wait for a restart, or for a new disk. */
+const RUNNING = ['Running', 'RestartRequired', 'RebuildRequired']
+
 /** What people do with machines in a {@link World}, and see of them. */
 export class Machines {
   readonly #world: World
@@ -60,11 +63,12 @@ export class Machines {
     )
   }
 
-  async untilReady(name: string, reason = 'Running'): Promise<Machine> {
+  async untilReady(name: string, ...reasons: string[]): Promise<Machine> {
+    const wanted = reasons.length === 0 ? RUNNING : reasons
     return await this.until(
       name,
-      `Ready, ${reason}`,
-      (machine) => machine.status?.phase === 'Ready' && reasonOf(machine) === reason,
+      `Ready, ${wanted.join(' or ')}`,
+      (machine) => machine.status?.phase === 'Ready' && wanted.includes(reasonOf(machine) ?? ''),
     )
   }
 

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { isStarting, standingOfDisk, standingOfMachine, tellsOfHang } from './judge.ts'
 import { failed, waiting } from './machine-plan.ts'
-import { aDisk, aMachine, aWorld, DISK, KUBEVIRT, type WorldOverrides } from './machine-world.fixtures.ts'
+import { aDisk, aMachine, anInstance, aWorld, DISK, KUBEVIRT, type WorldOverrides } from './machine-world.fixtures.ts'
 import type { Obstacle } from './obstacle.ts'
 import { type Standing, withStanding } from './status.ts'
 import type { CloneFacts, KubeVirtView } from './views.ts'
 
 const machine = (more: Partial<KubeVirtView>) =>
   ({
+    metadata: { name: 'vm', namespace: 'team' },
+    runStrategy: 'Always',
     printableStatus: '',
     isReady: false,
     unready: '',
@@ -30,7 +32,7 @@ describe('what KubeVirt says', () => {
     ['ErrorUnschedulable', false, 'Provisioning', 'Unschedulable'],
     ['WaitingForVolumeBinding', false, 'Provisioning', 'WaitingForVolumeBinding'],
     ['Stopped', false, 'Provisioning', 'GuestStopped'],
-    ['Stopping', false, 'Provisioning', 'GuestStopped'],
+    ['Stopping', false, 'Provisioning', 'Stopping'],
     ['ImagePullBackOff', false, 'Provisioning', 'Starting'],
     ['', false, 'Provisioning', 'Starting'],
   ] as const)('%s, ready %s: %s, %s', (printableStatus, isReady, phase, reason) => {
@@ -51,12 +53,46 @@ describe('what KubeVirt says', () => {
     })
   })
 
+  it('of a pod that was refused counts no more when its instance is gone', () => {
+    const left = machine({ printableStatus: 'Stopped', refusedPod: 'exceeded quota: small' })
+    expect(standingOfMachine(left).reason).toBe('GuestStopped')
+  })
+
   it('of an instance that was refused counts before its state', () => {
     const refused = machine({ printableStatus: 'Stopped', failure: 'no memory requested' })
     expect(standingOfMachine(refused)).toMatchObject({
       reason: 'StartFailed',
       message: expect.stringContaining('no memory requested'),
     })
+  })
+})
+
+describe('a guest whose node may be lost', () => {
+  it.each([
+    ['its instance is being deleted', machine({ printableStatus: 'Stopping' }), anInstance()],
+    [
+      'its pod is',
+      machine({
+        printableStatus: 'Running',
+        runStrategy: 'Always',
+        unready: 'virt-launcher pod is terminating',
+      }),
+      anInstance({ isReady: false, unreadyReason: 'PodTerminating' }),
+    ],
+  ])('is told where it is, and not that it starts again before that is over: %s', (_what, shown, instance) => {
+    expect(standingOfMachine(shown, undefined, instance)).toEqual({
+      phase: 'Provisioning',
+      reason: 'Stopping',
+      message:
+        'the guest is being stopped on node node-1, and is started again once that is over; where that lasts, see whether the node is lost: VirtualMachineInstance vm ends only when its pod does',
+    })
+  })
+
+  it('is not started by virt-handler, which is told with the node', () => {
+    const instance = anInstance({ phase: 'Scheduled', isReady: false })
+    expect(standingOfMachine(machine({ printableStatus: 'Starting' }), undefined, instance).message).toBe(
+      'the pod of the machine runs on node node-1, and virt-handler there starts the guest; where that lasts, see the virt-handler pod of that node',
+    )
   })
 })
 
@@ -100,7 +136,7 @@ describe('a machine that KubeVirt says is starting', () => {
   it.each([
     ['ErrImagePull', 'PodNotStarting'],
     ['ImagePullBackOff', 'PodNotStarting'],
-    ['Stopping', 'GuestStopped'],
+    ['Stopping', 'Stopping'],
     ['CrashLoopBackOff', 'CrashLoop'],
     ['ErrorUnschedulable', 'Unschedulable'],
     ['Paused', 'Paused'],

@@ -2,7 +2,7 @@ import { toTime } from '../../runtime/conditions.ts'
 import { failed, waiting } from './machine-plan.ts'
 import type { Obstacle } from './obstacle.ts'
 import { reasonOf, type Standing } from './status.ts'
-import { type CloneFacts, IS_ON, type KubeVirtView, type MachineView } from './views.ts'
+import { type CloneFacts, type InstanceView, IS_ON, type KubeVirtView, type MachineView } from './views.ts'
 import type { World } from './world.ts'
 
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
@@ -25,8 +25,16 @@ const CANNOT_BEGIN: ReadonlyMap<string, (says: string) => string> = new Map([
 /** Of an admission webhook or of validation, in the words of the API server: the same instance is refused again. */
 const REFUSED = /denied the request|is forbidden|is invalid|exceeded quota/
 
+/** Of the condition Ready of an instance: its pod has a deletionTimestamp. On a node that is lost, that lasts. */
+export const POD_GOES = 'PodTerminating'
+
 /** States of a pod that does not run yet. KubeVirt hides under the first one whatever keeps it from that. */
 const STARTS: ReadonlySet<string> = new Set(['Starting', 'ErrImagePull', 'ImagePullBackOff'])
+
+/** Whether CDI goes on with a disk only once a pod uses it. */
+export function waitsForConsumer({ phase }: Pick<CloneFacts, 'phase'>): boolean {
+  return WAITS_FOR_CONSUMER.has(phase)
+}
 
 /** Whether a machine is starting, as KubeVirt says without saying more: where that lasts, it is worth a look. */
 export function isStarting({ vm, spec, clone, machine }: Pick<World, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
@@ -55,7 +63,7 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Stand
     return failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed${says || ': CDI gives no reason'}`)
   const blocked = blockage(bound) ?? blockage(running)
   if (blocked !== undefined) return waiting('CloneFailed', blocked)
-  if (WAITS_FOR_CONSUMER.has(phase)) {
+  if (waitsForConsumer(clone)) {
     const trouble = machine?.trouble ?? ''
     // What KubeVirt said before there was a claim stays for a while.
     const why = trouble === '' || trouble.includes('waiting for it to appear') ? '' : `: ${trouble}`
@@ -73,30 +81,34 @@ function blockage({ reason, message }: CloneFacts['bound']): string | undefined 
  * Where the machine stands by what KubeVirt says, once its disk is complete. Of KubeVirt's states only an instance that was refused
  * is an end: whether another one lasts too long is judged by time.
  * @param obstacle what a live look has found to keep its pod from starting
+ * @param instance its present run
  */
-export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle): Standing {
+export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle, instance?: InstanceView): Standing {
   const { printableStatus, failure, refusedPod } = machine
   // Whatever KubeVirt says beside: it has been created.
-  if (IS_ON.has(printableStatus)) return standingOfGuest(machine)
+  if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance)
   if (failure !== '') {
     const isRefused = REFUSED.test(failure)
     return (isRefused ? failed : waiting)('StartFailed', `KubeVirt cannot start the machine: ${failure}`)
   }
   // A full quota shows only here, while the state says `Starting`, or something stale.
-  if (refusedPod !== '') return waiting('StartFailed', `KubeVirt cannot start the machine: ${refusedPod}`)
+  if (refusedPod !== '' && printableStatus !== 'Stopped')
+    return waiting('StartFailed', `KubeVirt cannot start the machine: ${refusedPod}`)
   if (obstacle !== undefined && STARTS.has(printableStatus)) return standingOfPod(machine, obstacle)
-  return standingWithoutGuest(machine)
+  return standingWithoutGuest(machine, instance)
 }
 
 /** A guest that is switched on. */
-function standingOfGuest(machine: KubeVirtView): Standing {
+function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): Standing {
   if (machine.isReady && machine.printableStatus !== 'Paused')
     return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
   if (isPaused(machine)) return standingOfPause(machine)
+  if (instance?.unreadyReason === POD_GOES) return stopping(machine, instance)
   return waiting('NotReady', `the instance runs and is not ready${told(machine.unready, machine.trouble)}`)
 }
 
-function standingWithoutGuest({ printableStatus, trouble, retryAt }: KubeVirtView): Standing {
+function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | undefined): Standing {
+  const { printableStatus, trouble, retryAt } = machine
   const text = trouble === '' ? '' : `: ${trouble}`
   switch (printableStatus) {
     case 'CrashLoopBackOff': {
@@ -107,14 +119,38 @@ function standingWithoutGuest({ printableStatus, trouble, retryAt }: KubeVirtVie
       return waiting('Unschedulable', `no node can take the machine${text}`)
     case 'WaitingForVolumeBinding':
       return waiting('WaitingForVolumeBinding', `the volume of the root disk is not bound yet${text}`)
-    case 'Stopped':
     case 'Stopping':
+      return stopping(machine, instance)
+    case 'Stopped':
       return waiting('GuestStopped', 'the guest has stopped; KubeVirt starts it again')
     default: {
+      if (instance?.phase === 'Scheduled')
+        return waiting(
+          'Starting',
+          `the pod of the machine runs${nodeOf(instance)}, and virt-handler there starts the guest${text}; where that lasts, see the virt-handler pod of that node`,
+        )
       const state = printableStatus === '' ? 'has not looked at the machine yet' : `says ${printableStatus}`
       return waiting('Starting', `KubeVirt ${state}${text}`)
     }
   }
+}
+
+/** Of a node that is lost, KubeVirt cannot know whether the guest still writes to its disk, and starts it nowhere else. */
+function stopping({ metadata: { name }, runStrategy }: KubeVirtView, instance: InstanceView | undefined): Standing {
+  const next = runStrategy === 'Always' ? ', and is started again once that is over' : ''
+  return waiting(
+    'Stopping',
+    `the guest is being stopped${nodeOf(instance)}${next}; where that lasts, see whether the node is lost: VirtualMachineInstance ${name} ends only when its pod does`,
+  )
+}
+
+function nodeOf(instance: InstanceView | undefined): string {
+  return instance?.nodeName === undefined ? '' : ` on node ${instance.nodeName}`
+}
+
+/** Whether its guest shows that it lives, by whatever KubeVirt tells of it. */
+export function answers({ machine, instance }: Pick<World, 'machine' | 'instance'>): boolean {
+  return machine?.isReady === true || instance?.isReady === true || instance?.hasAgent === true
 }
 
 /** Whether the CPUs of its guest stand still, as its instance shows it first. */

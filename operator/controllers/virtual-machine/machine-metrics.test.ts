@@ -48,6 +48,10 @@ describe('the gauges', () => {
       'ot_vm_waiting{reason="WaitingForImage"} 2',
       'ot_vm_waiting{reason="Timeout"} 1',
     ])
+    expect(await lines('ot_vm_ready{')).toEqual([
+      'ot_vm_ready{reason="Running"} 2',
+      'ot_vm_ready{reason="IgnoredOnDeploy"} 1',
+    ])
     expect(await lines('ot_vm_full_copies')).toEqual(['ot_vm_full_copies 2'])
 
     statuses.splice(0, 5)

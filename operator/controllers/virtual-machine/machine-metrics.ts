@@ -60,6 +60,16 @@ export class MachineMetrics {
       },
     })
     new Gauge({
+      name: 'ot_vm_ready',
+      help: 'VirtualMachines that are ready, by reason: some are off as wanted, some wait for a restart or a new disk',
+      labelNames: ['reason'],
+      registers,
+      collect() {
+        this.reset()
+        for (const { phase, reason } of facts()) if (phase === 'Ready' && reason !== undefined) this.inc({ reason })
+      },
+    })
+    new Gauge({
       name: 'ot_vm_full_copies',
       help: 'VirtualMachines whose disk CDI copied instead of cloning it',
       registers,

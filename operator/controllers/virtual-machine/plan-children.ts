@@ -13,6 +13,7 @@ import {
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { type Draft, isSameSize } from './machine-plan.ts'
 import { type ImageState, imageKeyOf } from './plan-image.ts'
+import { runStrategyOf } from './plan-off.ts'
 import type { ImageFacts } from './views.ts'
 import type { World } from './world.ts'
 
@@ -101,6 +102,7 @@ export function wantedMachine({ world, spec }: Draft) {
   return renderKubeVirtVirtualMachine({
     vm: ref,
     hostname: spec.name ?? vm.metadata.name,
+    runStrategy: runStrategyOf(world),
     // Of the disk as long as that lasts: cloud-init takes another one for another machine, and sets it up again.
     firmwareUuid: machine?.firmwareUuid ?? uuidFrom([ref.uid, claim?.metadata.uid]),
     cpu: spec.resources.cpu,

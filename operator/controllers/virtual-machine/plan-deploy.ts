@@ -16,6 +16,7 @@ import {
 import { CLONE_TYPE, changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
+import { standingOff } from './plan-off.ts'
 import { judged } from './plan-timeouts.ts'
 import { leftClaim, type Remark, type Standing } from './status.ts'
 import type { World } from './world.ts'
@@ -156,16 +157,18 @@ function standing(world: World): Standing {
 }
 
 function standingOf(world: World): Standing {
-  const { machine, clone, obstacle } = world
+  const { machine, clone, obstacle, instance } = world
   if (machine === undefined) return waiting('Starting', 'the machine is created')
   if (machine.metadata.deletionTimestamp !== undefined)
     return waiting(
       'Starting',
       `VirtualMachine ${machine.metadata.name} of KubeVirt is being deleted: it is made anew when it is gone`,
     )
+  const off = standingOff(world)
+  if (off !== undefined) return off
   // Before the disk is complete, what KubeVirt shows is stale or about something else.
   if (clone !== undefined && clone.phase !== 'Succeeded' && !machine.isReady) return standingOfDisk(clone, machine)
-  const stands = standingOfMachine(machine, obstacle)
+  const stands = standingOfMachine(machine, obstacle, instance)
   return { ...stands, message: `${stands.message}${lossOf(world)}` }
 }
 

@@ -99,7 +99,7 @@ describe('a change of the spec', () => {
       walk.edit(change).settle()
       expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual(writes)
       expect(conditions(walk)).toEqual([undefined, rebuild])
-      expect(walk.stand).toBe('Ready/Running')
+      expect(walk.stand).toBe(rebuild === undefined ? 'Ready/Running' : 'Ready/RebuildRequired')
       expect(walk.status.observedGeneration).toBe(2)
     },
   )
@@ -187,8 +187,10 @@ describe('a change of the spec', () => {
       status: 'True',
       message: expect.stringContaining(`a change of the spec waits for a restart: ${text}`),
     })
-    expect([walk.stand, walk.told.at(-1)]).toEqual(['Ready/Running', 'Warning RestartRequired'])
+    expect([walk.stand, walk.told.at(-1)]).toEqual(['Ready/RestartRequired', 'Warning RestartRequired'])
+    expect(walk.message).toContain(text)
     expect(walk.kubevirt(KUBEVIRT.running).condition('RestartRequired')).toBeUndefined()
+    expect(walk.stand).toBe('Ready/Running')
   })
 })
 

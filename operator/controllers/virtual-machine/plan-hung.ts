@@ -1,12 +1,11 @@
 import { fromTime } from '../../runtime/conditions.ts'
+import { answers, POD_GOES } from './judge.ts'
 import { hasBooted, losesDisk, type Step } from './machine-plan.ts'
 import { storageClassOf } from './plan-children.ts'
 import { isReady } from './plan-image.ts'
+import { runStrategyOf } from './plan-off.ts'
 import type { CloneFacts, InstanceView } from './views.ts'
 import type { World } from './world.ts'
-
-/** Of the condition Ready of an instance: its pod has a deletionTimestamp. On a node that is lost, that lasts. */
-const POD_GOES = 'PodTerminating'
 
 /** A part of a machine that may hang, and that is made anew when it is deleted. */
 export interface Hung {
@@ -54,7 +53,8 @@ export function hungPart(world: World, step: Omit<Step, 'standing'>, now: number
 function hungInstance(world: World, now: number): Hung | undefined {
   const { vm, instance, machine } = world
   if (instance === undefined || answers(world) || losesDisk(world)) return undefined
-  if (instance.unreadyReason === POD_GOES) return undefined
+  // Nothing would start it again.
+  if (instance.unreadyReason === POD_GOES || runStrategyOf(world) !== 'Always') return undefined
   const { uid, name, deletionTimestamp } = instance.metadata
   const isNoted = uid !== undefined && uid === vm.status.kicks?.instanceUID
   const isRunning = instance.phase === 'Running' && machine?.printableStatus === 'Running' && !machine.isReady
@@ -71,11 +71,6 @@ function hungInstance(world: World, now: number): Hung | undefined {
     givenUp: (count, standing) =>
       `${count === 0 ? 'not restarted, since the policy key kickLimit is 0' : `restarted ${times(count)}, and still`}: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
   }
-}
-
-/** Whether a guest shows that it lives, by whatever KubeVirt tells of it. */
-function answers({ machine, instance }: World): boolean {
-  return machine?.isReady === true || instance?.isReady === true || instance?.hasAgent === true
 }
 
 /** A clone that CDI works on, or should; never a disk that has booted, nor one that is removed anyway or could not be made once more. */

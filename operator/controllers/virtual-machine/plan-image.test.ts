@@ -170,7 +170,7 @@ describe('an image that is created', () => {
     const walk = new Walk(missing()).settle()
     expect(walk.log.filter((line) => line.startsWith('apply'))).toEqual(['apply VMDiskImage golden'])
     expect(walk.stand).toBe('Provisioning/WaitingForImage')
-    expect(walk.told).toEqual(['Normal ImageCreated', 'Normal ImageMissing', 'Normal WaitingForImage'])
+    expect(walk.told).toEqual(['Normal ImageCreated'])
   })
 })
 

@@ -260,7 +260,12 @@ describe('a machine whose disk is complete', () => {
       'NotReady',
       'the instance runs and is not ready: containers with unready status: [compute]; no target',
     ],
-    ['its instance was deleted', said('Stopping'), 'GuestStopped', 'the guest has stopped; KubeVirt starts it again'],
+    [
+      'its instance was deleted',
+      said('Stopping'),
+      'Stopping',
+      'the guest is being stopped, and is started again once that is over',
+    ],
     ['its guest shut down', said('Stopped'), 'GuestStopped', 'the guest has stopped; KubeVirt starts it again'],
     [
       'its instance was refused',
@@ -336,7 +341,7 @@ describe('a machine whose disk is complete', () => {
     const walk = new Walk().settle().disk(DISK.succeeded).kubevirt(status)
     expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, expect.stringContaining(message)])
     expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
-    expect(walk.plan().wake?.afterMs).toBe(reason.startsWith('Paused') ? undefined : 30 * MINUTE)
+    expect(walk.plan().wake?.afterMs).toBe(reason === 'Paused' ? undefined : 30 * MINUTE)
     // None of them is the end.
     expect(walk.start().stand).toBe('Ready/Running')
   })

@@ -96,12 +96,26 @@ describe('the time that a machine has', () => {
     walk.kubevirt(pausedAt(walk.now))
     expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/PausedIOError', LIMIT])
     expect(walk.after(LIMIT).stand).toBe('Failed/Timeout')
-    expect(walk.message).toMatch(/^still paused after 30 min: KubeVirt has paused the machine, since its disk/)
+    expect(walk.message).toMatch(/^not ready for 30 min: KubeVirt has paused the machine, since its disk/)
     expect(walk.told).toContain('Warning PausedIOError')
     // Ready has been False since it was paused, and so it is for a moment after that.
     walk.kubevirt(KUBEVIRT.notReady)
     expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/NotReady', LIMIT])
     expect(deletions(walk)).toEqual([])
+  })
+
+  it('is measured by KubeVirt’s clock while its agent answers, and begins anew when that falls silent', () => {
+    const walk = hanging().after(MINUTE)
+    walk.instance({ isReady: false, hasAgent: true, unreadySince: walk.now })
+    expect([walk.stand, walk.status.provisioningSince, walk.plan().wake?.afterMs]).toEqual([
+      'Provisioning/NotReady',
+      undefined,
+      LIMIT,
+    ])
+    expect(walk.after(LIMIT).stand).toBe('Failed/Timeout')
+    walk.instance({ isReady: false, hasAgent: false })
+    expect([walk.stand, deletions(walk)]).toEqual(['Provisioning/NotReady', []])
+    expect(deletions(walk.after(LIMIT))).toEqual(['delete VirtualMachineInstance vm'])
   })
 
   it('keeps its kicks while it is paused', () => {

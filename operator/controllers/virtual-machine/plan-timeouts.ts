@@ -1,6 +1,6 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
-import { standsStill } from './judge.ts'
+import { answers, standsStill } from './judge.ts'
 import { type Draft, failed, removalAsSeen, type Step, waiting } from './machine-plan.ts'
 import { type Hung, hungPart } from './plan-hung.ts'
 import type { Standing } from './status.ts'
@@ -20,9 +20,9 @@ export function judged({ world, now }: Draft, standing: Standing, step: Omit<Ste
   if (standing.phase === 'Ready') return { ...step, standing, status: { ...step.status, kicks: undefined } }
   // A change of the spec is a new try.
   const isNewSpec = status.observedGeneration !== metadata.generation
-  if (standsStill(world)) {
+  if (isSpared(world, standing)) {
     const kicks = isNewSpec ? undefined : status.kicks
-    return paused(world, standing, { ...step, status: { ...step.status, kicks } }, now)
+    return spared(world, standing, { ...step, status: { ...step.status, kicks } }, now)
   }
   const began = (isNewSpec ? undefined : fromTime(status.provisioningSince)) ?? now
   const leftMs = began + policy.vmProvisionTimeoutMs - now
@@ -37,17 +37,23 @@ export function judged({ world, now }: Draft, standing: Standing, step: Omit<Ste
   return { ...step, standing, status: kept, wake }
 }
 
-/**
- * The guest stands still, so nothing is measured of it, and it has the whole time when it goes on. How long it may do so is measured by
- * KubeVirt's own clock, and only where its storage is the cause.
- */
-function paused({ policy, machine }: World, standing: Standing, step: Omit<Step, 'standing'>, now: number): Step {
-  const since = machine?.pause?.since
-  if (standing.reason !== 'PausedIOError' || since === undefined) return { ...step, standing }
-  const leftMs = since + policy.vmProvisionTimeoutMs - now
-  if (leftMs > 0)
-    return { ...step, standing, wake: { afterMs: leftMs, because: 'its storage should be mended by then' } }
-  const message = `still paused after ${inWords(policy.vmProvisionTimeoutMs)}: ${standing.message}`
+/** A guest that is paused, or shows that it lives, is not being stood up: when it is not so any more, it has the whole time. */
+function isSpared(world: World, { reason }: Standing): boolean {
+  return standsStill(world) || (answers(world) && (reason === 'NotReady' || reason === 'Stopping'))
+}
+
+/** How long that may last is measured by KubeVirt's own clock. What people have paused may last for ever. */
+function spared(
+  { policy, machine, instance }: World,
+  standing: Standing,
+  step: Omit<Step, 'standing'>,
+  now: number,
+): Step {
+  if (standing.reason === 'Paused') return { ...step, standing }
+  const since = standing.reason === 'PausedIOError' ? machine?.pause?.since : instance?.unreadySince
+  const leftMs = (since ?? now) + policy.vmProvisionTimeoutMs - now
+  if (leftMs > 0) return { ...step, standing, wake: { afterMs: leftMs, because: READY_BY_THEN } }
+  const message = `not ready for ${inWords(policy.vmProvisionTimeoutMs)}: ${standing.message}`
   return { ...step, standing: failed('Timeout', message) }
 }
 

@@ -51,6 +51,8 @@ const spec = fc.constantFrom<Readonly<Record<string, unknown>>>(
   {},
   {},
   { ignoreOnDeploy: true },
+  { runStrategy: 'Halted' },
+  { runStrategy: 'Manual' },
   { vmDiskImageMode: 'FailIfNotExist' },
   { vmDiskImageTemplate: undefined },
   { interfaces: undefined, users: undefined, name: undefined },
@@ -285,6 +287,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       if (isOwed) return
       const { printableStatus, isReady } = one.machine ?? {}
       expect([one.instance?.phase, printableStatus, isReady]).toEqual(['Running', 'Running', false])
+      expect(one.spec.ok && (one.spec.spec.runStrategy ?? 'Always')).toBe('Always')
       expect(next.kicks?.count).toBeLessThanOrEqual(one.policy.kickLimit)
     })
   })
@@ -450,12 +453,13 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     })
   })
 
-  it('is Ready only when the machine is, or is not to be deployed', () => {
+  it('is Ready only when the machine is, or is not to be deployed, or off as wanted', () => {
     always((one) => {
       const { status: next } = planMachine(one, START)
       if (next.phase !== 'Ready' || isDeleted(one)) return
       const isIgnored = one.spec.ok && one.spec.spec.ignoreOnDeploy === true
-      expect(isIgnored || one.machine?.isReady).toBe(true)
+      const isOff = one.spec.ok && one.spec.spec.runStrategy !== undefined && one.instance?.phase !== 'Running'
+      expect(isIgnored || isOff || one.machine?.isReady).toBe(true)
     })
   })
 

@@ -16,7 +16,7 @@ import { planDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { expansionWarnings } from './plan-expansion.ts'
 import { type ImageState, imageState, mismatches } from './plan-image.ts'
-import { eventsBetween, type Remark, withStanding } from './status.ts'
+import { eventsBetween, type Remark, withPending, withStanding } from './status.ts'
 import type { World } from './world.ts'
 
 /**
@@ -29,7 +29,10 @@ import type { World } from './world.ts'
  */
 export function planMachine(world: World, now: number): MachinePlan {
   const plan = decide(world, now)
-  return { ...plan, events: [...plan.events, ...eventsBetween(world.vm.status, plan.status)] }
+  const told = eventsBetween(world.vm.status, plan.status)
+  // One Event is enough for a beginning.
+  const isBegun = plan.events.length > 0 && world.vm.status.phase === undefined && plan.status.phase === 'Provisioning'
+  return { ...plan, events: [...plan.events, ...told.filter(({ type }) => type === 'Warning' || !isBegun)] }
 }
 
 function decide(world: World, now: number): MachinePlan {
@@ -83,8 +86,8 @@ function finish(
 ): MachinePlan {
   const { vm } = world
   const { apply = [], remove = [], events = [], wake } = step
-  const standing = refused(step.standing, world)
   const remarks = known === undefined ? [] : [...remarksOn(world, known.spec), ...(step.remarks ?? [])]
+  const standing = withPending(refused(step.standing, world), remarks)
   const status = withStanding(
     // Only what stands a machine up takes time that is limited: waiting for an image, or for CDI, does not.
     withoutUndefined({ ...vm.status, provisioningSince: undefined, ...step.status }) as VirtualMachineStatus,

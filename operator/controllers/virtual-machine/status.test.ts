@@ -2,7 +2,16 @@ import type { VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/c
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../runtime/conditions.ts'
 import { MINUTE, SECOND, START } from './machine-world.fixtures.ts'
-import { eventsBetween, isWorthWriting, MOVES_EVERY_MS, type Remark, reasonOf, withStanding } from './status.ts'
+import {
+  eventsBetween,
+  isWorthWriting,
+  MOVES_EVERY_MS,
+  type Remark,
+  reasonOf,
+  type Standing,
+  withPending,
+  withStanding,
+} from './status.ts'
 
 type Facts = Parameters<typeof withStanding>[1]
 
@@ -74,6 +83,34 @@ describe('the conditions', () => {
   })
 })
 
+describe('a machine that runs', () => {
+  const restart: Remark = { type: 'RestartRequired', reason: 'RestartRequired', message: 'more memory' }
+  const rebuild: Remark = { type: 'RebuildRequired', reason: 'RebuildRequired', message: 'other users' }
+  const running: Standing = { phase: 'Ready', reason: 'Running', message: 'it runs' }
+
+  it('says first what it waits for', () => {
+    expect(withPending(running, [REMARK])).toBe(running)
+    expect(withPending(running, [REMARK, restart])).toEqual({
+      ...running,
+      reason: 'RestartRequired',
+      message: 'it runs; more memory',
+    })
+    expect(withPending(running, [restart, rebuild])).toEqual({
+      ...running,
+      reason: 'RebuildRequired',
+      message: 'it runs; other users; more memory',
+    })
+  })
+
+  it('says so only while it runs', () => {
+    for (const other of [
+      { ...running, reason: 'Halted' },
+      { ...running, phase: 'Failed', reason: 'Timeout' },
+    ] as const)
+      expect(withPending(other, [restart, rebuild])).toBe(other)
+  })
+})
+
 describe('a status', () => {
   it('has no member that is undefined, which would be a change for ever', () => {
     const status = statusOf({ image: undefined, generation: undefined })
@@ -99,17 +136,36 @@ describe('a status is worth a write', () => {
     ['its addresses', { addresses: ['10.0.0.1'] }],
     ['its first start', { bootedAt: toTime(START) }],
     ['the disk', { clone: { name: 'vm-root' } }],
-    ['KubeVirt’s state', { kubevirt: { name: 'vm', printableStatus: 'Starting' } }],
-    ['the phase of the image', { image: { namespace: 'farm', name: 'golden', phase: 'Failed' } }],
+    ['another image', { image: { namespace: 'farm', name: 'other' } }],
     ['a reason', { conditions: statusOf(at('Provisioning', 'Starting')).conditions }],
     ['a remark', { conditions: statusOf({ remarks: [REMARK] }).conditions }],
   ])('at once when there is news: %s', (_what, change) => {
     expect(isWorthWriting(before, { ...before, ...change }, 0)).toBe(true)
   })
 
-  it('at once for the phase of the disk', () => {
-    const cloning = { ...before, clone: { name: 'vm-root', phase: 'CloneInProgress' } }
-    expect(isWorthWriting(cloning, { ...cloning, clone: { name: 'vm-root', phase: 'Succeeded' } }, 0)).toBe(true)
+  it.each<[string, Partial<Facts>, Partial<Facts>, boolean]>([
+    [
+      'of trouble',
+      at('Provisioning', 'StartFailed', 'no quota'),
+      at('Provisioning', 'StartFailed', 'no webhook'),
+      true,
+    ],
+    [
+      'of trouble, but for its numbers',
+      at('Provisioning', 'StartFailed', 'used: 3Gi'),
+      at('Provisioning', 'StartFailed', 'used: 4Gi'),
+      false,
+    ],
+    [
+      'of a step',
+      at('Provisioning', 'Starting', 'it starts'),
+      at('Provisioning', 'Starting', 'it still starts'),
+      false,
+    ],
+    ['of a remark', { remarks: [REMARK] }, { remarks: [{ ...REMARK, message: 'otherwise' }] }, true],
+  ])('at once for another text that people have to act upon: %s', (_what, one, other, isNews) => {
+    expect(isWorthWriting(statusOf(one), statusOf(other), MOVES_EVERY_MS - 1)).toBe(isNews)
+    expect(isWorthWriting(statusOf(one), statusOf(other), MOVES_EVERY_MS)).toBe(true)
   })
 
   it('at once for another text of a failure, which somebody has to act upon', () => {
@@ -134,6 +190,9 @@ describe('a status is worth a write', () => {
 
   it.each<[string, VirtualMachineStatus]>([
     ['progress', { clone: { name: 'vm-root', progress: '2.0%', progressTime: '2026-01-01T00:00:00Z' } }],
+    ['the phase of the disk', { clone: { name: 'vm-root', uid: 'u', phase: 'CloneInProgress', progress: '1.0%' } }],
+    ['KubeVirt’s state', { kubevirt: { name: 'vm', printableStatus: 'Starting', nodeName: 'node-1' } }],
+    ['the phase of the image', { image: { namespace: 'farm', name: 'golden', phase: 'Failed' } }],
     ['a place in the queue', { image: { namespace: 'farm', name: 'golden', queuePosition: 1 } }],
     ['a text', { message: 'other' }],
     ['a text of a condition', { conditions: statusOf(at('Provisioning', 'Cloning', 'other')).conditions }],
@@ -193,6 +252,35 @@ describe('events', () => {
     const status = statusOf(at('Provisioning', reason))
     expect(told({}, status)).toEqual([`${type} ${reason}: m`])
     expect(told(status, statusOf(at('Provisioning', reason, 'other'), status))).toEqual([])
+    // A step of a way that has begun is in the status; trouble on it is an Event.
+    const step = told(statusOf(at('Provisioning', 'ImageNotFound')), status)
+    expect(step).toEqual(type === 'Normal' || reason === 'ImageNotFound' ? [] : [`${type} ${reason}: m`])
+  })
+
+  it('are two of a machine that goes well', () => {
+    const way: Partial<Facts>[] = [
+      at('Provisioning', 'WaitingForImage'),
+      at('Provisioning', 'ImageSyncing'),
+      at('Provisioning', 'Cloning'),
+      at('Provisioning', 'WaitingForVolumeBinding'),
+      at('Provisioning', 'Starting'),
+      at('Provisioning', 'NotReady'),
+      at('Ready', 'Running'),
+    ]
+    const statuses = [{}, ...way.map((one) => statusOf(one))]
+    const all = statuses.slice(1).flatMap((after, index) => told(statuses[index] ?? {}, after))
+    expect(all).toEqual(['Normal WaitingForImage: m', 'Normal Running: m'])
+  })
+
+  it('tell what a machine that runs waits for once, as a remark', () => {
+    const restart: Remark = { type: 'RestartRequired', reason: 'RestartRequired', message: 'more memory' }
+    const [before, after] = [
+      statusOf(at('Ready', 'Running')),
+      statusOf({ ...at('Ready', 'RestartRequired'), remarks: [restart] }),
+    ]
+    expect(told(before, after)).toEqual(['Warning RestartRequired: more memory'])
+    expect(told(after, before)).toEqual([])
+    expect(told(before, statusOf(at('Ready', 'IgnoredOnDeploy')))).toEqual(['Normal IgnoredOnDeploy: m'])
   })
 
   it('tell each remark once, and again when it says something else', () => {

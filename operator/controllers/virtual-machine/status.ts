@@ -41,6 +41,18 @@ const REMARKS: readonly string[] = [
   TYPE.RebuildRequired,
 ]
 
+/** What a machine that runs waits for, the costlier first. */
+const PENDING: readonly string[] = [TYPE.RebuildRequired, TYPE.RestartRequired]
+
+/** A machine that runs says first what it waits for. */
+export function withPending(standing: Standing, remarks: readonly Remark[]): Standing {
+  const pending = PENDING.flatMap((type) => remarks.filter((remark) => remark.type === type))
+  const [first] = pending
+  if (standing.reason !== 'Running' || first === undefined) return standing
+  const message = [standing.message, ...pending.map((remark) => remark.message)].join('; ')
+  return { ...standing, reason: first.reason, message }
+}
+
 /** Completes a status: phase, message and conditions, with times that only move when something changed. */
 export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, now: number): VirtualMachineStatus {
   const { image, imageReady, remarks, generation } = facts
@@ -96,23 +108,38 @@ export function movesEveryMs(waitingTogether: number): number {
   return Math.max(MOVES_EVERY_MS, waitingTogether * APART_MS)
 }
 
+/** What people see move, or have to act upon. How far a step has come, in the words of others, goes with that. */
 function significant(status: VirtualMachineStatus): unknown {
-  const { clone, image, message: _message, conditions, ...rest } = status
+  const { clone, image, kubevirt: _kubevirt, conditions, ...rest } = status
   return {
     ...rest,
-    clone: clone && { ...clone, progress: undefined, progressTime: undefined },
-    image: image && { ...image, queuePosition: undefined, queuePositionTime: undefined },
-    // A message tells the progress; a new reason is news.
+    clone: clone && { ...clone, uid: undefined, phase: undefined, progress: undefined, progressTime: undefined },
+    image: image && { namespace: image.namespace, name: image.name },
     conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
-    // What a person has to act upon is news, word by word, but for what moves by itself.
-    failure: status.phase === 'Failed' ? status.message?.replace(PROGRESS, '').replace(NEXT_TRY, '') : undefined,
+    message: newsIn(status),
+    remarks: conditions
+      ?.filter(({ type }) => REMARKS.includes(type))
+      .map(({ type, message }) => type + withoutNumbers(message))
+      .toSorted(),
   }
+}
+
+/** A text that people have to act upon, word by word, but for what moves by itself. */
+function newsIn(status: VirtualMachineStatus): string | undefined {
+  const { phase, message = '' } = status
+  if (phase === 'Failed') return message.replace(PROGRESS, '').replace(NEXT_TRY, '')
+  return WARNINGS.has(reasonOf(status) ?? '') ? withoutNumbers(message) : undefined
 }
 
 /** How far a download or a clone is. */
 const PROGRESS = / \(\d+(\.\d+)?%\)/
 /** When KubeVirt tries again. An Event that tells it would be another one at each try, instead of the same once more. */
 const NEXT_TRY = /(?<=tried again) at \S+Z/
+
+/** Live numbers of others are no news. */
+function withoutNumbers(message: string): string {
+  return message.replace(/\d+/g, '')
+}
 
 const WARNINGS: ReadonlySet<string> = new Set([
   'ImageFailed',
@@ -161,13 +188,19 @@ export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachin
   ]
 }
 
+/** Trouble by its reason. All else by its beginning and its end: the steps between them are in the status. */
 function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
-  const reason = reasonOf(after)
-  if (reason === undefined || reason === reasonOf(before)) return []
-  // Every guest runs for a moment before it is ready.
-  if (reason === 'NotReady' && before.phase !== 'Ready') return []
+  const [was, is] = [before, after].map((status) => withoutPending(reasonOf(status)))
+  if (is === undefined || is === was) return []
   const message = (after.message ?? '').replace(NEXT_TRY, '')
-  return [{ type: WARNINGS.has(reason) ? 'Warning' : 'Normal', reason, message }]
+  if (WARNINGS.has(is)) return [{ type: 'Warning', reason: is, message }]
+  const isStep = before.phase === after.phase && after.phase === 'Provisioning'
+  return isStep ? [] : [{ type: 'Normal', reason: is, message }]
+}
+
+/** What a machine that runs waits for is told as a remark. */
+function withoutPending(reason: string | undefined): string | undefined {
+  return reason !== undefined && PENDING.includes(reason) ? 'Running' : reason
 }
 
 /** What the log says of a change of state: of which image, how long it is being stood up, and how often it was revived. */

@@ -45,6 +45,10 @@ export interface CloneSource {
 export interface KubeVirtView extends KubeObject {
   readonly spec: unknown
   readonly printableStatus: string
+  /** Its `spec.runStrategy`. */
+  readonly runStrategy: string
+  /** Whether somebody asked KubeVirt to start it, and it has not. */
+  readonly isStartAsked: boolean
   readonly isReady: boolean
   /** Why its condition Ready does not hold; empty where it does, or is missing. */
   readonly unready: string
@@ -112,6 +116,8 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     metadata: kept(object.metadata, MACHINE_LABELS, [ANNOTATIONS.cloudInit]),
     spec: ownedSpec(raw.spec),
     printableStatus: raw.status?.printableStatus ?? '',
+    runStrategy: raw.spec?.runStrategy ?? '',
+    isStartAsked: (raw.status?.stateChangeRequests ?? []).some(({ action }: Raw) => action === 'Start'),
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     unready: text('Ready', 'False'),
     trouble: failed || text('Synchronized', 'False') || text('PodScheduled', 'False'),
@@ -128,15 +134,16 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
   }
 }
 
-const MACHINE_LABELS = [
+/** Also of the instance and its pod. */
+const TEMPLATE_LABELS = [
   LABELS.vmUid,
   LABELS.vmName,
   LABELS.workspace,
   LABELS.baseVm,
   LABELS.baseVmVersion,
   LABELS.version,
-  LABELS.managedBy,
 ]
+const MACHINE_LABELS = [...TEMPLATE_LABELS, LABELS.managedBy]
 
 /** States in which a guest is switched on. Conditions may outlive the instance that they are about. */
 export const IS_ON: ReadonlySet<unknown> = new Set(['Running', 'Paused', 'Migrating'])
@@ -203,7 +210,7 @@ function ownedSpec(spec: Raw): unknown {
   const { autoattachPodInterface, rng, disks, interfaces } = devices ?? {}
   const request = resources?.requests?.cpu
   const labels: Record<string, string> = spec?.template?.metadata?.labels ?? {}
-  const ours = [LABELS.vmUid, LABELS.vmName, LABELS.workspace].filter((label) => labels[label] !== undefined)
+  const ours = TEMPLATE_LABELS.filter((label) => labels[label] !== undefined)
   return withoutUndefined({
     runStrategy: spec?.runStrategy,
     template: {

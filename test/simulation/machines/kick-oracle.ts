@@ -34,6 +34,8 @@ export interface KickWitness extends MachineWitness {
 export class KickOracle implements MachineOracle {
   readonly #witness: KickWitness
   readonly #budgets = new Map<string, Budget>()
+  /** When each guest was last seen to be well, by uid of its instance. */
+  readonly #aliveAtMs = new Map<string, number>()
   /** When each disk last got further, by uid. */
   readonly #movedAtMs = new Map<string, number>()
 
@@ -45,6 +47,7 @@ export class KickOracle implements MachineOracle {
     const { resource, object, actor } = commit
     if (resource === MACHINE) this.#followMachine(commit)
     if (resource === KUBEVIRT_VIRTUAL_MACHINE && isReady(object as KubeVirtMachine)) this.#renew(object)
+    if (resource === VIRTUAL_MACHINE_INSTANCE) this.#followInstance(commit)
     if (resource === VIRTUAL_MACHINE_INSTANCE && isOperator(actor) && isEnd(commit))
       this.#checkKick(object as Instance, (commit.before ?? object) as Instance)
     if (resource === DATA_VOLUME) this.#followDisk(commit)
@@ -60,6 +63,13 @@ export class KickOracle implements MachineOracle {
     if (machine.object.status?.kicks?.dataVolumeUID === uid) this.#checkDisk(machine, (before ?? object) as DataVolume)
     else if (!isToGo(machine.object))
       this.#report(`${nameOf(object)} is deleted, and the status of its machine does not tell why`)
+  }
+
+  #followInstance({ object, before }: Commit): void {
+    const [was, is] = [before, object].map((one) =>
+      SIGNS_OF_LIFE.some((type) => shows(one as Instance | undefined, type)),
+    )
+    if (was || is) this.#aliveAtMs.set(object.metadata.uid ?? '', this.#witness.chronicle.nowMs)
   }
 
   #checkDisk(machine: Trace<Machine>, { metadata, status }: DataVolume): void {
@@ -102,11 +112,14 @@ export class KickOracle implements MachineOracle {
     this.#count(machine)
     const who = nameOf(machine.object)
     if (!hasRun(before)) this.#report(`${who} is kicked, and its instance has never run`)
-    const shows = (wanted: string) =>
-      before.status?.conditions?.some(({ type, status }) => type === wanted && status === 'True') === true
-    if (shows('Ready')) this.#report(`${who} is kicked, and it is ready`)
-    if (shows('AgentConnected')) this.#report(`${who} is kicked, and its agent answers`)
-    if (shows('Paused')) this.#report(`${who} is kicked, and it is paused`)
+    for (const sign of SIGNS_OF_LIFE.filter((type) => shows(before, type)))
+      this.#report(`${who} is kicked, and its guest is well: ${sign}`)
+    const { disturbances, policy, chronicle } = this.#witness
+    const stillMs = chronicle.nowMs - (this.#aliveAtMs.get(instance.metadata.uid ?? '') ?? Number.NEGATIVE_INFINITY)
+    const isWatched =
+      disturbances.calmForMs('watch', 'freeze', 'api', 'crash') > policy.shortestProvisionTimeoutMs + MINUTE
+    if (isWatched && stillMs < policy.shortestProvisionTimeoutMs - 2 * CLOCK_OFFSET_MS)
+      this.#report(`${who} is kicked, and its guest was well ${stillMs} ms before that`)
     if (machine.object.status?.kicks?.instanceUID !== instance.metadata.uid)
       this.#report(`${who} is kicked, and its status does not tell of it`)
   }
@@ -144,6 +157,14 @@ export class KickOracle implements MachineOracle {
 function isToGo({ metadata, status }: Machine): boolean {
   const isAsMade = status?.clone?.generation === metadata.generation
   return !isAsMade || status?.message?.includes('what the root disk was being cloned from is gone') === true
+}
+
+/** Conditions of a guest that needs no kick. */
+const SIGNS_OF_LIFE = ['Ready', 'AgentConnected', 'Paused']
+const MINUTE = 60_000
+
+function shows(instance: Instance | undefined, wanted: string): boolean {
+  return instance?.status?.conditions?.some(({ type, status }) => type === wanted && status === 'True') === true
 }
 
 function howFar(disk: DataVolume | undefined): string {

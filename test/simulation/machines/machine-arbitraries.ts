@@ -44,7 +44,7 @@ const machine: fc.Arbitrary<MachinePlan> = fc.record({
 const person: fc.Arbitrary<MachineAction> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constantFrom('delete', 'recreate', 'recreate', 'halt'), machine: number }),
+    arbitrary: fc.record({ do: fc.constantFrom('delete', 'recreate', 'recreate', 'halt', 'virtctl'), machine: number }),
   },
   {
     weight: 3,

@@ -1,4 +1,4 @@
-import { LABELS, type VirtualMachineSpecInput, vmChildNames } from '@open-terrain/constructs'
+import { LABELS, RUN_STRATEGIES, type VirtualMachineSpecInput, vmChildNames } from '@open-terrain/constructs'
 import type { KubeObject, ObjectKey, ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
@@ -10,6 +10,7 @@ import {
 } from '../../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import type { MachineFault } from '../../../sandbox/simulators/index.ts'
+import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { ASK_AGAIN_MS, leaveRefused } from '../people.ts'
 import { Trouble } from '../trouble.ts'
 import type { MachinePolicy } from './machine-policy.ts'
@@ -148,6 +149,7 @@ export class MachineDriver {
       case 'delete':
       case 'recreate':
       case 'halt':
+      case 'virtctl':
       case 'edit':
       case 'ignoreOnDeploy':
       case 'deleteChild':
@@ -209,6 +211,9 @@ export class MachineDriver {
           })
         })
         return
+      case 'virtctl':
+        this.#startOrStop(subject)
+        return
       case 'edit':
         this.#edit(subject, editOf(subject.spec, action))
         return
@@ -255,6 +260,18 @@ export class MachineDriver {
     subject.spec = { ...subject.spec, ...change }
     leaveRefused(() => {
       this.#admin.mergePatch(MACHINE, keyOfMachine(subject.name), { spec: change })
+    })
+  }
+
+  /** As KubeVirt's API server notes it. Where the machine is not to be run by hand, nobody looks at that. */
+  #startOrStop({ name }: Subject): void {
+    const key = keyOfMachine(name)
+    leaveRefused(() => {
+      const machine = this.#admin.get<KubeVirtMachine>(KUBEVIRT_VIRTUAL_MACHINE, key)
+      const { uid } = this.#world.find(VIRTUAL_MACHINE_INSTANCE, TEAM, name)?.metadata ?? {}
+      const request = uid === undefined ? { action: 'Start' } : { action: 'Stop', uid }
+      const status = { ...machine.status, stateChangeRequests: [request] }
+      this.#admin.replaceStatus(KUBEVIRT_VIRTUAL_MACHINE, { ...machine, status } as KubeObject)
     })
   }
 
@@ -375,6 +392,8 @@ function editOf(
       return { name: `host-of-${value}` }
     case 'interfaces':
       return { interfaces: interfacesOf(value) }
+    case 'runStrategy':
+      return { runStrategy: RUN_STRATEGIES[value % RUN_STRATEGIES.length] }
   }
 }
 

@@ -55,7 +55,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a guest whose agent answers is kicked',
     invariant: 4,
-    file: `${MACHINES}/plan-hung.ts`,
+    file: `${MACHINES}/judge.ts`,
     find: ' || instance?.hasAgent === true',
     replace: '',
     kind: 'machinesStill',
@@ -64,8 +64,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     name: 'a paused guest is kicked',
     invariant: 4,
     file: `${MACHINES}/plan-timeouts.ts`,
-    find: 'if (standsStill(world)) {',
-    replace: "if (standsStill(world) && standing.reason === 'Running') {",
+    find: 'return standsStill(world) || (answers(world)',
+    replace: 'return (answers(world)',
     kind: 'machinesStill',
   },
   {

@@ -62,15 +62,15 @@ export type MachineAction =
   | ProcessAction
   | NetworkAction
 
-export const MACHINE_EDITS = ['cpu', 'users', 'hostname', 'interfaces'] as const
+export const MACHINE_EDITS = ['cpu', 'users', 'hostname', 'interfaces', 'runStrategy'] as const
 export type MachineEdit = (typeof MACHINE_EDITS)[number]
 
 export const MACHINE_CHILDREN = ['Secret', 'VirtualMachine', 'VirtualMachineInstance', 'DataVolume', 'Pod'] as const
 export type MachineChild = (typeof MACHINE_CHILDREN)[number]
 
-/** By people, to one machine. */
+/** By people, to one machine. `halt` is their change of KubeVirt's own object, `virtctl` a start, or a stop where it runs. */
 export type PersonAction =
-  | { readonly do: 'delete' | 'recreate' | 'halt'; readonly machine: number }
+  | { readonly do: 'delete' | 'recreate' | 'halt' | 'virtctl'; readonly machine: number }
   | { readonly do: 'edit'; readonly machine: number; readonly field: MachineEdit; readonly value: number }
   | { readonly do: 'ignoreOnDeploy'; readonly machine: number; readonly ignore: boolean }
   | {

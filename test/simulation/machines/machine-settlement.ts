@@ -80,11 +80,11 @@ export class MachineSettlement {
     if (vm === undefined) return `${name} is not there yet`
     const { metadata, status } = vm
     const reason = this.#world.reason(name) ?? ''
-    const rests = spec.ignoreOnDeploy === true ? ['IgnoredOnDeploy', 'NotDeployedAnyMore'] : ['Running']
+    const rests = restsOf(spec)
     const isTold = status?.observedGeneration === metadata.generation && metadata.deletionTimestamp === undefined
     if (!isTold || status?.phase !== 'Ready' || !rests.includes(reason))
       return `${name}: ${status?.phase}, ${reason}: ${status?.message}; generation ${metadata.generation}, observed ${status?.observedGeneration}, being deleted ${metadata.deletionTimestamp}`
-    return reason === 'Running' ? this.#missing(name, spec) : undefined
+    return spec.ignoreOnDeploy === true ? undefined : this.#missing(name, spec)
   }
 
   #missing(name: string, spec: Subject['spec']): string | undefined {
@@ -119,10 +119,22 @@ export class MachineSettlement {
     const vm = this.#world.vm(name)
     if (vm === undefined || spec.ignoreOnDeploy === true) return vm?.status?.phase ?? 'gone'
     const { machine } = vmChildNames(name)
+    // Whether it was restarted since its spec changed, or by hand, is a matter of moments.
+    const stands = RUNNING.includes(this.#world.reason(name) ?? '') || spec.runStrategy === 'Manual' ? 'at rest' : 'off'
     const { spec: machineSpec } = this.#world.find<KubeVirtMachine>(KUBEVIRT_VIRTUAL_MACHINE, TEAM, machine) ?? {}
     const told = [JSON.stringify(machineSpec ?? 'none'), ...this.#told(name)].map(withoutIds)
-    return [vm.status?.phase, this.#world.reason(name), ...told].join('\n')
+    return [vm.status?.phase, stands, ...told].join('\n')
   }
+}
+
+/** Reasons of a machine that runs: it may wait for a restart, or for a new disk. */
+const RUNNING = ['Running', 'RestartRequired', 'RebuildRequired']
+
+/** Where a machine comes to rest. */
+function restsOf({ ignoreOnDeploy, runStrategy }: Subject['spec']): readonly string[] {
+  if (ignoreOnDeploy === true) return ['IgnoredOnDeploy', 'NotDeployedAnyMore']
+  if (runStrategy === 'Halted') return ['Halted']
+  return runStrategy === 'Manual' ? ['Halted', ...RUNNING] : RUNNING
 }
 
 /** The API server would turn the one into the other; the one in memory does not. */
