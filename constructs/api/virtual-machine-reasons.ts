@@ -107,7 +107,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** FailedCreate. */
   StartFailed: {
     meaning: 'KubeVirt cannot create the instance or its pod; the message is the answer of the API server.',
-    remedy: 'Read the message: a quota, Pod Security or an admission rule refuses it. KubeVirt tries again by itself.',
+    remedy:
+      'Read the message: a quota, Pod Security or an admission rule refuses it. Once that is mended KubeVirt starts the machine by itself, after up to 17 minutes; the command in the message has it try at once.',
   },
   /** Fails before it runs, again and again. */
   CrashLoop: {

@@ -157,7 +157,7 @@ export const virtualMachine = defineResource({
     {
       name: 'Reason',
       type: 'string',
-      jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+      jsonPath: '.status.reason',
       description: 'Why it is where it is, or what it waits for though it runs: a restart, or a new disk.',
     },
     { name: 'Image', type: 'string', jsonPath: '.spec.vmDiskImageRef.name', description: 'Image of its disk.' },

@@ -89,13 +89,21 @@ export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle, in
   if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance)
   if (failure !== '') {
     const isRefused = REFUSED.test(failure)
-    return (isRefused ? failed : waiting)('StartFailed', `KubeVirt cannot start the machine: ${failure}`)
+    return (isRefused ? failed : waiting)(
+      'StartFailed',
+      `KubeVirt cannot start the machine: ${failure}; ${triedAgain('vm.kubevirt.io', machine)}`,
+    )
   }
   // A full quota shows only here, while the state says `Starting`, or something stale.
   if (refusedPod !== '' && printableStatus !== 'Stopped')
-    return waiting('StartFailed', `KubeVirt cannot start the machine: ${refusedPod}`)
+    return waiting('StartFailed', `KubeVirt cannot start the machine: ${refusedPod}; ${triedAgain('vmi', machine)}`)
   if (obstacle !== undefined && STARTS.has(printableStatus)) return standingOfPod(machine, obstacle)
   return standingWithoutGuest(machine, instance)
+}
+
+/** KubeVirt doubles its wait after each refusal, up to 1,000 s, and nobody tells it that the cause is gone. A change of the object does. */
+function triedAgain(kind: string, { metadata: { name, namespace } }: KubeVirtView): string {
+  return `once that is mended, KubeVirt starts it within 17 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${kind} ${name} poke="$(date)"`
 }
 
 /** A guest that is switched on. */
