@@ -72,7 +72,7 @@ describe('the happy path', () => {
       'status Provisioning/Cloning',
       'status Provisioning/Cloning',
       // The claim is there.
-      'status Provisioning/Starting',
+      'status Provisioning/Cloning',
       'apply VirtualMachine vm',
       'status Provisioning/Cloning',
       // The disk is complete.

@@ -158,7 +158,8 @@ function standing(world: World): Standing {
 
 function standingOf(world: World): Standing {
   const { machine, clone, obstacle, instance } = world
-  if (machine === undefined) return waiting('Starting', 'the machine is created')
+  const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
+  if (machine === undefined) return isCloning ? standingOfDisk(clone) : waiting('Starting', 'the machine is created')
   if (machine.metadata.deletionTimestamp !== undefined)
     return waiting(
       'Starting',
@@ -167,7 +168,7 @@ function standingOf(world: World): Standing {
   const off = standingOff(world)
   if (off !== undefined) return off
   // Before the disk is complete, what KubeVirt shows is stale or about something else.
-  if (clone !== undefined && clone.phase !== 'Succeeded' && !machine.isReady) return standingOfDisk(clone, machine)
+  if (isCloning && !machine.isReady) return standingOfDisk(clone, machine)
   const stands = standingOfMachine(machine, obstacle, instance)
   return { ...stands, message: `${stands.message}${lossOf(world)}` }
 }

@@ -8,7 +8,7 @@ import {
   SECRET,
 } from '../../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
-import { FARM, MACHINE, MachineWorld, PASSWORD, TEAM } from './machine-world.ts'
+import { FARM, MACHINE, type Machine, MachineWorld, PASSWORD, TEAM } from './machine-world.ts'
 
 const MINUTE = 60_000
 let world: MachineWorld
@@ -45,6 +45,33 @@ describe('a machine that comes before its image', () => {
     expect(steps).toEqual(steps.toSorted((a, b) => a - b))
     expect(steps).not.toContain(-1)
   })
+
+  it.each([false, true])(
+    'is told in two Events, and in lines that differ where people look; its image is there: %s',
+    async (isThere) => {
+      await start()
+      if (isThere) {
+        world.createImage('golden')
+        await world.until('the image', () => world.image('golden')?.status?.phase === 'Succeeded')
+      }
+      const lines: string[] = []
+      world.onOperatorCommit = ({ resource, object }) => {
+        const { status = {}, metadata } = object as Machine
+        if (resource.kind !== MACHINE.kind || resource.group !== MACHINE.group) return
+        const isReady = status.conditions?.find(({ type }) => type === 'Ready')?.status
+        lines.push(
+          [metadata.finalizers?.length, status.phase, isReady, status.reason, status.image?.queuePosition].join(),
+        )
+      }
+      world.create('vm')
+      await world.untilReady('vm')
+      await world.pass(MINUTE)
+      expect(world.events('vm').toSorted()).toEqual([isThere ? 'Cloning' : 'ImageCreated', 'Running'])
+      // When the guest is first seen to run has to be noted, at whatever moment that is.
+      const repeated = lines.filter((line, at) => line === lines[at - 1])
+      expect([repeated.length <= 1, lines.length <= 9], lines.join('\n')).toEqual([true, true])
+    },
+  )
 
   it('writes nothing once it runs', async () => {
     await start()
