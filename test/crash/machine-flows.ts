@@ -41,7 +41,7 @@ export const creation: Flow = {
   act: standUp,
   writes: [
     ...success.writes,
-    ...telling('ImageMissing', 'WaitingForImage', 'ImageSyncing', 'Cloning', 'Cloning', 'Starting', 'Running'),
+    ...telling('ImageMissing', 'WaitingForImage', 'ImageSyncing', 'Cloning', 'Starting', 'Running'),
     'patch virtualmachines',
     'create vmdiskimages',
     'create secrets',
@@ -91,7 +91,7 @@ const crashLoop: Flow = {
     await vm.untilShown('Running')
     await vm.untilReady()
   },
-  writes: telling('GuestStopped', 'CrashLoop', 'Running'),
+  writes: telling('Stopping', 'CrashLoop', 'Running'),
   telling: TELLING,
 }
 

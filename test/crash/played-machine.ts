@@ -110,12 +110,13 @@ export class PlayedMachine {
     )
   }
 
-  /** KubeVirt's machine is there, and told of, though the disk is not complete. */
+  /** KubeVirt's machine is there, though the disk is not complete. */
   async untilDiskIsAwaited(): Promise<void> {
-    await this.#play.until('the machine waits for its disk', () => {
-      const { status } = this.machine ?? {}
-      return reasonOf(this.machine) === 'Cloning' && status?.kubevirt?.printableStatus !== undefined
-    })
+    const { kubevirtMachines } = this.#play.world.mirror
+    await this.#play.until(
+      'the machine waits for its disk',
+      () => reasonOf(this.machine) === 'Cloning' && this.#play.of(kubevirtMachines).length > 0,
+    )
   }
 
   /** The instance is going, or gone. */
