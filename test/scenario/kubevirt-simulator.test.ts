@@ -114,6 +114,7 @@ describe.each(CRDS)('the KubeVirt simulator with the %s CRDs', (crds) => {
     const ethernets = { net: { match: { macaddress: MAC }, addresses: ['10.10.0.161/24'] } }
     const networkdata = JSON.stringify({ version: 2, ethernets })
     await create(SECRET, 'vm-init', { stringData: { userdata: '#cloud-config\n{}', networkdata } })
+    await world.createNetwork('net')
     await create(KUBEVIRT_VIRTUAL_MACHINE, 'vm', { spec: machineSpec(namespace) })
 
     const first = await watched.untilReady()
