@@ -94,7 +94,10 @@ module.exports = {
       from: { path: '^operator/runtime/', pathNot: TESTS },
       to: {
         path: ['^constructs/', '^operator/'],
-        pathNot: ['^operator/runtime/', '^operator/kube/(kube-client|kube-object|api-error|resource-types)[.]ts$'],
+        pathNot: [
+          '^operator/runtime/',
+          '^operator/kube/(kube-client|kube-object|list-all|api-error|resource-types)[.]ts$',
+        ],
       },
     },
     {

@@ -90,7 +90,9 @@ export class FakeClient implements KubeClient {
       const all = this.all(type.kind).filter((object) => isSelected(object, options)) as T[]
       const from = Number(options.continueToken ?? 0)
       const to = from + (options.limit ?? all.length)
-      const page = { items: all.slice(from, to), resourceVersion: String(this.#version) }
+      const { project = (object: KubeObject) => object } = options
+      const items = all.slice(from, to).map((object) => project(object)) as T[]
+      const page = { items, resourceVersion: String(this.#version) }
       return to < all.length ? { ...page, continueToken: String(to) } : page
     })
   }
@@ -180,7 +182,7 @@ export class FakeClient implements KubeClient {
     options: unknown,
     work: () => T,
   ): Promise<T> {
-    const call: FakeCall = { verb, kind, key, body: structuredClone(withoutSignal(body)), options }
+    const call: FakeCall = { verb, kind, key, body: structuredClone(asData(body)), options }
     this.calls.push(call)
     await this.before?.(call)
     const answer = structuredClone(work())
@@ -211,8 +213,10 @@ export class FakeClient implements KubeClient {
   }
 }
 
-function withoutSignal(body: unknown): unknown {
-  return typeof body === 'object' && body !== null && 'signal' in body ? { ...body, signal: undefined } : body
+/** Without what no request carries. */
+function asData(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('signal' in body || 'project' in body)) return body
+  return { ...body, signal: undefined, project: undefined }
 }
 
 function versionOf({ metadata }: KubeObject): string {

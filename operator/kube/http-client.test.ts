@@ -144,12 +144,36 @@ describe('requests', () => {
       items: [{ apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', metadata: { name: 'x' } }],
       resourceVersion: '7',
       continueToken: 'more',
+      bytes: 90,
     })
+  })
+
+  it('keep of each object of a list what is asked for, before the next one is read', async () => {
+    const items = Array.from({ length: 20 }, (_, at) => ({ metadata: { name: `${at}` }, data: 'x'.repeat(100_000) }))
+    answer = (response) => json(response, 200, { metadata: { resourceVersion: '7' }, items })
+    const project = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`
+    const page = await client.list(CONFIG_MAP, { project })
+    expect(page.items).toEqual(items.map((_, at) => `ConfigMap ${at}`))
+    expect(page.bytes).toBeGreaterThan(2_000_000)
+  })
+
+  it('have no answer where a list is cut', async () => {
+    answer = (response) => {
+      response.writeHead(200).end('{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"meta')
+    }
+    await expect(client.list(CONFIG_MAP)).rejects.toMatchObject({ reason: 'NoAnswer' })
+  })
+
+  it('are refused in words of any length, of which no more is read than any object has', async () => {
+    answer = (response) => json(response, 403, { message: 'a.'.repeat(3_000_000), reason: 'Forbidden' })
+    const refused = await client.get(CONFIG_MAP, KEY).catch((error: Error) => error)
+    expect(refused).toMatchObject({ reason: 'Rejected', status: 403 })
+    expect((refused as Error).message).toBe('get configmaps: the API server answered 403')
   })
 
   it.each([null, undefined])('list nothing: items %s, the last page', async (items) => {
     answer = (response) => json(response, 200, { metadata: { resourceVersion: '7', continue: '' }, items })
-    expect(await client.list(CONFIG_MAP)).toEqual({ items: [], resourceVersion: '7' })
+    expect(await client.list(CONFIG_MAP)).toMatchObject({ items: [], resourceVersion: '7' })
   })
 
   it('ask for metadata alone, and name the kind as it is', async () => {

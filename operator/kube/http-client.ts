@@ -13,10 +13,12 @@ import type {
   WatchOptions,
 } from './kube-client.ts'
 import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from './kube-object.ts'
+import { readList } from './list-items.ts'
 import type { RequestBudget } from './request-budget.ts'
 import { readLines } from './watch-lines.ts'
 
 const DEFAULT_TIMEOUT_MS = 30_000
+const ERROR_MAX = 2 ** 20
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const METADATA_ONE = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 
@@ -59,7 +61,7 @@ export class HttpKubeClient implements KubeClient {
     const query = selectionQuery(options)
     if (options.limit !== undefined) query.set('limit', String(options.limit))
     if (options.continueToken !== undefined) query.set('continue', options.continueToken)
-    const list = await this.#call<{ items?: T[] | null; metadata: { resourceVersion: string; continue?: string } }>({
+    const call: Call = {
       verb: 'list',
       method: 'GET',
       type,
@@ -67,10 +69,15 @@ export class HttpKubeClient implements KubeClient {
       query,
       accept: options.metadataOnly ? METADATA_LIST : 'application/json',
       options,
+    }
+    const { project = (object) => object } = options
+    const items: T[] = []
+    const { metadata, bytes } = await this.#call(call, async (body) => {
+      const list = await readList(body, (item) => items.push(project(named(type, JSON.parse(item))) as T))
+      return { ...(JSON.parse(list.json) as ListBody), bytes: list.bytes }
     })
-    const items = (list.items ?? []).map((item) => named(type, item))
-    const { resourceVersion, continue: continueToken } = list.metadata
-    return continueToken ? { items, resourceVersion, continueToken } : { items, resourceVersion }
+    const { resourceVersion, continue: continueToken } = metadata
+    return { items, resourceVersion, bytes, ...(continueToken && { continueToken }) }
   }
 
   create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
@@ -143,7 +150,7 @@ export class HttpKubeClient implements KubeClient {
       const response = await this.#send(call, this.#options.watchConnection ?? this.#options.connection, signal)
       // Answered: from here on it lasts as long as it lasts.
       report(String(response.statusCode))
-      if (response.statusCode !== 200) throw errorFrom(call, response, await response.body.text())
+      if (response.statusCode !== 200) throw errorFrom(call, response, await errorText(response.body))
       for await (const line of readLines(response.body)) yield watchEvent<T>(type, line)
     } catch (error) {
       report('<error>')
@@ -162,14 +169,15 @@ export class HttpKubeClient implements KubeClient {
     return this.#call<T>({ verb: 'update', method: 'PUT', type, path, body: object, options })
   }
 
-  async #call<T>(call: Call): Promise<T> {
+  async #call<T>(call: Call, read: (body: AsyncIterable<Uint8Array>) => Promise<T> = readObject): Promise<T> {
     const report = this.#reporter(call)
     let code = '<error>'
     try {
       const response = await this.#answer(call)
-      code = String(response.status)
-      if (response.status < 200 || response.status > 299) throw errorFrom(call, response, response.text)
-      return JSON.parse(response.text) as T
+      code = String(response.statusCode)
+      if (response.statusCode < 200 || response.statusCode > 299)
+        throw errorFrom(call, response, await errorText(response.body))
+      return await read(response.body)
     } catch (error) {
       if (error instanceof ApiError) {
         if (error.retryAfterMs !== undefined) this.#options.budget?.closeFor(error.retryAfterMs)
@@ -193,12 +201,11 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  async #answer(call: Call): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
+  async #answer(call: Call): Promise<Dispatcher.ResponseData> {
     const deadline = AbortSignal.timeout(call.options?.timeoutMs ?? DEFAULT_TIMEOUT_MS)
     const signal = call.options?.signal === undefined ? deadline : AbortSignal.any([deadline, call.options.signal])
     await this.#options.budget?.take(signal)
-    const response = await this.#send(call, this.#options.connection, signal)
-    return { status: response.statusCode, headers: response.headers, text: await response.body.text() }
+    return await this.#send(call, this.#options.connection, signal)
   }
 
   async #send(call: Call, connection: Connection, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
@@ -257,6 +264,11 @@ function named<T extends KubeObject>(type: ResourceType, object: T): T {
   return { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
 }
 
+/** Of a list, without its items. */
+interface ListBody {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
+}
+
 interface StatusBody {
   readonly message?: string
   readonly reason?: string
@@ -283,15 +295,28 @@ function watchEvent<T extends KubeObject>(type: ResourceType, line: string): Wat
   }
 }
 
-function errorFrom(
-  call: Call,
-  response: { status?: number; statusCode?: number; headers: Record<string, unknown> },
-  text: string,
-): ApiError {
-  const status = response.status ?? response.statusCode ?? 0
+async function readObject<T>(body: AsyncIterable<Uint8Array>): Promise<T> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString()) as T
+}
+
+/** A webhook may put into its refusal what it likes; more than an object can have is not read. */
+async function errorText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > ERROR_MAX) return ''
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function errorFrom(call: Call, { statusCode: status, headers }: Dispatcher.ResponseData, text: string): ApiError {
   const body = statusBody(text)
   const serverReason = body.reason ?? ''
-  const retryAfter = Number(response.headers['retry-after'] ?? body.details?.retryAfterSeconds)
+  const retryAfter = Number(headers['retry-after'] ?? body.details?.retryAfterSeconds)
   return new ApiError({
     reason: classify(status, serverReason),
     status,

@@ -8,7 +8,7 @@ import type { KubeObject, ObjectKey, ResourceType } from './kube-object.ts'
 export interface KubeClient {
   /** A live, consistent read (never from a cache). Throws NotFound when it does not exist. */
   get<T extends KubeObject>(type: ResourceType, key: ObjectKey, options?: RequestOptions): Promise<T>
-  /** One page of a live list. Pass `continueToken` of the last page to go on; 410 Expired means start over. */
+  /** One page of a live list, of {@link ListOptions.project} where that is given. Pass `continueToken` of the last page to go on; 410 Expired means start over. */
   list<T extends KubeObject>(type: ResourceType, options?: ListOptions): Promise<ListPage<T>>
   /** POST. Throws AlreadyExists. The answer is the stored object. */
   create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T>
@@ -55,6 +55,11 @@ export interface Selection {
 export interface ListOptions extends Selection, RequestOptions {
   /** Objects a page; absent: all at once. */
   readonly limit?: number
+  /**
+   * What to keep of an object, asked as each arrives: the page is made of that. An object may have 1.5 MB, and there are hundreds on a
+   * page.
+   */
+  readonly project?: (object: KubeObject) => unknown
   readonly continueToken?: string
 }
 
@@ -64,6 +69,8 @@ export interface ListPage<T> {
   readonly resourceVersion: string
   /** Present when there are more pages. */
   readonly continueToken?: string
+  /** As it was sent; absent where nothing was. */
+  readonly bytes?: number
 }
 
 export interface DeleteOptions extends RequestOptions {

@@ -1,13 +1,13 @@
 import { isApiError } from '../kube/api-error.ts'
 import type { KubeClient, Selection, WatchEvent } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import { listPages } from '../kube/list-all.ts'
 import { backoffMs } from './backoff.ts'
 import { type Clock, sleep } from './clock.ts'
 import type { Logger } from './log.ts'
 import { traceOf } from './redact.ts'
 import type { Store, Stored } from './store.ts'
 
-const PAGE_SIZE = 500
 /** A watch ends by itself after about so long, its last word nearly always a bookmark: the next one starts from a fresh version. */
 const WATCH_SECONDS = 45
 /** A watch that is still open so long after its end has lost its server without a word. */
@@ -164,22 +164,12 @@ export class Reflector<T extends Stored> {
   async #readPages(signal: AbortSignal): Promise<Listed<T>> {
     const { client, type, selection } = this.#options
     const items: T[] = []
-    let resourceVersion: string
-    let continueToken: string | undefined
-    do {
-      const page = await client.list(type, {
-        ...selection,
-        limit: PAGE_SIZE,
-        signal,
-        ...(continueToken !== undefined && { continueToken }),
-      })
-      for (const object of page.items) {
-        const item = this.#project(object)
-        if (item !== undefined) items.push(item)
-      }
+    let resourceVersion = '0'
+    const project = (object: KubeObject) => this.#project(object)
+    for await (const page of listPages(client, type, { ...selection, signal, project })) {
+      for (const item of page.items) if (item !== undefined) items.push(item)
       resourceVersion = page.resourceVersion
-      continueToken = page.continueToken
-    } while (continueToken !== undefined)
+    }
     return { items, resourceVersion }
   }
 

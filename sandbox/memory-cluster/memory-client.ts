@@ -58,7 +58,11 @@ export class MemoryClient implements KubeClient {
 
   list<T extends KubeObject>(type: ResourceType, options: ListOptions = {}): Promise<ListPage<T>> {
     const request = this.#about('list', type, undefined, options)
-    return this.#send<ListPage<T>>(request, options, () => this.#parts.server.list(type, options) as ListPage<T>)
+    const { project = (object) => object } = options
+    return this.#send<ListPage<T>>(request, options, () => {
+      const page = this.#parts.server.list(type, options)
+      return { ...page, items: page.items.map((object) => project(object) as T) }
+    })
   }
 
   create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {

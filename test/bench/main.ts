@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { buildBundle } from './bundled-operator.ts'
 import type { Chapter } from './figure.ts'
 import { measureCost } from './figures/cost.ts'
+import { measureForeign } from './figures/foreign.ts'
 import { measureIdle } from './figures/idle.ts'
 import { measureKilled } from './figures/killed.ts'
 import { measurePolicy } from './figures/policy.ts'
@@ -63,6 +64,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   idle: measureIdle,
   'stored-10k': measureStored,
   'queued-10k': measureQueued,
+  foreign: measureForeign,
   policy: measurePolicy,
   'take-over': measureTakeOver,
   cost: measureCost,

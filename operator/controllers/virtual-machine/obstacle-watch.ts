@@ -3,15 +3,15 @@ import { LABELS } from '@open-terrain/constructs'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { keyOf } from '../../kube/kube-object.ts'
-import { listAll } from '../../kube/list-all.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { listAll, listPages } from '../../kube/list-all.ts'
 import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Controller, type Wake } from '../../runtime/controller.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
-import { type Obstacle, type PodEvent, warningOf } from './obstacle.ts'
+import { type Obstacle, type PodEvent, viewPodEvent, warningOf } from './obstacle.ts'
 import type { MachineView } from './views.ts'
 
 /** So long a start may take before anybody asks why. */
@@ -179,8 +179,11 @@ function obstacleOf({ networks, instanceUid = '' }: Noted, found: Found | undefi
 
 async function networksIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Found['networks']> {
   try {
-    const { items } = await client.list(NETWORK_ATTACHMENT_DEFINITION, { namespace, metadataOnly: true, signal })
-    return new Set(items.map(({ metadata }) => metadata.name))
+    const names = new Set<string>()
+    const inNamespace = { namespace, metadataOnly: true, signal, project: nameOf }
+    for await (const page of listPages(client, NETWORK_ATTACHMENT_DEFINITION, inNamespace))
+      for (const name of page.items) names.add(name)
+    return names
   } catch (error) {
     if (isApiError(error, 'NotFound')) return undefined
     throw error
@@ -195,22 +198,31 @@ async function warningsIn(
   /** Uid of the instance, by that of its launcher pod. */
   const instances = new Map<string | undefined, string>()
   const pending = { labelSelector: LABELS.vmUid, fieldSelector: 'status.phase=Pending' }
-  const pods = { namespace, ...pending, metadataOnly: true, signal }
-  for await (const pod of listAll(client, POD, pods)) {
-    const instance = controllerOfKind(pod, VIRTUAL_MACHINE_INSTANCE)
-    if (instance !== undefined) instances.set(pod.metadata.uid, instance.uid)
-  }
+  const pods = { namespace, ...pending, metadataOnly: true, signal, project: launched }
+  for await (const { uid, instance } of listAll(client, POD, pods))
+    if (instance !== undefined) instances.set(uid, instance)
   if (instances.size === 0) return new Map()
   const events = new Map<string, PodEvent[]>()
-  const warnings = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal }
+  const warnings = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal, project: viewPodEvent }
   let count = 0
-  for await (const object of listAll(client, EVENT, warnings)) {
+  for await (const event of listAll(client, EVENT, warnings)) {
     count += 1
     if (count > EVENTS_MAX) break
-    const event = object as PodEvent
     const instance = instances.get(event.involvedObject?.uid)
-    if (instance !== undefined) events.set(instance, [...(events.get(instance) ?? []), event])
+    if (instance === undefined) continue
+    const ofPod = events.get(instance) ?? []
+    events.set(instance, ofPod)
+    ofPod.push(event)
   }
   const told = [...events].map(([instance, ofPod]) => [instance, warningOf(ofPod, now)] as const)
   return new Map(told.filter((one): one is readonly [string, string] => one[1] !== undefined))
+}
+
+function nameOf({ metadata }: KubeObject): string {
+  return metadata.name
+}
+
+/** Of a launcher pod, its uid and that of its instance. */
+function launched(pod: KubeObject) {
+  return { uid: pod.metadata.uid, instance: controllerOfKind(pod, VIRTUAL_MACHINE_INSTANCE)?.uid }
 }

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { fromTime } from '../../runtime/conditions.ts'
+import { bounded } from '../../runtime/foreign.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 
 /** What keeps the pod of a machine from starting, as far as a live look has found it. */
@@ -23,6 +24,26 @@ export interface PodEvent extends KubeObject {
   readonly series?: { readonly lastObservedTime?: string } | null
 }
 
+/** As much of an Event as is looked at, and no more than anybody writes in good faith. */
+export function viewPodEvent({ apiVersion, kind, metadata, ...event }: PodEvent): PodEvent {
+  const { name, creationTimestamp } = metadata
+  const { involvedObject, reason, message, firstTimestamp, lastTimestamp, eventTime, series } = event
+  const about = { uid: involvedObject?.uid, name: involvedObject?.name }
+  const times = { firstTimestamp, lastTimestamp, eventTime, series: { lastObservedTime: series?.lastObservedTime } }
+  const view = {
+    apiVersion,
+    kind,
+    metadata: { name, creationTimestamp },
+    involvedObject: about,
+    ...times,
+    reason,
+    message,
+  }
+  return bounded(view as PodEvent, EVENT_MAX)
+}
+
+/** Characters of an Event that are read. */
+const EVENT_MAX = 4_000
 /** What goes on failing is told again at least so often, whatever the back-off and the limits on events. */
 const RECENT_MS = 600_000
 

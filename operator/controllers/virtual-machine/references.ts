@@ -4,6 +4,7 @@ import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
+import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { BY_FORMER_IMAGE, BY_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { type CloneFacts, type MachineView, viewMachine } from './views.ts'
@@ -40,15 +41,12 @@ export class MachineReferences {
   async live(image: ObjectKey, options: RequestOptions) {
     const key = keyOf(image)
     const machines: MachineView[] = []
-    for await (const object of listAll(this.#client, MACHINE, options)) {
-      const vm = viewMachine(object)
+    for await (const vm of listAll(this.#client, MACHINE, { ...options, project: viewMachine })) {
       if (imagesOf(vm).includes(key)) machines.push(vm)
     }
     const disks = new Map<string, Disk>()
-    for await (const object of listAll(this.#client, DATA_VOLUME, { ...options, labelSelector: LABELS.vmUid })) {
-      const { apiVersion, kind, metadata, status } = object as StoredDisk
-      disks.set(keyOf(metadata), { apiVersion, kind, metadata, phase: status?.phase ?? '' })
-    }
+    const ofMachines = { ...options, labelSelector: LABELS.vmUid, project: viewDisk }
+    for await (const disk of listAll(this.#client, DATA_VOLUME, ofMachines)) disks.set(keyOf(disk.metadata), disk)
     return count(key, machines, (diskKey) => disks.get(diskKey))
   }
 
@@ -76,6 +74,12 @@ export class MachineReferences {
       for (const stop of stops) stop()
     }
   }
+}
+
+function viewDisk({ apiVersion, kind, metadata, status }: StoredDisk): Disk {
+  const { name, namespace, uid, ownerReferences } = metadata
+  const phase = status?.phase ?? ''
+  return bounded({ apiVersion, kind, metadata: { name, namespace, uid, ownerReferences }, phase } as Disk, KEPT_MAX)
 }
 
 /** Keys of the images that a machine may be a reference to. */

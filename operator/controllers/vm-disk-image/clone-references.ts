@@ -32,8 +32,7 @@ export class CloneReferences implements ReferenceSource {
     const sources = this.#sourcesOf(image)
     const clones: DataVolumeView[] = []
     if (sources.size === 0) return count(clones)
-    for await (const object of listAll(this.#client, DATA_VOLUME, options)) {
-      const dataVolume = viewDataVolume(object)
+    for await (const dataVolume of listAll(this.#client, DATA_VOLUME, { ...options, project: viewDataVolume })) {
       if (unfinishedCloneOf(dataVolume).some((source) => sources.has(source))) clones.push(dataVolume)
     }
     return count(clones)

@@ -159,12 +159,16 @@ export async function lookForImporters(
   { known, claims }: { readonly known: ReadonlySet<string>; readonly claims: ImporterCaches['claims'] },
   options: RequestOptions,
 ): Promise<Remains> {
-  const { namespace } = holder
-  const selection = { ...options, namespace, fieldSelector: NOT_ENDED, metadataOnly: true }
-  let remains: Remains = 'nothing'
-  for await (const pod of listAll(client, POD, selection)) {
+  const remainsOf = (pod: KubeObject): Remains => {
     if (known.has(pod.metadata.uid ?? '')) return 'importer'
-    if (mayFill(pod, volumeNameOf(holder), claims)) remains = 'doubtful'
+    return mayFill(pod, volumeNameOf(holder), claims) ? 'doubtful' : 'nothing'
+  }
+  const { namespace } = holder
+  const pods = { ...options, namespace, fieldSelector: NOT_ENDED, metadataOnly: true, project: remainsOf }
+  let remains: Remains = 'nothing'
+  for await (const one of listAll(client, POD, pods)) {
+    if (one === 'importer') return one
+    if (one === 'doubtful') remains = one
   }
   return remains
 }
@@ -182,9 +186,10 @@ export async function findHolders(
   options: RequestOptions,
 ): Promise<Holder[]> {
   const holders = new Map<string, Holder>()
-  for await (const object of listAll(client, DATA_VOLUME, options)) {
-    const dataVolume = viewDataVolume(object)
-    const image = isFinished(dataVolume) ? undefined : (ownerAmong(object, images) ?? formerOwner(dataVolume, images))
+  for await (const dataVolume of listAll(client, DATA_VOLUME, { ...options, project: viewDataVolume })) {
+    const image = isFinished(dataVolume)
+      ? undefined
+      : (ownerAmong(dataVolume, images) ?? formerOwner(dataVolume, images))
     const holder = image && holderOf(image, dataVolume, claimant)
     if (holder !== undefined) holders.set(holder.uid, holder)
   }

@@ -44,7 +44,7 @@ describe('a child is being cloned', () => {
     for (let at = 0; at < 700; at += 1) put(client, 'DataVolume', `d${at}`, from({}))
     put(client, 'DataVolume', 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
     expect(await isCloned(client, snapshot)).toBe(true)
-    expect(client.said('list')).toHaveLength(2)
+    expect(client.said('list')).toHaveLength(3)
   })
 
   it('is no guess: an API server that does not answer is an error', async () => {

@@ -1,5 +1,5 @@
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
-import type { ObjectKey } from '../../kube/kube-object.ts'
+import type { KubeObject, ObjectKey } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { type DataVolumeView, sourceOfClaim, viewDataVolume } from './views.ts'
@@ -49,10 +49,10 @@ export async function isBeingCloned(
   sources: ReadonlySet<string>,
   options: RequestOptions,
 ): Promise<boolean> {
-  for await (const object of listAll(client, DATA_VOLUME, options))
-    if (unfinishedCloneOf(viewDataVolume(object)).some((key) => sources.has(key))) return true
-  const selection = { ...options, namespace: child.namespace ?? '', labelSelector: CLONE_HELPER }
-  for await (const helper of listAll(client, PERSISTENT_VOLUME_CLAIM, selection))
-    if (sourceOfClaim(helper) === child.name) return true
+  const readsFrom = (object: KubeObject) => unfinishedCloneOf(viewDataVolume(object))
+  for await (const keys of listAll(client, DATA_VOLUME, { ...options, project: readsFrom }))
+    if (keys.some((key) => sources.has(key))) return true
+  const helpers = { ...options, namespace: child.namespace ?? '', labelSelector: CLONE_HELPER, project: sourceOfClaim }
+  for await (const source of listAll(client, PERSISTENT_VOLUME_CLAIM, helpers)) if (source === child.name) return true
   return false
 }
