@@ -50,6 +50,17 @@ describe('an Event', () => {
     ])
   })
 
+  it('says no secret of a URL, and no more than an Event can hold', async () => {
+    recorder.record(
+      subject(),
+      note(`Get "https://user:s3cr3t@a.example/b?sig='s3cr3t": EOF ${'word '.repeat(100_000)}`),
+    )
+    await settled()
+    const [{ message } = { message: '' }] = events()
+    expect(message).toMatch(/^Get "https:\/\/a[.]example\/b[?]…": EOF word/)
+    expect(String(message)).toHaveLength(1_000)
+  })
+
   it('that happens again is counted up within ten minutes, and made anew after that', async () => {
     for (const waitMs of [0, 60_000, 540_000]) {
       await clock.advance(waitMs)

@@ -55,7 +55,8 @@ export class EventRecorder {
 
   record(subject: KubeObject, note: EventNote): void {
     if (this.#backlog.length >= BACKLOG || !this.#mayWrite(subject.metadata.uid ?? subject.metadata.name)) return
-    this.#backlog.push(() => this.#write(subject, note))
+    const { type, reason, message } = note
+    this.#backlog.push(() => this.#write(subject, { type, reason, message: redactUrls(message) }))
     this.#draining ??= this.#drain().finally(() => {
       this.#draining = undefined
     })
@@ -114,7 +115,7 @@ export class EventRecorder {
       involvedObject: { apiVersion: subject.apiVersion, kind: subject.kind, name, namespace, uid, resourceVersion },
       type: note.type,
       reason: note.reason,
-      message: redactUrls(note.message),
+      message: note.message,
       source: { component: this.#options.component },
       reportingComponent: this.#options.component,
       reportingInstance: this.#options.instance,
