@@ -17,6 +17,18 @@ export const REASON_HELP = {
   },
   /** Holds a slot and downloads. */
   Syncing: { meaning: 'The image is being downloaded.', remedy: `${NOTHING} status.progress tells how far it is.` },
+  /** Holds a slot; its importer does not run yet. */
+  Starting: {
+    meaning: 'The image has a slot, and waits until its importer pod runs; the message says for what.',
+    remedy:
+      'Nothing, unless it lasts: then see what the message names. It is given up after the policy key stallTimeout.',
+  },
+  /** Nobody acts on DataVolumes. */
+  CDINotResponding: {
+    meaning:
+      'CDI does nothing about a DataVolume that it should act on at once. The image keeps its slot, and it costs no attempt.',
+    remedy: 'See whether the Deployment cdi-deployment runs. It goes on by itself when CDI is back.',
+  },
   /** Download over, snapshot not ready yet. */
   Snapshotting: { meaning: 'The download is over and its snapshot is being taken.', remedy: NOTHING },
   /** The artifact of the current revision is ready. */
@@ -161,13 +173,17 @@ export const REASON_HELP = {
   },
   /** The importer was moved off its node. */
   Evicted: {
-    meaning: 'The importer pod was evicted from its node.',
-    remedy: 'It is retried. Where it recurs, give the importer a priority class or the nodes more space.',
+    meaning:
+      'The importer pod was evicted from its node, or deleted before it was done, such as by the drain of its node. What it had downloaded is lost.',
+    remedy:
+      'It is retried. Where it recurs, give the importer a priority class or the nodes more space, and see who deletes importer pods or their volumes.',
   },
-  /** CDI started over with a new pod. */
-  ImporterReplaced: {
-    meaning: 'CDI replaced the importer pod, which starts the download from the beginning.',
-    remedy: 'It is retried. See who deletes importer pods or their volumes.',
+  /** Nothing was downloaded. */
+  ImporterNotStarted: {
+    meaning:
+      'No importer pod got to run within the policy key stallTimeout; the message says what it waited for. Nothing was downloaded, so it takes nothing from the budget.',
+    remedy:
+      'See what the message names: the provisioner of the storage class, room on the nodes, the registry of the container image, or CDI itself. It is tried again by itself, after a longer wait each time.',
   },
   /** No progress. */
   Stalled: {

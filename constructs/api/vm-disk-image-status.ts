@@ -24,7 +24,7 @@ const attempt = z
       .describe('How it ended. Cancelled attempts were stopped for another reason than a failure.'),
     reason: z.string().max(1024).describe('One word that says why it ended.'),
     message: z.string().max(4096).describe('The error in the words of the importer, or why it was stopped.'),
-    startedAt: dateTime('When its DataVolume was created.').optional(),
+    startedAt: dateTime('When its download began, or where it never did, when its DataVolume was created.').optional(),
     endedAt: dateTime('When its end was seen.').optional(),
     durationSeconds: count().describe('Seconds from start to end.').optional(),
     downloads: count().describe('Downloads that it cost: 1, and one for each restart that was seen.').optional(),
@@ -108,7 +108,7 @@ export const vmDiskImageStatus = z
       .describe('Policy values that apply where the spec is silent, frozen when the revision was first queued.')
       .optional(),
     attempt: count().describe('Number of the running or last attempt, from 1.').optional(),
-    startedAt: dateTime('When the running or last attempt started.').optional(),
+    startedAt: dateTime('When the running or last attempt began to download.').optional(),
     dataVolumeUID: z.string().max(64).describe('Uid of the DataVolume of the running or last attempt.').optional(),
     nextRetryTime: dateTime('When the next attempt may start, after a failed one.').optional(),
     budget: z
@@ -120,6 +120,11 @@ export const vmDiskImageStatus = z
             'What the budget is for: revision and the human acts that renew it. A new key starts a new budget.',
           ),
         downloads: count().describe('Downloads that were used of it.'),
+        unstarted: count()
+          .describe(
+            'Attempts in a row in which no importer ran. They use nothing of it; each makes the next wait longer.',
+          )
+          .optional(),
       })
       .describe('Downloads that the revision has used; at most 1 and the policy key retryLimit.')
       .optional(),

@@ -32,11 +32,15 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   // What CDI asks of whoever clones from another namespace.
   allow('cdi.kubevirt.io', ['datavolumes/source'], ['create']),
   allow('cdi.kubevirt.io', ['datasources'], [...READ, 'create', 'update', 'patch', 'delete']),
+  // Whether CDI can make a claim of a storage class at all.
+  allow('cdi.kubevirt.io', ['storageprofiles'], READ),
   allow('snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'update', 'patch', 'delete']),
   allow('snapshot.storage.k8s.io', ['volumesnapshotclasses'], READ),
   allow('storage.k8s.io', ['storageclasses'], READ),
   allow('apiextensions.k8s.io', ['customresourcedefinitions'], READ),
   allow('', ['persistentvolumeclaims', 'pods', 'namespaces', 'secrets', 'configmaps'], READ),
+  // Whether a namespace has room for the claims and the pod of an import, before a slot is taken.
+  allow('', ['resourcequotas'], READ),
   // Of its own making: cloud-init data of virtual machines.
   allow('', ['secrets'], ['create', 'update', 'patch', 'delete']),
   // Read only where a virtual machine does not start: what its pod and its networks lack.

@@ -33,6 +33,9 @@ export const CUSTOM_RESOURCE_DEFINITION = clusterScoped(
 )
 export const DATA_VOLUME = namespaced('cdi.kubevirt.io', 'v1beta1', 'DataVolume', 'datavolumes')
 export const DATA_SOURCE = namespaced('cdi.kubevirt.io', 'v1beta1', 'DataSource', 'datasources')
+/** CDI's knowledge of a storage class, named like it. */
+export const STORAGE_PROFILE = clusterScoped('cdi.kubevirt.io', 'v1beta1', 'StorageProfile', 'storageprofiles')
+export const RESOURCE_QUOTA = namespaced('', 'v1', 'ResourceQuota', 'resourcequotas')
 export const VOLUME_SNAPSHOT = namespaced('snapshot.storage.k8s.io', 'v1', 'VolumeSnapshot', 'volumesnapshots')
 export const VOLUME_SNAPSHOT_CLASS = clusterScoped(
   'snapshot.storage.k8s.io',

@@ -33,6 +33,8 @@ export const CONTROLLERS: readonly string[] = [
   'namespace-controller',
   'deployment-controller',
   'replicaset-controller',
+  // The API server enforces what this one has counted.
+  'resourcequota-controller',
   // Nothing else removes the finalizers that admission puts on claims and volumes.
   'persistentvolumeclaim-protection-controller',
   'persistentvolume-protection-controller',

@@ -77,9 +77,14 @@ export class MemoryCluster {
     }
     new GarbageCollector({ store, server, later })
     new NamespaceController({ store, server, later })
-    this.admin = adminOf(server)
+    this.admin = adminOf(server, ADMINISTRATOR)
     for (const type of types) store.install(type)
     for (const type of types) this.install(type)
+  }
+
+  /** The same door for somebody else: commits bear this name. */
+  doorOf(actor: string): Admin {
+    return adminOf(this.#server, actor)
   }
 
   get revision(): number {
@@ -160,18 +165,16 @@ export class MemoryCluster {
   }
 }
 
-function adminOf(server: ApiServer): Admin {
+function adminOf(server: ApiServer, actor: string): Admin {
   const door = {
     get: (type: ResourceType, key: ObjectKey) => server.get(type, key),
     list: (type: ResourceType, options?: ListOptions) => server.list(type, options),
-    create: (type: ResourceType, object: KubeObject) => server.create(ADMINISTRATOR, type, frozenCopy(object)),
-    replace: (type: ResourceType, object: KubeObject) => server.replace(ADMINISTRATOR, type, frozenCopy(object)),
-    replaceStatus: (type: ResourceType, object: KubeObject) =>
-      server.replaceStatus(ADMINISTRATOR, type, frozenCopy(object)),
+    create: (type: ResourceType, object: KubeObject) => server.create(actor, type, frozenCopy(object)),
+    replace: (type: ResourceType, object: KubeObject) => server.replace(actor, type, frozenCopy(object)),
+    replaceStatus: (type: ResourceType, object: KubeObject) => server.replaceStatus(actor, type, frozenCopy(object)),
     mergePatch: (type: ResourceType, key: ObjectKey, patch: object) =>
-      server.mergePatch(ADMINISTRATOR, type, key, frozenCopy(patch)),
-    delete: (type: ResourceType, key: ObjectKey, options?: DeleteOptions) =>
-      server.delete(ADMINISTRATOR, type, key, options),
+      server.mergePatch(actor, type, key, frozenCopy(patch)),
+    delete: (type: ResourceType, key: ObjectKey, options?: DeleteOptions) => server.delete(actor, type, key, options),
   }
   return door as Admin
 }

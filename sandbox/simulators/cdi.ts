@@ -20,7 +20,7 @@ const PARALLEL = 16
  *
  * Left out: its admission webhooks (a spec change and a taken name are not refused, and anybody may clone anything),
  * VolumeImportSource and VolumeCloneSource objects (no such kinds here), the legacy path (a class that is missing at first
- * is waited for), StorageProfiles (a class has ReadWriteOnce) and uploads. Garbage collection is kube-controller-manager's.
+ * is waited for), the making of StorageProfiles (a class without one has ReadWriteOnce) and uploads. Garbage collection is kube-controller-manager's.
  */
 export class CdiSimulator {
   /** What importers download. */
@@ -31,6 +31,8 @@ export class CdiSimulator {
   readonly #worker: Worker
   readonly #populator: Populator
   readonly #clones: ClonePopulator
+  /** Its controller is stopped. Kubelets and provisioners go on, and so do importers. */
+  #isAway = false
   /** DataVolumes without a claim: they may wait for a class. */
   readonly #claimless = new Set<string>()
 
@@ -46,6 +48,9 @@ export class CdiSimulator {
     world.pods.onChange(({ before, after }) => {
       const key = dataVolumeKey(after ?? before)
       if (key !== undefined) this.#worker.queue.add(key)
+    })
+    world.storageProfiles.onChange(() => {
+      for (const key of this.#claimless) this.#worker.queue.add(key)
     })
     world.storageClasses.onChange(() => {
       for (const key of this.#claimless) this.#worker.queue.add(key)
@@ -65,6 +70,19 @@ export class CdiSimulator {
     this.#worker.start(PARALLEL)
   }
 
+  /**
+   * Stops cdi-controller alone, as when its Deployment is scaled to 0: DataVolumes that are created show nothing at all, failing importers are
+   * restarted by their kubelets, finished ones stay, and deletions go through by the garbage collector. Returns how to start it again.
+   */
+  stopController(): () => void {
+    this.#isAway = true
+    return () => {
+      this.#isAway = false
+      for (const { metadata } of [...this.#world.dataVolumes.values(), ...this.#world.claims.values()])
+        this.#worker.queue.add(`${metadata.namespace}/${metadata.name}`)
+    }
+  }
+
   /** All downloads are over when it resolves; the cluster stays as it is. */
   async stop(): Promise<void> {
     await this.#worker.stop()
@@ -80,6 +98,7 @@ export class CdiSimulator {
   }
 
   async #reconcile(key: string): Promise<void> {
+    if (this.#isAway) return
     await this.#clones.letGo(key)
     await this.#endPodsOfDeletedPrimes(key)
     const dataVolume = this.#world.dataVolumes.get(key)

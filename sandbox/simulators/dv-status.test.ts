@@ -90,7 +90,7 @@ describe('statusIn', () => {
   it('has no text for an error that the controller did not see', () => {
     const hidden = pod('Running', {
       state: { waiting: { reason: 'CrashLoopBackOff' } },
-      lastState: { terminated: { exitCode: 1, reason: 'Error' } },
+      lastState: { terminated: { exitCode: 1, reason: 'Error', message: ERROR } },
     })
     const status = after(importing(pod('Running', { state: { running: {} } })), importing(hidden))
     expect(short(status, 'Running')).toBe('False/Pod is running/')

@@ -240,7 +240,7 @@ function importing(
     return { ...base, phase: 'ImportInProgress', running: ['True', 'Pod is running', ''], ready: TRANSFERRING }
   }
   if (terminated !== undefined) return { ...base, ...ended(pod, previous) }
-  if (waiting?.reason === CRASH_LOOP) return { ...base, ...crashLooping(pod, previous) }
+  if (waiting?.reason === CRASH_LOOP) return { ...base, ...crashLooping(previous) }
   return { ...base, phase: 'ImportScheduled', running: notStarted(pod, waiting), ready: NONE }
 }
 
@@ -255,16 +255,11 @@ function ended(pod: Pod, previous: DataVolumeStatus): Partial<Draft> {
   return { phase: 'ImportInProgress', running: ['False', 'Error', message], ready: NONE }
 }
 
-/** CDI does not look at a container's last state: it shows what it saw while the container was `terminated`. */
-function crashLooping(pod: Pod, previous: DataVolumeStatus): Partial<Draft> {
+/** CDI does not look at a container's last state: it shows what it saw while the container was `terminated`, which may be nothing. */
+function crashLooping(previous: DataVolumeStatus): Partial<Draft> {
   const before = short(previous, 'Running')
-  if (before[0] === 'False' && before[1] !== '' && before[1] !== 'ContainerCreating') {
-    return { phase: 'ImportInProgress', running: before, ready: NONE }
-  }
-  // The kubelet simulator leaves the text out where the controller is to miss it; a late look must not miss it otherwise.
-  const text = pod.status?.containerStatuses?.[0]?.lastState?.terminated?.message
-  const running: Short = text === undefined ? ['False', 'Pod is running', ''] : ['False', 'Error', text]
-  return { phase: 'ImportInProgress', running, ready: NONE }
+  const hasSeen = before[0] === 'False' && before[1] !== '' && before[1] !== 'ContainerCreating'
+  return { phase: 'ImportInProgress', running: hasSeen ? before : ['False', 'Pod is running', ''], ready: NONE }
 }
 
 function notStarted(pod: Pod, waiting: { reason?: string; message?: string } | undefined): Short {

@@ -70,6 +70,7 @@ export interface ContainerState {
     readonly exitCode: number
     readonly reason?: string
     readonly message?: string
+    readonly startedAt?: string
     readonly finishedAt?: string
   }
 }
@@ -117,6 +118,11 @@ export interface StorageClass extends KubeObject {
   readonly provisioner?: string
   readonly allowVolumeExpansion?: boolean
   readonly volumeBindingMode?: string
+}
+
+/** CDI's own; the simulator makes none, and believes those that are there. */
+export interface StorageProfile extends KubeObject {
+  readonly status?: { readonly claimPropertySets?: readonly unknown[] }
 }
 
 export interface VolumeSnapshotClass extends KubeObject {

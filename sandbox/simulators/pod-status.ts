@@ -30,22 +30,24 @@ export function running(pod: Pod, restartCount: number, lastState: ContainerStat
 
 /** `hidden` ends skip `terminated`, as when the controller looks too late. */
 export function ended(pod: Pod, end: RunEnd, now: string): PodStatus {
+  const terminated = (exitCode: number, reason: string, message?: string) => endOf(pod, exitCode, reason, message, now)
   switch (end.type) {
     case 'completed':
-      return finished(pod, 'Succeeded', terminated(0, 'Completed', 'Import Complete', now))
+      return finished(pod, 'Succeeded', terminated(0, 'Completed', 'Import Complete'))
     case 'scratchSpaceRequired':
-      return finished(pod, 'Succeeded', terminated(0, 'Completed', SCRATCH_MESSAGE, now))
+      return finished(pod, 'Succeeded', terminated(0, 'Completed', SCRATCH_MESSAGE))
     case 'oomKilled':
-      return finished(pod, 'Running', terminated(137, OOM_KILLED, undefined, now))
+      return finished(pod, 'Running', terminated(137, OOM_KILLED))
     case 'evicted': {
       const message = 'The node was low on resource: ephemeral-storage.'
-      return { phase: 'Failed', reason: 'Evicted', message, containerStatuses: [] }
+      // A kubelet keeps what it knows of the containers.
+      return { ...finished(pod, 'Failed', terminated(137, 'Error')), reason: 'Evicted', message }
     }
     case 'stopped':
       return stopped(pod, now)
     case 'error':
-      if (!end.hidden) return finished(pod, 'Running', terminated(1, 'Error', end.message, now))
-      return crashLooping(pod, terminated(1, 'Error', undefined, now))
+      if (!end.hidden) return finished(pod, 'Running', terminated(1, 'Error', end.message))
+      return crashLooping(pod, terminated(1, 'Error', end.message))
   }
 }
 
@@ -53,7 +55,7 @@ export function ended(pod: Pod, end: RunEnd, now: string): PodStatus {
 export function stopped(pod: Pod, now: string): PodStatus {
   const { state, lastState } = pod.status?.containerStatuses?.[0] ?? {}
   const died = state?.terminated ?? (state?.running === undefined ? lastState?.terminated : undefined)
-  return finished(pod, 'Failed', died === undefined ? terminated(143, 'Error', undefined, now) : { terminated: died })
+  return finished(pod, 'Failed', died === undefined ? endOf(pod, 143, 'Error', undefined, now) : { terminated: died })
 }
 
 export function crashLooping(pod: Pod, lastState: ContainerState): PodStatus {
@@ -65,8 +67,16 @@ function finished(pod: Pod, phase: string, state: ContainerState): PodStatus {
   return { phase, containerStatuses: [container(pod, state, pod.status?.containerStatuses?.[0]?.lastState)] }
 }
 
-function terminated(exitCode: number, reason: string, message: string | undefined, finishedAt: string): ContainerState {
-  return { terminated: { exitCode, reason, finishedAt, ...(message !== undefined && { message }) } }
+/** Of a container that ran: when it began tells it from one that never did. */
+function endOf(
+  pod: Pod,
+  exitCode: number,
+  reason: string,
+  message: string | undefined,
+  finishedAt: string,
+): ContainerState {
+  const startedAt = pod.status?.containerStatuses?.[0]?.state.running?.startedAt ?? finishedAt
+  return { terminated: { exitCode, reason, startedAt, finishedAt, ...(message !== undefined && { message }) } }
 }
 
 function container(pod: Pod, state: ContainerState, lastState?: ContainerState): ContainerStatus {

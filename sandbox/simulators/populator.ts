@@ -107,6 +107,12 @@ export class Populator {
       this.#warn(dataVolume, 'ErrClaimNotValid', message)
       return await this.#show(dataVolume, { at: 'claim not valid', message })
     }
+    const profile = this.#world.storageProfiles.get(className ?? '')
+    if (profile?.status !== undefined && !profile.status.claimPropertySets?.length) {
+      const message = `no accessMode specified in StorageProfile ${className}`
+      this.#warn(dataVolume, 'ErrClaimNotValid', message)
+      return await this.#show(dataVolume, { at: 'claim not valid', message })
+    }
     if (this.#faults.quota('target', dataVolume)) return await this.#showRefused(dataVolume, quotaText(key))
     const marked = await this.#markPopulator(dataVolume)
     try {

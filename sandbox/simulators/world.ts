@@ -17,6 +17,7 @@ import {
   POD,
   SECRET,
   STORAGE_CLASS,
+  STORAGE_PROFILE,
   VIRTUAL_MACHINE_INSTANCE,
   VOLUME_SNAPSHOT,
   VOLUME_SNAPSHOT_CLASS,
@@ -34,6 +35,7 @@ import {
   ownerUid,
   type Pod,
   type StorageClass,
+  type StorageProfile,
   uidOf,
   type VolumeSnapshot,
   type VolumeSnapshotClass,
@@ -81,6 +83,7 @@ export class World {
   readonly claims = new Store<Claim>().index(BY_DATA_VOLUME, (claim) => listOf(dataVolumeKey(claim)))
   readonly pods = new Store<Pod>().index(BY_CLAIM, claimsOf).index(BY_INSTANCE, (pod) => listOf(instanceUid(pod)))
   readonly storageClasses = new Store<StorageClass>()
+  readonly storageProfiles = new Store<StorageProfile>()
   readonly snapshots = new Store<VolumeSnapshot>()
   readonly snapshotClasses = new Store<VolumeSnapshotClass>()
   /** KubeVirt's virtual machines. */
@@ -111,6 +114,7 @@ export class World {
       this.#watch(PERSISTENT_VOLUME_CLAIM, this.claims),
       this.#watch(POD, this.pods),
       this.#watch(STORAGE_CLASS, this.storageClasses),
+      this.#watch(STORAGE_PROFILE, this.storageProfiles),
       this.#watch(VOLUME_SNAPSHOT, this.snapshots),
       this.#watch(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses),
       this.#watch(KUBEVIRT_VIRTUAL_MACHINE, this.machines),

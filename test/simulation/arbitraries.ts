@@ -175,6 +175,11 @@ const surroundingsAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ do: fc.constant('uninstallCdi' as const), forMs: duration(30 * SECOND, 3 * MINUTE) }),
 )
 
+const outageAction: fc.Arbitrary<Action> = fc.oneof(
+  fc.record({ do: fc.constant('stopCdi' as const), forMs: duration(2 * MINUTE, 20 * MINUTE) }),
+  fc.record({ do: fc.constant('drain' as const), image: imageNumber }),
+)
+
 const replica = fc.nat(1)
 
 export const processAction: fc.Arbitrary<Action> = fc.oneof(
@@ -241,6 +246,7 @@ const GROUPS = {
   ledger: ledgerAction,
   cdi: cdiAction,
   surroundings: surroundingsAction,
+  outage: outageAction,
   process: processAction,
   network: networkAction,
   servers: serverAction,
@@ -315,6 +321,8 @@ export const FAMILIES = {
   curators: story({ image: 1 }),
   /** Failing imports, and nobody there to see it. */
   unattended: story({ cdi: 4, process: 4 }),
+  /** CDI stops, nodes are drained, imports fail: what an importer did is told by its pod alone. */
+  outages: story({ cdi: 4, outage: 8 }),
   /** Everybody comes at once, and one after the other is served. */
   rush: fc.record({
     seed: fc.nat(),

@@ -1,6 +1,7 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
+import type { ContainerStatus, Pod } from '../../sandbox/simulators/models.ts'
 import type { ConditionOf, ConfigMap, DataVolume, Image } from '../harness/kinds.ts'
 
 export const OPERATOR_NAMESPACE = 'sync-operator'
@@ -48,6 +49,8 @@ export interface Download {
   importerUid: string | undefined
   /** Transfers that it began. */
   transfers: number
+  /** Starts of the containers of its importer pods, by uid of the pod. */
+  readonly starts: Map<string, number>
 }
 
 /** An importer pod that carries an image's label. */
@@ -186,6 +189,7 @@ export class Chronicle {
       deletedInHasteAtMs: undefined,
       isAfterthought: this.#isAfterthought(imageUid, of),
       transfers: 0,
+      starts: new Map(),
     }
     this.downloads.set(uid, download)
     this.#latest.set(`${imageUid}/${of}`, download)
@@ -210,16 +214,17 @@ export class Chronicle {
     const { uid = '', labels = {} } = object.metadata
     const { [LABELS.imageUid]: imageUid, [LABELS.revision]: revision } = labels
     if (imageUid === undefined || revision === undefined) return
-    const { phase = '' } = (object as { status?: { phase?: string } }).status ?? {}
+    const { phase = '', containerStatuses } = (object as Pod).status ?? {}
     const isAlive = type !== 'DELETED' && phase !== 'Succeeded' && phase !== 'Failed'
     this.importers.set(uid, { uid, imageUid, revision, isAlive })
     if (!isAlive) this.importers.delete(uid)
-    const isHarmed = phase === 'Failed' || (isEnd(commit) && isPerson(actor))
+    const isHarmed = phase === 'Failed' || (isEnd(commit) && (isPerson(actor) || actor === NODES))
     const { importerUid } = this.downloadOf(imageUid, revision) ?? {}
     if (importerUid !== undefined && importerUid !== uid) this.#trouble(imageUid, 'its importer pod was replaced')
     const download = this.downloadOf(imageUid, revision)
     if (download !== undefined && type === 'ADDED') download.importerUid ??= uid
     if (isHarmed) this.#trouble(imageUid, `its importer pod ended (${phase})`)
+    if (download !== undefined) noteContainer(download, uid, containerStatuses?.[0])
   }
 
   #claimsAdded(): number {
@@ -247,6 +252,16 @@ export class Chronicle {
 export function isOperator(actor: string): boolean {
   return actor.startsWith('operator')
 }
+
+function noteContainer(download: Download, podUid: string, container: ContainerStatus | undefined): void {
+  const { restartCount = 0, state, lastState } = container ?? {}
+  const end = state?.terminated ?? lastState?.terminated
+  if (state?.running !== undefined || end?.startedAt !== undefined) download.starts.set(podUid, 1 + restartCount)
+  if (end !== undefined && end.exitCode !== 0) download.trouble ??= `an importer ended with ${end.exitCode}`
+}
+
+/** Who drains nodes. */
+export const NODES = 'node-controller'
 
 /** Everybody who comes through the administrator's door. */
 export function isPerson(actor: string): boolean {

@@ -1,9 +1,10 @@
-import { ANNOTATIONS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { CONFIG_MAP, DATA_SOURCE, DATA_VOLUME, NAMESPACE } from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, DATA_SOURCE, DATA_VOLUME, NAMESPACE, POD } from '../../operator/kube/resource-types.ts'
 import type { Fault } from '../../sandbox/simulators/index.ts'
-import { OPERATOR_NAMESPACE } from './chronicle.ts'
+import { IMAGE } from '../harness/kinds.ts'
+import { NODES, OPERATOR_NAMESPACE } from './chronicle.ts'
 import * as objects from './objects.ts'
 import { ASK_AGAIN_MS, find, leaveRefused, People, type Subject } from './people.ts'
 import type { Action, CatalogAction, CdiAction, ImageAction, PolicyAction } from './schedule.ts'
@@ -155,6 +156,13 @@ export class Driver {
       case 'uninstallCdi':
         this.#uninstallCdi(action.forMs)
         return
+      case 'stopCdi':
+        // No excuse: pods tell what CDI does not.
+        this.#trouble.later(action.forMs, this.#world.simulators?.cdi.stopController() ?? (() => undefined))
+        return
+      case 'drain':
+        this.#drain(action.image)
+        return
       default:
         this.#trouble.carryOut(action)
         return
@@ -227,6 +235,16 @@ export class Driver {
       slow: { type: 'slow', readyMs: forMs },
     } as const
     return this.#world.simulators?.snapshotter.script({ namespace: key.namespace }, how[fault])
+  }
+
+  #drain(image: number): void {
+    const key = this.#subjects[image % this.#subjects.length]?.key
+    const uid = key && find(this.#world, IMAGE, key)?.metadata.uid
+    if (key === undefined || uid === undefined) return
+    const door = this.#world.cluster.doorOf(NODES)
+    const { namespace } = key
+    for (const { metadata } of door.list(POD, { namespace, labelSelector: `${LABELS.imageUid}=${uid}` }).items)
+      leaveRefused(() => door.delete(POD, metadata))
   }
 
   #deleteNamespace(name: string, forMs: number): void {

@@ -22,6 +22,7 @@ const RUNS: Partial<Readonly<Record<WholeKind, number>>> = {
   undisturbed: 40,
   curators: 30,
   unattended: 40,
+  outages: 40,
   disconnected: 60,
   lagging: 40,
   rush: 20,

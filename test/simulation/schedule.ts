@@ -132,6 +132,13 @@ export type CdiAction =
 export type SurroundingsAction =
   | { readonly do: 'deleteNamespace'; readonly namespace: number; readonly forMs: number }
   | { readonly do: 'uninstallCdi'; readonly forMs: number }
+  | OutageAction
+
+export type OutageAction =
+  /** cdi-controller alone: importers go on, and are restarted by their kubelets. */
+  | { readonly do: 'stopCdi'; readonly forMs: number }
+  /** A node is drained: all importer pods of an image are deleted, and CDI makes new ones. */
+  | { readonly do: 'drain'; readonly image: number }
 
 /** To one replica of the operator. */
 export type ProcessAction =

@@ -41,6 +41,7 @@ export const WHOLE_KINDS = {
   undisturbed: inFull(FAMILIES.undisturbed),
   curators: inFull(FAMILIES.curators),
   unattended: inFull(FAMILIES.unattended),
+  outages: inFull(FAMILIES.outages),
   disconnected: inFull(FAMILIES.disconnected),
   rush: inFull(FAMILIES.rush),
   delayed: inFull(FAMILIES.delayed),
@@ -187,6 +188,7 @@ const MIX: readonly (WholeKind | MachineKind)[] = [
   'endsLagging',
   'machinesLagging',
   'writesLaggingTakeOvers',
+  'outages',
 ]
 
 /**

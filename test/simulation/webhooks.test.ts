@@ -227,6 +227,16 @@ describe("CDI's webhook that does not work", () => {
     expectBothSynced(scene)
   })
 
+  it('is told of within seconds: nobody who has a slot is said to wait for one', async () => {
+    await using scene = new Scene()
+    scene.answer = () => failing('no endpoints available for service "cdi-api"')
+    await scene.pass(6 * SECOND)
+    expect(scene.holders).toMatchObject([{ name: 'first' }])
+    expect(scene.standOf('first')).toEqual({ phase: 'Queued', reason: 'CreateFailed', downloads: 0 })
+    expect(scene.image('first').status?.message).toContain('it has a slot')
+    expect(scene.image('first').status?.queuePosition).toBeUndefined()
+  })
+
   it('and lets everybody wait, without an answer, is told of, and all goes on in order when it is back', async () => {
     await using scene = new Scene()
     scene.answer = () => HANGING

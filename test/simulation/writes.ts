@@ -93,7 +93,10 @@ function withoutTimes(status: VMDiskImageStatus | undefined): Partial<VMDiskImag
 function withoutPlace(image: Image | undefined): unknown {
   const { progress: _progress, queuePosition: _position, importerPodUID: _pod, ...rest } = withoutTimes(image?.status)
   const reason = reasonOf(image)
-  if (rest.phase !== 'Queued' || (reason !== 'Queued' && reason !== 'Paused')) return rest
   const conditions = rest.conditions?.map(({ type, status }) => ({ type, status }))
+  // That an importer is still to start is only told where that lasts.
+  if (reason === 'Starting' || reason === 'Syncing')
+    return { ...rest, reason: undefined, message: undefined, startedAt: undefined, conditions }
+  if (rest.phase !== 'Queued' || (reason !== 'Queued' && reason !== 'Paused')) return rest
   return { ...rest, message: undefined, conditions }
 }

@@ -98,10 +98,10 @@ export class Admission {
     return this.#claims.refusalOf(uid)
   }
 
-  /** Whether the image has a slot, and nobody answers when its DataVolume is asked for. */
-  isUnanswered(uid: string): boolean {
+  /** Whether the image has a slot, and its DataVolume is asked for in vain. */
+  isAskedInVain(uid: string): boolean {
     const slot = this.slotOf(uid)
-    return slot !== undefined && this.#claims.isUnanswered(slot)
+    return slot !== undefined && this.#claims.isAskedInVain(slot)
   }
 
   /**

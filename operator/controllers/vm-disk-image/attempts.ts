@@ -27,11 +27,13 @@ export function recordFailure(
   now: number,
 ): VMDiskImageStatus {
   const downloads = (status.budget?.downloads ?? 0) + failure.downloads
-  // One that never got to its source cost nothing: it is not counted, and tried again after the first wait.
-  const outcome = failure.downloads > 0 ? 'Failed' : 'Cancelled'
+  // One that never got to its source cost nothing: it is not counted, and tried again after a longer wait each time.
+  const hasRun = failure.downloads > 0
+  const outcome = hasRun ? 'Failed' : 'Cancelled'
+  const unstarted = hasRun ? 0 : (status.budget?.unstarted ?? 0) + 1
   const next: VMDiskImageStatus = {
     ...withAttempt(status, subject, outcome, failure.reason, failure.message, failure.downloads, now),
-    budget: { key: status.budget?.key ?? '', downloads },
+    budget: { key: status.budget?.key ?? '', downloads, ...(!hasRun && { unstarted }) },
     ticket: undefined,
     // That there is a wait. How long it is, the policy says.
     nextRetryTime: toTime(now),

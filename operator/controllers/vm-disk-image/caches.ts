@@ -9,8 +9,10 @@ import {
   NAMESPACE,
   PERSISTENT_VOLUME_CLAIM,
   POD,
+  RESOURCE_QUOTA,
   SECRET,
   STORAGE_CLASS,
+  STORAGE_PROFILE,
   VOLUME_SNAPSHOT,
   VOLUME_SNAPSHOT_CLASS,
 } from '../../kube/resource-types.ts'
@@ -18,6 +20,7 @@ import type { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
 import { IMPORTING_INDEX, importingIndex } from './downloads.ts'
 import { cloneSourceKey, unfinishedCloneOf } from './references.ts'
+import { type QuotaView, type StorageProfileView, viewQuota, viewStorageProfile } from './room.ts'
 import { snapshotNameFor } from './target.ts'
 import {
   type ClaimView,
@@ -89,6 +92,8 @@ export class Caches {
     isDefaultClass(item) ? ['yes'] : [],
   )
   readonly snapshotClasses = new Store<MetaView>()
+  readonly storageProfiles = new Store<StorageProfileView>()
+  readonly quotas = new Store<QuotaView>().index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
 
   constructor(reflectors: Reflectors) {
     this.reflectors = reflectors
@@ -104,6 +109,8 @@ export class Caches {
     reflectors.add(NAMESPACE, this.namespaces, viewMeta, metadataOnly)
     reflectors.add(STORAGE_CLASS, this.storageClasses, viewStorageClass)
     reflectors.add(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses, viewMeta, metadataOnly)
+    reflectors.add(STORAGE_PROFILE, this.storageProfiles, viewStorageProfile)
+    reflectors.add(RESOURCE_QUOTA, this.quotas, viewQuota)
   }
 }
 

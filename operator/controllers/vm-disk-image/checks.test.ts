@@ -2,7 +2,7 @@ import type { Reason } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { whatBlocks } from './checks.ts'
 import { resolveTarget } from './target.ts'
-import { aLookup, aWorld, type WorldOverrides } from './world.fixtures.ts'
+import { aDataVolume, aLookup, aWorld, type WorldOverrides } from './world.fixtures.ts'
 
 const blocked = (overrides: WorldOverrides) => {
   const world = aWorld(overrides)
@@ -35,6 +35,12 @@ describe('what blocks', () => {
       'StorageClassMissing',
       'defaultStorageClass',
       { spec: { storageClass: undefined }, lookup: aLookup({}, { hasDefaultStorageClass: false }) },
+    ],
+    ['ClaimInvalid', 'StorageProfile fast', { lookup: aLookup({}, { hasEmptyProfile: () => true }) }],
+    [
+      'QuotaExceeded',
+      'ResourceQuota q of namespace team',
+      { lookup: aLookup({}, { lackOfRoom: () => ({ quota: 'q', what: 'two claims' }) }) },
     ],
     ['SnapshotterMissing', 'snapshot controller', { surroundings: { ...surroundings, hasSnapshots: false } }],
     ['SnapshotClassMissing', 'VolumeSnapshotClass snap', { lookup: aLookup({ snapshotClasses: ['snap'] }) }],
@@ -70,6 +76,10 @@ describe('what blocks', () => {
     ],
     ['a registry', url('docker://a.example/b', 'registry')],
     ['the default storage class', { spec: { storageClass: undefined } }],
+    [
+      'a download that has what it needs already',
+      { dataVolumes: [aDataVolume()], lookup: aLookup({}, { lackOfRoom: () => ({ quota: 'q', what: 'two claims' }) }) },
+    ],
     [
       'no snapshots where none are asked for',
       {

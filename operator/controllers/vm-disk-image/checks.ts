@@ -1,4 +1,5 @@
 import type { Reason } from '@open-terrain/constructs'
+import { isFinished } from './judge.ts'
 import { type DefaultedField, originOf, type Target } from './target.ts'
 import type { World } from './world.ts'
 
@@ -22,10 +23,12 @@ const CHECKS: readonly Check[] = [
   secretIsMissing,
   certConfigMapIsMissing,
   storageClassIsMissing,
+  storageProfileIsEmpty,
   snapshotterIsMissing,
   snapshotClassIsMissing,
   nameIsTaken,
   isBeingCleared,
+  quotaIsFull,
 ]
 
 export function whatBlocks(target: Target, world: World): Blocked | undefined {
@@ -113,6 +116,29 @@ function storageClassIsMissing({ storageClass }: Target, world: World): Blocked 
   }
   if (lookup.storageClass(storageClass)) return undefined
   return { reason: 'StorageClassMissing', message: waitingFor(`StorageClass ${storageClass}`, 'storageClass', world) }
+}
+
+/** CDI would wait for ever, and nothing would come of the slot. */
+function storageProfileIsEmpty({ storageClass }: Target, { lookup }: World): Blocked | undefined {
+  if (storageClass === undefined || !lookup.hasEmptyProfile(storageClass)) return undefined
+  return {
+    reason: 'ClaimInvalid',
+    message: `CDI knows no access mode for claims of StorageClass ${storageClass}: give StorageProfile ${storageClass} its spec.claimPropertySets`,
+  }
+}
+
+function quotaIsFull(
+  { diskSize = '0', storageClass }: Target,
+  { lookup, image, dataVolumes }: World,
+): Blocked | undefined {
+  // What it has itself is in the way of nothing.
+  if (dataVolumes.some((one) => !isFinished(one))) return undefined
+  const lack = lookup.lackOfRoom({ diskSize, storageClass })
+  if (lack === undefined) return undefined
+  return {
+    reason: 'QuotaExceeded',
+    message: `ResourceQuota ${lack.quota} of namespace ${image.metadata.namespace} leaves no room for ${lack.what}: raise it, or delete what nobody needs there`,
+  }
 }
 
 function snapshotterIsMissing({ snapshotClass }: Target, { surroundings }: World): Blocked | undefined {

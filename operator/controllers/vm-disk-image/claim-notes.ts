@@ -31,10 +31,9 @@ export class ClaimNotes {
     return answered
   }
 
-  /** How many creates of the claim nobody answered. */
-  unanswered(claim: string): number {
-    const { count = 0, answered = 0 } = this.#retries.get(claim) ?? {}
-    return count - answered
+  /** How many creates of the claim have come to nothing. */
+  failures(claim: string): number {
+    return this.#retries.get(claim)?.count ?? 0
   }
 
   /** A create may arrive until then, whatever later ones were told. */

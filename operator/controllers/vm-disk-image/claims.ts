@@ -31,8 +31,8 @@ export const SETTLE_MS = 15_000
 const LOOK_AGAIN_MS = 1_000
 /** An API server, or a webhook, that answers with errors so often gets the slot back for somebody else. */
 const ANSWERED_FAILURES = 4
-/** So many, nearly half a minute, are more than an answer or two that got lost. */
-const UNANSWERED_CREATES = 4
+/** So many, a few seconds, are more than one answer that got lost. */
+const VAIN_CREATES = 2
 
 export interface ClaimsOptions {
   readonly client: KubeClient
@@ -89,9 +89,9 @@ export class Claims {
     return this.#refusals.get(uid)
   }
 
-  /** Whether nobody answers when the DataVolume of this holder is asked for. Its slot is kept, since one may come of it. */
-  isUnanswered(holder: Holder): boolean {
-    return this.#notes.unanswered(claimOf(holder)) >= UNANSWERED_CREATES
+  /** Whether the DataVolume of this holder is asked for in vain. Its slot is kept meanwhile, since one may come of it. */
+  isAskedInVain(holder: Holder): boolean {
+    return this.#notes.failures(claimOf(holder)) >= VAIN_CREATES
   }
 
   /** The image is gone. */

@@ -1,20 +1,29 @@
 import { describe, expect, it } from 'vitest'
+import type { ImporterView } from './importer.ts'
 import { isFinished, type JudgeContext, judgeDataVolume } from './judge.ts'
 import type { ConditionView, DataVolumeView } from './views.ts'
-import { aDataVolume, aPod, CDI, HOUR, MINUTE, SECOND } from './world.fixtures.ts'
+import { aDataVolume, aPod, CDI, HOUR, MINUTE } from './world.fixtures.ts'
+import { NOTHING_SEEN, type Observation } from './world.ts'
 
 const said = (status: string, reason = '', message = ''): ConditionView => ({ status, reason, message })
 
-const judge = (dataVolume: Partial<DataVolumeView>, context: Partial<JudgeContext> = {}) =>
+const judge = (
+  dataVolume: Partial<DataVolumeView>,
+  observation: Partial<Observation> = {},
+  context: Partial<JudgeContext> = {},
+) =>
   judgeDataVolume(aDataVolume(dataVolume), {
-    pods: [],
-    isImporterReplaced: false,
+    observation: { ...NOTHING_SEEN, ...observation },
     ageMs: 0,
-    unchangedMs: 0,
     stallTimeoutMs: 15 * MINUTE,
     attemptTimeoutMs: 6 * HOUR,
+    isCdiAway: false,
     ...context,
   })
+
+const podThat = (importer: Partial<ImporterView>, phase = 'Running') =>
+  aPod('first', { phase, importer: { starts: 1, isRunning: false, ended: undefined, ...importer } })
+const endOf = (exitCode: number, reason: string, message = '') => ({ exitCode, reason, message })
 
 describe('a download goes on', () => {
   it.each<[string, Partial<DataVolumeView>]>([
@@ -59,9 +68,20 @@ describe('a download goes on', () => {
     expect(isFinished(aDataVolume(dataVolume))).toBe(false)
   })
 
-  it('when the pod that asked for scratch space was replaced and the new one has none yet', () => {
-    const running = said('False', 'Scratch space required', 'scratch space required and none found')
-    expect(judge({ running }, { pods: [aPod('second')], isImporterReplaced: true })).toEqual({ state: 'running' })
+  it.each<[string, Partial<DataVolumeView>, Partial<Observation>]>([
+    [
+      'while a pod that never ran is deleted and made again',
+      { phase: 'ImportScheduled', running: said('False', 'Error') },
+      { starts: 0 },
+    ],
+    ['while its importer runs and CDI does not know it yet', CDI.new, { importers: [aPod('first')], starts: 1 }],
+    [
+      'while its importer has ended well and CDI does not know it yet',
+      CDI.running,
+      { importers: [podThat({ ended: endOf(0, 'Completed', 'Import Complete') }, 'Succeeded')], starts: 0 },
+    ],
+  ])('%s', (_name, dataVolume, observation) => {
+    expect(judge(dataVolume, observation)).toEqual({ state: 'running' })
   })
 })
 
@@ -104,7 +124,7 @@ describe('a download has failed', () => {
     [
       'without any text',
       { running: said('False', 'Error') },
-      { reason: 'ImporterFailed', message: 'the importer failed; CDI kept no message', downloads: 1 },
+      { reason: 'ImporterFailed', message: 'the importer failed, and left no message', downloads: 1 },
     ],
     [
       'in a crash loop that CDI saw only between two starts',
@@ -138,7 +158,7 @@ describe('a download has failed', () => {
     [
       'by eviction, told by the condition',
       { phase: 'ImportScheduled', running: said('False', 'Error') },
-      { reason: 'ImporterFailed', permanent: false, downloads: 1 },
+      { reason: 'Evicted', permanent: false, downloads: 1 },
     ],
     [
       'by a wrong checksum, for good',
@@ -177,14 +197,54 @@ describe('a download has failed', () => {
     expect(judge(dataVolume)).toMatchObject({ state: 'failed', ...expected })
   })
 
-  it('when its pod was evicted and stays where it is', () => {
-    const verdict = judge({ phase: 'ImportScheduled' }, { pods: [aPod('first', { phase: 'Failed' })] })
+  it.each<[string, Partial<Observation>, object]>([
+    ['that ran', { importers: [podThat({ ended: endOf(137, 'Error') }, 'Failed')], starts: 1 }, { downloads: 1 }],
+    ['that never ran', { importers: [podThat({ starts: 0 }, 'Failed')], starts: 0 }, { downloads: 0 }],
+  ])('by the eviction of a pod %s, which stays where it is', (_name, observation, expected) => {
+    const verdict = judge({ phase: 'ImportScheduled', running: said('False', 'ContainerCreating') }, observation)
+    expect(verdict).toMatchObject({ state: 'failed', reason: 'Evicted', permanent: false, ...expected })
+  })
+
+  it.each<[string, Partial<DataVolumeView>, Partial<Observation>]>([
+    ['before CDI says anything', CDI.running, { importers: [aPod('first')] }],
+    ['when CDI shows its end', { phase: 'ImportScheduled', running: said('False', 'Error') }, {}],
+    ['when the next one is there', { phase: 'ImportScheduled', running: said('False', 'ContainerCreating') }, {}],
+    ['when the next one runs', CDI.running, { importers: [aPod('second')] }],
+  ])('the same way whenever the deletion of its pod is seen: %s', (_name, dataVolume, observation) => {
+    const verdict = judge(dataVolume, { starts: 1, isImporterLost: true, ...observation })
     expect(verdict).toMatchObject({ state: 'failed', reason: 'Evicted', permanent: false, downloads: 1 })
   })
 
-  it('when another pod took over, which is a second download', () => {
-    const verdict = judge(CDI.running, { pods: [aPod('second')], isImporterReplaced: true })
-    expect(verdict).toMatchObject({ state: 'failed', reason: 'ImporterReplaced', permanent: false, downloads: 2 })
+  describe('by what its pod says, while CDI is away', () => {
+    const crashed = endOf(1, 'Error', EOF_TEXT)
+
+    it.each<[string, Partial<ImporterView>, object]>([
+      ['it has just ended', { ended: crashed }, { reason: 'ImporterFailed', message: EOF_TEXT, downloads: 1 }],
+      ['it runs again', { starts: 4, isRunning: true, ended: crashed }, { message: EOF_TEXT, downloads: 4 }],
+      [
+        'its source has no such image',
+        { ended: endOf(1, 'Error', 'expected status code 200, got 404. Status: 404 Not Found') },
+        { reason: 'NotFound', permanent: true, downloads: 1 },
+      ],
+      ['it ran out of memory', { ended: endOf(137, 'OOMKilled') }, { reason: 'OutOfMemory', downloads: 1 }],
+      [
+        'it left no text',
+        { ended: endOf(2, 'Error') },
+        { reason: 'ImporterFailed', message: 'the importer failed (exit code 2, Error), and left no message' },
+      ],
+    ])('%s', (_name, importer, expected) => {
+      const observation = { importers: [podThat(importer)], starts: importer.starts ?? 1 }
+      expect(judge(CDI.running, observation)).toMatchObject({ state: 'failed', ...expected })
+      expect(judge(CDI.new, observation)).toMatchObject({ state: 'failed', ...expected })
+    })
+  })
+
+  it.each([
+    ['more than CDI does', 5, 1, 5],
+    ['less than CDI does', 1, 3, 4],
+    ['nothing', undefined, 3, 4],
+  ])('and costs all that was seen, where its pods show %s', (_name, starts, restartCount, downloads) => {
+    expect(judge({ ...CDI.failing, restartCount }, { starts })).toMatchObject({ downloads })
   })
 })
 
@@ -196,37 +256,105 @@ describe('a claim that cannot be made', () => {
     ['Bound says so', { ...CDI.new, bound: invalid }, 'ClaimInvalid'],
     ['Ready says so', { ...CDI.new, ready: invalid }, 'ClaimInvalid'],
     ['a quota refuses it', { ...CDI.new, phase: 'Pending', bound: overQuota }, 'QuotaExceeded'],
-  ])('is given half a minute, then it failed at no cost: %s', (_name, dataVolume, reason) => {
-    expect(judge(dataVolume, { ageMs: 30 * SECOND - 1 })).toEqual({ state: 'running' })
-    const verdict = judge(dataVolume, { ageMs: 30 * SECOND })
-    expect(verdict).toMatchObject({ state: 'failed', reason, permanent: false, downloads: 0 })
+  ])('has failed at once and at no cost: %s', (_name, dataVolume, reason) => {
+    expect(judge(dataVolume)).toMatchObject({ state: 'failed', reason, permanent: false, downloads: 0 })
   })
 
   it('does not count once the importer got going', () => {
-    expect(judge({ ...CDI.running, bound: invalid }, { ageMs: MINUTE })).toEqual({ state: 'running' })
+    expect(judge({ ...CDI.running, bound: invalid })).toEqual({ state: 'running' })
   })
 })
 
 describe('patience ends', () => {
-  it('when nothing has moved for stallTimeout, in words that say what was seen last', () => {
-    expect(judge(CDI.running, { unchangedMs: 15 * MINUTE - 1 })).toEqual({ state: 'running' })
-    const running = said('False', 'Unschedulable', 'Importer pod cannot be scheduled')
-    expect(judge({ running }, { unchangedMs: 15 * MINUTE })).toMatchObject({
+  it.each<[string, Partial<DataVolumeView>, string]>([
+    ['that runs', CDI.running, 'no progress for 15 minutes'],
+    [
+      'that has not run again',
+      { restartCount: 0, running: said('False', 'Unschedulable', 'Importer pod cannot be scheduled') },
+      'no progress for 15 minutes; last seen: Importer pod cannot be scheduled',
+    ],
+    [
+      'whose claim said something else long ago',
+      { running: said('False', 'ContainerCreating'), bound: said('False', 'Pending', 'Successfully provisioned') },
+      'no progress for 15 minutes; last seen: ContainerCreating',
+    ],
+  ])(
+    'when nothing has moved for stallTimeout in one %s, in words that say what was seen last',
+    (_name, one, message) => {
+      expect(judge(one, { starts: 1, unchangedMs: 15 * MINUTE - 1 })).toEqual({ state: 'running' })
+      const verdict = judge(one, { starts: 1, unchangedMs: 15 * MINUTE })
+      expect(verdict).toMatchObject({ state: 'failed', reason: 'Stalled', message, permanent: false, downloads: 1 })
+    },
+  )
+
+  it.each<[string, Partial<DataVolumeView>, string]>([
+    ['CDI says nothing', CDI.new, 'CDI to act on its DataVolume'],
+    [
+      'its volume is provisioned for ever',
+      {
+        ...CDI.new,
+        phase: 'Pending',
+        bound: said(
+          'False',
+          'Pending',
+          "target PVC x Pending and [prime-1] : Waiting for a volume to be created either by the external provisioner 'csi' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.",
+        ),
+      },
+      'its volume',
+    ],
+    [
+      'its volume cannot be provisioned',
+      {
+        ...CDI.new,
+        phase: 'Pending',
+        bound: said('False', 'Pending', 'target PVC x Pending and [prime-1] : failed to provision volume: no room'),
+      },
+      'its volume (failed to provision volume: no room)',
+    ],
+    [
+      'its pod is being made for ever',
+      {
+        ...CDI.new,
+        phase: 'ImportScheduled',
+        bound: said('False', 'Pending', 'target PVC x Bound'),
+        running: said('False', 'ContainerCreating'),
+      },
+      'its importer pod to start',
+    ],
+    [
+      'its image cannot be pulled',
+      { ...CDI.new, phase: 'ImportScheduled', running: said('False', 'ImagePullFailed', 'failed to pull image: x') },
+      "the importer's container image (failed to pull image: x)",
+    ],
+    [
+      'no node has room',
+      { ...CDI.new, phase: 'ImportScheduled', running: said('False', 'Unschedulable', 'cannot be scheduled') },
+      'a node that has room for the importer pod, and its volume',
+    ],
+  ])('at no cost where no importer ever ran: %s', (_name, dataVolume, awaited) => {
+    expect(judge(dataVolume, { unchangedMs: 15 * MINUTE })).toMatchObject({
       state: 'failed',
-      reason: 'Stalled',
-      message: 'no progress for 15 minutes; last seen: Importer pod cannot be scheduled',
+      reason: 'ImporterNotStarted',
+      message: `nothing was downloaded: 15 minutes of waiting for ${awaited}`,
       permanent: false,
+      downloads: 0,
     })
   })
 
+  it('not while CDI acts on nothing', () => {
+    const long = { unchangedMs: HOUR }
+    for (const one of [CDI.new, CDI.running])
+      expect(judge(one, long, { ageMs: 7 * HOUR, isCdiAway: true })).toEqual({ state: 'running' })
+  })
+
   it('when the attempt took longer than attemptTimeout', () => {
-    expect(judge(CDI.running, { ageMs: 6 * HOUR - 1 })).toEqual({ state: 'running' })
-    const verdict = judge(CDI.running, { ageMs: 6 * HOUR })
+    expect(judge(CDI.running, {}, { ageMs: 6 * HOUR - 1 })).toEqual({ state: 'running' })
+    const verdict = judge(CDI.running, {}, { ageMs: 6 * HOUR })
     expect(verdict).toMatchObject({ state: 'failed', reason: 'AttemptTimeout', permanent: false })
   })
 
   it('but never with a finished one', () => {
-    expect(judge(CDI.succeeded, { ageMs: 100 * HOUR, unchangedMs: 100 * HOUR })).toEqual({ state: 'finished' })
+    expect(judge(CDI.succeeded, { unchangedMs: 100 * HOUR }, { ageMs: 100 * HOUR })).toEqual({ state: 'finished' })
   })
 })
 
@@ -275,7 +403,7 @@ describe('what is secret in a URL', () => {
     for (const one of every) expect(JSON.stringify(judge(one))).not.toContain('s3cr3t')
     const late = judge({ bound: said('False', 'Pending', secret) }, { unchangedMs: HOUR })
     expect(JSON.stringify(late)).not.toContain('s3cr3t')
-    const invalid = judge({ ...CDI.new, bound: said('False', 'ErrClaimNotValid', secret) }, { ageMs: HOUR })
+    const invalid = judge({ ...CDI.new, bound: said('False', 'ErrClaimNotValid', secret) })
     expect(JSON.stringify(invalid)).not.toContain('s3cr3t')
   })
 })

@@ -1,6 +1,9 @@
 import type { Reason } from '@open-terrain/constructs'
 import { redactUrls } from '../../runtime/redact.ts'
-import type { DataVolumeView, PodView } from './views.ts'
+import { awaitedBy, saidOfClaim } from './awaited.ts'
+import type { ContainerEnd } from './importer.ts'
+import type { ConditionView, DataVolumeView, PodView } from './views.ts'
+import type { Observation } from './world.ts'
 
 /** How a download is doing. */
 export type Verdict =
@@ -26,18 +29,14 @@ export interface Failure {
 }
 
 export interface JudgeContext {
-  readonly pods: readonly PodView[]
-  /** Another importer pod has taken over from the one that began. */
-  readonly isImporterReplaced: boolean
-  /** Milliseconds since the attempt began, and since anything about it changed. */
+  readonly observation: Observation
+  /** Milliseconds since the attempt began. */
   readonly ageMs: number
-  readonly unchangedMs: number
   readonly stallTimeoutMs: number
   readonly attemptTimeoutMs: number
+  /** CDI acts on nothing: how long something takes says nothing about it then. */
+  readonly isCdiAway: boolean
 }
-
-/** CDI mends these by itself within moments where it can; so long we look on, holding a slot. */
-const CANNOT_START_GRACE_MS = 30_000
 
 /**
  * Judges a DataVolume. CDI itself hardly ever gives up: it restarts a failing importer for ever, from the first byte, and
@@ -47,9 +46,8 @@ export function judgeDataVolume(dataVolume: DataVolumeView, context: JudgeContex
   if (dataVolume.phase === 'Succeeded')
     return isImportingAgain(dataVolume) ? { state: 'importing-again' } : { state: 'finished' }
   return (
-    failedForGood(dataVolume) ??
-    failedImporter(dataVolume) ??
-    failedPod(dataVolume, context) ??
+    failedForGood(dataVolume, context) ??
+    failedImporter(dataVolume, context) ??
     cannotStart(dataVolume, context) ??
     tookTooLong(dataVolume, context) ?? { state: 'running' }
   )
@@ -68,78 +66,109 @@ function isImportingAgain({ bound, progress }: DataVolumeView): boolean {
   return bound.status === 'False' && bound.reason !== 'ClaimLost' && progress !== '' && !progress.startsWith('100')
 }
 
-function failedForGood(dataVolume: DataVolumeView): Failure | undefined {
+function failedForGood(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
   if (dataVolume.phase !== 'Failed') return undefined
   const { running, bound, ready } = dataVolume
-  if (running.reason === 'ChecksumError') return failure(dataVolume, 'ChecksumMismatch', running.message, true)
-  if (bound.reason === 'ClaimLost')
-    return failure(dataVolume, 'ClaimLost', 'the volume behind the claim was lost', false)
-  return importerFailure(dataVolume, running.message || ready.message || 'CDI gave up')
+  const failed = failuresOf(dataVolume, context)
+  if (running.reason === 'ChecksumError') return failed('ChecksumMismatch', running.message)
+  if (bound.reason === 'ClaimLost') return failed('ClaimLost', 'the volume behind the claim was lost')
+  return failed(undefined, running.message || ready.message || 'CDI gave up')
 }
 
-function failedImporter(dataVolume: DataVolumeView): Failure | undefined {
-  const { running, restartCount } = dataVolume
-  if (running.status === 'False') {
-    switch (running.reason) {
-      case 'OOMKilled':
-        return failure(dataVolume, 'OutOfMemory', 'the importer ran out of memory', false)
-      case 'ChecksumError':
-        return failure(dataVolume, 'ChecksumMismatch', running.message, true)
-      case 'Error':
-      case 'CrashLoopBackOff':
-      // CDI saw the pod only between two starts: it keeps the reason of the run before, without a text.
-      case 'Pod is running':
-        return importerFailure(dataVolume, running.message || importError(dataVolume))
-      case 'CreateContainerConfigError':
-        return { ...failure(dataVolume, 'SecretMissing', running.message, false), downloads: restartCount }
-      case 'ErrExceededQuota':
-        return { ...failure(dataVolume, 'QuotaExceeded', noRoom(running.message), false), downloads: restartCount }
-      default:
-        break
-    }
-  }
-  return restartCount > 0 ? importerFailure(dataVolume, running.message || importError(dataVolume)) : undefined
+/**
+ * The end of an importer, by what the DataVolume says of it, and by the pod itself: CDI may be away, shows no more than what it saw, and
+ * keeps no text of what went on behind its back.
+ */
+function failedImporter(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
+  const { running } = dataVolume
+  const { importers, isImporterLost } = context.observation
+  const failed = failuresOf(dataVolume, context)
+  const said = running.status === 'False' ? running.reason : ''
+  const end = importers.find(({ phase, importer }) => phase !== 'Succeeded' && isError(importer.ended))?.importer.ended
+  if (end?.reason === 'OOMKilled' || said === 'OOMKilled')
+    return failed('OutOfMemory', 'the importer ran out of memory')
+  const named = NAMED[said]
+  if (named !== undefined) return failed(named.reason, named.textOf(running.message))
+  const error = (FAILED.has(said) && running.message) || end?.message || ''
+  if (error !== '') return failed(undefined, error)
+  if (isImporterLost || isKilled(dataVolume, context) || importers.some(isOver)) return failed('Evicted', EVICTED)
+  const hasRestarted = dataVolume.restartCount > 0 || importers.some(({ importer }) => importer.starts > 1)
+  const hasFailed = FAILED.has(said) && dataVolume.phase !== 'ImportScheduled'
+  if (!hasRestarted && !hasFailed && end === undefined) return undefined
+  return failed(undefined, importError(dataVolume) || withoutText(end))
 }
 
-function failedPod(dataVolume: DataVolumeView, { pods, isImporterReplaced }: JudgeContext): Failure | undefined {
-  if (pods.some((pod) => pod.phase === 'Failed')) {
-    return failure(dataVolume, 'Evicted', 'the importer pod was evicted or killed', false)
-  }
-  if (isImporterReplaced && dataVolume.running.reason !== 'Scratch space required') {
-    const told = failure(
-      dataVolume,
-      'ImporterReplaced',
-      'the importer pod was replaced by a new one, which starts over',
-      false,
-    )
-    return { ...told, downloads: told.downloads + 1 }
-  }
-  return undefined
+/** Reasons of Running=False that say what is wrong. */
+const NAMED: Readonly<Record<string, { readonly reason: Reason; readonly textOf: (message: string) => string }>> = {
+  ChecksumError: { reason: 'ChecksumMismatch', textOf: (message) => message },
+  CreateContainerConfigError: { reason: 'SecretMissing', textOf: (message) => message },
+  ErrExceededQuota: { reason: 'QuotaExceeded', textOf: noRoom },
 }
 
-/** CDI waits for ever on these; a slot must not. No importer ran, so it costs nothing to try again later. */
-function cannotStart({ bound, ready, phase }: DataVolumeView, { ageMs }: JudgeContext): Failure | undefined {
-  if (ageMs < CANNOT_START_GRACE_MS || (phase !== '' && phase !== 'Pending')) return undefined
+/** A pod that is killed leaves no text. CDI shows one that failed as a whole as if it were to be started. */
+function isKilled({ running, phase }: DataVolumeView, { observation }: JudgeContext): boolean {
+  return phase === 'ImportScheduled' && isFailureSaid(running) && observation.starts !== 0
+}
+
+/** It has failed as a whole, and stays where it is. */
+function isOver({ phase, metadata }: PodView): boolean {
+  return phase === 'Failed' && metadata.deletionTimestamp === undefined
+}
+
+const EVICTED = 'the importer pod was evicted or deleted before it was done, such as by the drain of its node'
+/** As a reason of Running=False. The last one: CDI saw the pod only between two starts. */
+const FAILED: ReadonlySet<string> = new Set(['Error', 'CrashLoopBackOff', 'Pod is running'])
+
+function isFailureSaid({ status, reason }: ConditionView): boolean {
+  return status === 'False' && FAILED.has(reason)
+}
+
+function isError(end: ContainerEnd | undefined): boolean {
+  return end !== undefined && end.exitCode !== 0
+}
+
+function withoutText(end: ContainerEnd | undefined): string {
+  const how = end === undefined ? '' : ` (exit code ${end.exitCode}${end.reason === '' ? '' : `, ${end.reason}`})`
+  return `the importer failed${how}, and left no message`
+}
+
+/** CDI waits for ever on these; a slot must not. */
+function cannotStart(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
+  const { bound, ready, phase } = dataVolume
+  if (phase !== '' && phase !== 'Pending') return undefined
   const said = [bound, ready].find(({ reason }) => reason === 'ErrClaimNotValid' || reason === 'ErrExceededQuota')
   if (said === undefined) return undefined
-  const reason: Reason = said.reason === 'ErrExceededQuota' ? 'QuotaExceeded' : 'ClaimInvalid'
-  const remedy = reason === 'ClaimInvalid' ? '; give the StorageProfile of the storage class its claimPropertySets' : ''
-  return { state: 'failed', reason, message: redactUrls(said.message) + remedy, permanent: false, downloads: 0 }
+  const failed = failuresOf(dataVolume, context)
+  if (said.reason === 'ErrExceededQuota') return failed('QuotaExceeded', said.message)
+  return failed('ClaimInvalid', `${said.message}; ${GIVE_PROPERTIES}`)
 }
 
 function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
-  const { ageMs, unchangedMs, attemptTimeoutMs, stallTimeoutMs } = context
-  const { running, bound } = dataVolume
-  const last = running.message || bound.message || running.reason || bound.reason
+  const { ageMs, observation, attemptTimeoutMs, stallTimeoutMs } = context
+  const failed = failuresOf(dataVolume, context)
+  const last = lastSeen(dataVolume)
   const where = last === '' ? '' : `; last seen: ${last}`
-  if (ageMs >= attemptTimeoutMs) {
-    return failure(dataVolume, 'AttemptTimeout', `not finished within ${minutes(attemptTimeoutMs)}${where}`, false)
+  const isStalled = observation.unchangedMs >= stallTimeoutMs
+  if (context.isCdiAway || (ageMs < attemptTimeoutMs && !isStalled)) return undefined
+  if (!hasRun(dataVolume, observation)) {
+    const waited = ageMs >= attemptTimeoutMs ? attemptTimeoutMs : stallTimeoutMs
+    const message = `nothing was downloaded: ${minutes(waited)} of waiting for ${awaitedBy(dataVolume)}`
+    return failed('ImporterNotStarted', message)
   }
-  if (unchangedMs >= stallTimeoutMs) {
-    return failure(dataVolume, 'Stalled', `no progress for ${minutes(stallTimeoutMs)}${where}`, false)
-  }
-  return undefined
+  if (ageMs >= attemptTimeoutMs)
+    return failed('AttemptTimeout', `not finished within ${minutes(attemptTimeoutMs)}${where}`)
+  return failed('Stalled', `no progress for ${minutes(stallTimeoutMs)}${where}`)
 }
+
+/** What runs, or does not, tells more than what was once said of the claim. */
+function lastSeen(dataVolume: DataVolumeView): string {
+  const { running } = dataVolume
+  if (running.status === 'True') return ''
+  return running.message || running.reason || saidOfClaim(dataVolume)
+}
+
+/** What helps where CDI knows no access mode for a storage class. */
+const GIVE_PROPERTIES = 'give the StorageProfile of the storage class its claimPropertySets'
 
 /** All that CDI says itself is that its logs know more. */
 function noRoom(message: string): string {
@@ -169,19 +198,46 @@ export function isPermanent(reason: string): reason is Reason {
   return PERMANENT.some((one) => one.reason === reason)
 }
 
-function importerFailure(dataVolume: DataVolumeView, message: string): Failure {
-  const known = PERMANENT.find(({ pattern }) => pattern.test(message))
-  const text = message === '' ? 'the importer failed; CDI kept no message' : message
-  return failure(dataVolume, known?.reason ?? 'ImporterFailed', text, known !== undefined)
-}
-
 /** While the importer runs again its error is only left here: the text of the newest event of the prime claim. */
 function importError({ bound }: DataVolumeView): string {
   const at = bound.message.indexOf('Unable to ')
   return at < 0 ? '' : bound.message.slice(at)
 }
 
-function failure(dataVolume: DataVolumeView, reason: Reason, message: string, permanent: boolean): Failure {
-  // Every restart began a download of its own, from the first byte.
-  return { state: 'failed', reason, message: redactUrls(message), permanent, downloads: 1 + dataVolume.restartCount }
+/** Whether an importer has got to its source, as far as CDI or its pods tell. */
+function hasRun(dataVolume: DataVolumeView, { starts }: Pick<Observation, 'starts'>): boolean {
+  return downloadsOf(dataVolume, starts) > 0
+}
+
+/**
+ * Downloads that it has cost: every importer that ran is one, whatever ended it, and every restart began at the first byte. What the
+ * pods showed counts, and what CDI says where it has seen more.
+ *
+ * @param starts undefined where no pod was seen
+ */
+export function downloadsOf(dataVolume: DataVolumeView, starts: number | undefined): number {
+  const { phase, running, restartCount } = dataVolume
+  const isRunSaid =
+    restartCount > 0 ||
+    running.status === 'True' ||
+    (isFailureSaid(running) && starts !== 0) ||
+    RUN_PHASES.has(phase) ||
+    RUN_REASONS.has(running.reason)
+  return Math.max(starts ?? 0, isRunSaid ? 1 + restartCount : 0)
+}
+
+const RUN_PHASES: ReadonlySet<string> = new Set(['ImportInProgress', 'Succeeded', 'Failed'])
+const RUN_REASONS: ReadonlySet<string> = new Set(['OOMKilled', 'ChecksumError'])
+
+/** Failures of one download. Without a reason, it is what the text of the importer says. */
+function failuresOf(
+  dataVolume: DataVolumeView,
+  { observation }: JudgeContext,
+): (reason: Reason | undefined, message: string) => Failure {
+  return (given, message) => {
+    const text = redactUrls(message)
+    const reason = given ?? PERMANENT.find(({ pattern }) => pattern.test(message))?.reason ?? 'ImporterFailed'
+    const downloads = downloadsOf(dataVolume, observation.starts)
+    return { state: 'failed', reason, message: text, permanent: isPermanent(reason), downloads }
+  }
 }

@@ -1,15 +1,18 @@
 import { isUrlAllowed, LABELS, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
 import { importersOf, mayFill } from '../../cluster/importers.ts'
 import { childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
+import { keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import type { Admission } from './admission.ts'
-import { BY_IMAGE, type Caches, siblingKey } from './caches.ts'
+import { BY_IMAGE, BY_NAMESPACE, type Caches, siblingKey } from './caches.ts'
 import { isFinished } from './judge.ts'
 import type { ProgressWatch } from './progress-watch.ts'
 import { type ReferenceSource, sumReferences } from './references.ts'
+import { lackOfRoom } from './room.ts'
+import { isRecorded } from './status.ts'
 import { type ClaimView, type DataVolumeView, type ImageView, isAlive } from './views.ts'
-import { importersIn, type Lookup, type World } from './world.ts'
+import type { Lookup, World } from './world.ts'
 
 /** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */
 export interface Sources {
@@ -27,9 +30,9 @@ export function observeImage(image: ImageView, sources: Sources): World {
   const policy = sources.policy()
   const family = familyKey(namespace, uid)
   const dataVolumes = childrenOf(image, caches.dataVolumes.find(BY_IMAGE, family))
-  const importers = new Map(dataVolumes.map((one) => [one.metadata.uid ?? '', importersOf(one, caches)]))
   const { holders = [], limit = policy.concurrency } = admission.state ?? {}
   const slot = holders.find((holder) => holder.uid === uid)
+  const observation = look(image, dataVolumes, sources)
   // Only who still waits with a ticket keeps it; the others would take a new one.
   const kept = image.status.phase === 'Queued' ? image.status.ticket : undefined
   const ticket = kept ?? image.metadata.resourceVersion ?? '0'
@@ -49,13 +52,13 @@ export function observeImage(image: ImageView, sources: Sources): World {
     limit,
     queuePosition: admission.queue.position(uid, ticket),
     refusal: admission.refusalOf(uid),
-    isUnanswered: admission.isUnanswered(uid),
+    isAskedInVain: admission.isAskedInVain(uid),
     dataVolumes,
     snapshots: childrenOf(image, caches.snapshots.find(BY_IMAGE, family)),
     claims: claimsOf(image, dataVolumes, sources),
-    importers,
     dataSource: caches.dataSources.get(siblingKey(image, name)),
-    observation: look(image, dataVolumes, importers, sources),
+    observation,
+    isCdiAway: observation.dataVolumeUid !== undefined && sources.progress.isCdiAway,
     sinceStatusWriteMs: sources.sinceStatusWriteMs(uid),
     references: sumReferences(sources.references.map((source) => source.cached({ namespace, name }))),
   }
@@ -64,13 +67,20 @@ export function observeImage(image: ImageView, sources: Sources): World {
 function look(
   { metadata: { uid = '' }, status }: ImageView,
   dataVolumes: readonly DataVolumeView[],
-  importers: World['importers'],
-  { progress }: Sources,
+  { progress, caches }: Sources,
 ): World['observation'] {
   const running = dataVolumes.find((one) => !isFinished(one))
-  if (running === undefined) return progress.look(uid, undefined, [])
-  const knownPodUid = status.dataVolumeUID === running.metadata.uid ? status.importerPodUID : undefined
-  return progress.look(uid, running, importersIn({ importers }, running), knownPodUid)
+  const { dataVolumeUID } = status
+  if (running !== undefined) {
+    const isKnown = dataVolumeUID === running.metadata.uid
+    const knownPodUid = isKnown ? status.importerPodUID : undefined
+    const wasDue = isKnown && status.reason === 'CDINotResponding'
+    const importers = importersOf(running, caches)
+    const hasClaim = caches.claims.get(keyOf(running.metadata)) !== undefined
+    return progress.look(uid, { dataVolume: running, hasClaim, importers, knownPodUid, wasDue })
+  }
+  if (isRecorded(status) || dataVolumeUID === undefined) progress.forget(uid)
+  return progress.recall(uid, dataVolumeUID)
 }
 
 /** Claims by our label, and those of our DataVolumes in case somebody took the label off. */
@@ -104,6 +114,14 @@ function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Looku
     storageClass: (name) => caches.storageClasses.get(name) !== undefined,
     hasDefaultStorageClass: caches.storageClasses.find('default', 'yes').length > 0,
     snapshotClass: (name) => caches.snapshotClasses.get(name) !== undefined,
+    hasEmptyProfile: (name) => caches.storageProfiles.get(name)?.isEmpty === true,
+    lackOfRoom: (needs) => {
+      for (const quota of caches.quotas.find(BY_NAMESPACE, image.metadata.namespace ?? '')) {
+        const what = lackOfRoom(quota, needs)
+        if (what !== undefined) return { quota: quota.metadata.name, what }
+      }
+      return undefined
+    },
     foreignVolume: (name) => {
       const dataVolume = caches.dataVolumes.get(sibling(name))
       if (dataVolume !== undefined && !isChildOf(dataVolume, image)) return `DataVolume ${name}`

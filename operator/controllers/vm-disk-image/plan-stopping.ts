@@ -4,10 +4,10 @@ import type { Wake } from '../../runtime/controller.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
 import { type Draft, type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
-import { type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
+import { downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
 import { attemptOf, type DataVolumeView } from './views.ts'
-import { importersIn, type World } from './world.ts'
+import { NOTHING_SEEN, type World } from './world.ts'
 
 interface Stop {
   readonly dataVolume: DataVolumeView
@@ -77,16 +77,14 @@ function recordVanished({ status, world, now }: Draft): VMDiskImageStatus | unde
   const subject = { uid, number, revision: before.revision ?? '', createdAt: startedAt, restarts: 0 }
   const isOfBudget = before.revision === status.revision && before.budget?.key === status.budget?.key
   if (!isOfBudget) return recordCancel(status, subject, 'DataVolumeDeleted', DELETED, now)
-  return recordFailure(status, subject, deletedBySomebody, world, now)
+  // Where nobody saw what its importer did, it counts as one download.
+  return recordFailure(status, subject, deletedBySomebody(world.observation.starts ?? 1), world, now)
 }
 
-const DELETED = 'its DataVolume was deleted by somebody while it ran'
-const deletedBySomebody: Failure = {
-  state: 'failed',
-  reason: 'DataVolumeDeleted',
-  message: DELETED,
-  permanent: false,
-  downloads: 1,
+const DELETED = 'its DataVolume was deleted by somebody before it was done'
+
+function deletedBySomebody(downloads: number): Failure {
+  return { state: 'failed', reason: 'DataVolumeDeleted', message: DELETED, permanent: false, downloads }
 }
 
 /** How a download ends, or has to end. */
@@ -147,7 +145,8 @@ function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): 
       message: `DataVolume ${name} has no slot in the ledger: it is stopped`,
     }
   }
-  return deletionTimestamp === undefined ? undefined : { kind: 'failed', failure: deletedBySomebody }
+  if (deletionTimestamp === undefined) return undefined
+  return { kind: 'failed', failure: deletedBySomebody(downloadsOf(dataVolume, world.observation.starts)) }
 }
 
 function cancelled(
@@ -163,13 +162,13 @@ function cancelled(
 function judged(dataVolume: DataVolumeView, { world, now, status }: Pick<Draft, 'world' | 'now' | 'status'>): Verdict {
   const { uid, creationTimestamp } = dataVolume.metadata
   const isCurrent = status.dataVolumeUID === uid
-  const startedAt = fromTime(isCurrent ? status.startedAt : undefined) ?? fromTime(creationTimestamp) ?? now
+  const startedAt = fromTime(isCurrent ? status.startedAt : creationTimestamp) ?? now
+  const { observation } = world
   return judgeDataVolume(dataVolume, {
-    pods: importersIn(world, dataVolume),
-    isImporterReplaced: world.observation.isImporterReplaced,
+    observation: observation.dataVolumeUid === uid ? observation : NOTHING_SEEN,
     ageMs: Math.max(0, now - startedAt),
-    unchangedMs: world.observation.unchangedMs,
     stallTimeoutMs: world.policy.stallTimeoutMs,
     attemptTimeoutMs: world.policy.attemptTimeoutMs,
+    isCdiAway: world.isCdiAway,
   })
 }

@@ -129,6 +129,8 @@ const world = fc
     retryLimit: fc.nat(3),
     limit: fc.nat(2),
     unchangedMs: fc.constantFrom(0, HOUR),
+    starts: fc.constantFrom(undefined, 0, 1, 3),
+    isCdiAway: fc.boolean(),
   })
   .map((one): World => {
     const isAlias = one.alias !== 'none'
@@ -147,7 +149,6 @@ const world = fc
       snapshots: one.snapshots,
       claims: one.hasClaims ? one.dataVolumes.map(({ metadata }) => aClaim(childMeta(metadata.name, '0'))) : [],
       slot: one.slot && { uid: IMAGE_UID, namespace: 'team', name: 'img', claimant: 'me', ...one.slot },
-      importers: new Map(one.dataVolumes.map(({ metadata }) => [metadata.uid ?? '', one.pods])),
       dataSource: isAlias
         ? { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataSource', metadata: alias, spec: {} }
         : undefined,
@@ -156,10 +157,15 @@ const world = fc
       lookup: aLookup({ secrets: one.isSecretMissing ? ['creds'] : [] }),
       limit: one.limit,
       observation: {
+        dataVolumeUid: one.dataVolumes[0]?.metadata.uid,
+        importers: one.pods,
+        seenMs: one.unchangedMs,
         unchangedMs: one.unchangedMs,
         importerPodUid: 'pod-1',
-        isImporterReplaced: one.pods.some(({ metadata }) => metadata.uid !== 'pod-1'),
+        starts: one.starts,
+        isImporterLost: one.pods.some(({ metadata }) => metadata.uid !== 'pod-1'),
       },
+      isCdiAway: one.isCdiAway,
     })
   })
 

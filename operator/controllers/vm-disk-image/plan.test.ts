@@ -4,6 +4,7 @@ import { fromTime } from '../../runtime/conditions.ts'
 import {
   aDataVolume,
   aLookup,
+  aPod,
   CDI,
   childMeta,
   HOUR,
@@ -117,7 +118,7 @@ describe('the happy path', () => {
     fresh.settle()
     fresh.claim()
     told.push(...eventsOf(fresh))
-    fresh.set({ dataVolumes: walk.world.dataVolumes })
+    fresh.set({ dataVolumes: walk.world.dataVolumes.map((one) => ({ ...one, ...CDI.running })) })
     told.push(...eventsOf(fresh))
     expect(told).toEqual(['Normal Syncing'])
   })
@@ -681,13 +682,61 @@ describe('an importer', () => {
     expect(walk.log).toHaveLength(writes + 1)
   })
 
-  it('that was replaced fails the attempt', () => {
+  it('that is being deleted unfinished fails the attempt, and each run of it is paid for', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.observe({ importers: [aPod('first')], starts: 2, isImporterLost: true })
+    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'Evicted', downloads: 2 })
+    expect(walk.status.budget?.downloads).toBe(2)
+  })
+
+  it('that never ran costs nothing, and each such attempt makes the next wait longer', () => {
+    const walk = new Walk({ policy: { retryBackoffMs: MINUTE, retryBackoffMaxMs: HOUR } })
+    walk.settle()
+    const waits = [1, 2, 3, 4].map((unstarted) => {
+      walk.admit().observe({ starts: 0, unchangedMs: 15 * MINUTE })
+      expect(lastAttempt(walk)).toMatchObject({ number: 1, outcome: 'Cancelled', reason: 'ImporterNotStarted' })
+      expect(lastAttempt(walk)).toMatchObject({ downloads: 0 })
+      expect(walk.status.budget).toMatchObject({ downloads: 0, unstarted })
+      const waitMs = Date.parse(walk.status.nextRetryTime ?? '') - walk.now
+      walk.importersGone().release().after(waitMs)
+      return waitMs / MINUTE
+    })
+    for (const [at, wait] of waits.entries()) expect(wait / 2 ** at).toBeCloseTo(1, 0)
+    walk.admit().report(CDI.failing)
+    expect(walk.status.budget).toEqual({ key: expect.any(String), downloads: 1 })
+  })
+
+  it('is not said to download before it runs, and what it waits for is only told when that lasts', () => {
     const walk = new Walk()
     walk.settle().admit()
-    const observation = { unchangedMs: 0, importerPodUid: 'first', isImporterReplaced: false }
-    walk.set({ observation }).report(CDI.running)
-    walk.set({ observation: { ...observation, isImporterReplaced: true } }).settle()
-    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'ImporterReplaced', downloads: 2 })
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(2 * SECOND)
+    walk.after(2 * SECOND)
+    expect(walk.stand).toBe('Syncing/Starting')
+    expect(walk.status.message).toBe('waiting for CDI to act on its DataVolume, attempt 1 of 3')
+    const claimed = { status: 'False', reason: 'Pending', message: 'PVC img-0 Pending' }
+    walk.report({ phase: 'Pending', bound: claimed })
+    expect(walk.status.message).toBe('waiting for its volume, attempt 1 of 3')
+    walk.report(CDI.running)
+    expect(walk.stand).toBe('Syncing/Syncing')
+    expect(walk.status.message).toBe('downloading, attempt 1 of 3')
+  })
+
+  it('is waited for where CDI acts on nothing, however long, and the image says so once', () => {
+    const walk = new Walk()
+    walk
+      .settle()
+      .admit()
+      .after(2 * SECOND)
+    const writes = walk.log.length
+    walk.set({ isCdiAway: true }).observe({ unchangedMs: HOUR })
+    walk.after(10 * HOUR)
+    expect(walk.stand).toBe('Syncing/CDINotResponding')
+    expect(walk.status.attempts).toBeUndefined()
+    expect(walk.log).toHaveLength(writes + 1)
+    walk.set({ isCdiAway: false }).observe({ unchangedMs: 0 }).report(CDI.running)
+    expect(walk.stand).toBe('Syncing/Syncing')
   })
 
   it('that stalls is stopped in time without any event', () => {
@@ -765,12 +814,12 @@ describe('a refused DataVolume', () => {
 
   it('that nobody answers for is told of while it is asked for', () => {
     const walk = new Walk()
-    walk.settle().claim().set({ isUnanswered: true }).settle()
+    walk.settle().claim().set({ isAskedInVain: true }).settle()
     expect(walk.stand).toBe('Queued/CreateFailed')
     expect(walk.status.message).toContain('cdi-apiserver')
     expect(walk.status.ticket).toBeDefined()
     expect(walk.plan().start?.admissible).toBe(true)
-    walk.set({ isUnanswered: false }).release().settle()
+    walk.set({ isAskedInVain: false }).release().settle()
     expect(walk.stand).toBe('Queued/Queued')
   })
 

@@ -3,9 +3,10 @@ import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
+import { awaitedBy } from './awaited.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
 import { type Draft, finalizerOf, type ImagePlan, type Loss, plan, removalAsSeen, type Start } from './image-plan.ts'
-import { isFinished, isPermanent } from './judge.ts'
+import { downloadsOf, isFinished, isPermanent } from './judge.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { planStopping } from './plan-stopping.ts'
@@ -144,33 +145,55 @@ function lossesOf({ image, dataVolumes, snapshots, claims }: World, next: VMDisk
  */
 const POD_NOTED_AFTER_MS = 30_000
 
+/** So long nobody is told that an importer is still to start: most do in less. */
+const STARTING_TOLD_AFTER_MS = 2_000
+
 /** A download that holds its slot and goes well. */
 function planRunning(draft: Draft): ImagePlan | undefined {
   const { world, now, target, status } = draft
+  const { observation, image } = world
   const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && !isFinished(one))
   if (dataVolume === undefined) return undefined
-  if (!world.isSlotKnown) return plan(world.image.status, {})
+  if (!world.isSlotKnown) return plan(image.status, {})
   const { uid } = dataVolume.metadata
   const isNew = status.dataVolumeUID !== uid
+  const hasRun = downloadsOf(dataVolume, observation.starts) > 0
+  const leftMs = STARTING_TOLD_AFTER_MS - observation.seenMs
+  if (isNew && !hasRun && leftMs > 0)
+    return plan(image.status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
   const attempt = attemptOf(dataVolume)
-  const startedAt = isNew ? toTime(now) : status.startedAt
+  // From the first byte: what it waited before that is held against nobody.
+  const startedAt = hasRun ? ((isNew ? undefined : status.startedAt) ?? toTime(now)) : undefined
   const isShort = now - (fromTime(startedAt) ?? now) < POD_NOTED_AFTER_MS
   const next: VMDiskImageStatus = {
     ...status,
     attempt,
     dataVolumeUID: uid,
     startedAt,
-    importerPodUID: isShort ? (isNew ? undefined : status.importerPodUID) : world.observation.importerPodUid,
+    importerPodUID: isShort ? (isNew ? undefined : status.importerPodUID) : observation.importerPodUid,
     progress: dataVolume.progress === '' ? undefined : dataVolume.progress,
     queuePosition: undefined,
     queuePositionTime: undefined,
   }
-  const message = `downloading, attempt ${attempt} of ${1 + world.policy.retryLimit}`
-  const done = withStanding(next, { phase: 'Syncing', reason: 'Syncing', message }, world, now)
+  const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + world.policy.retryLimit}`, world)
+  const done = withStanding(next, standing, world, now)
   return plan(done, {
     finalizer: finalizerOf(world),
     wake: { afterMs: untilTimeout(done, draft), because: 'a stalled download would be stopped then' },
   })
+}
+
+function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: World): Standing {
+  const phase = 'Syncing'
+  const { isCdiAway, observation } = world
+  const isDone = observation.importers.some((pod) => pod.phase === 'Succeeded')
+  if (isCdiAway && (!hasRun || isDone)) {
+    const message =
+      'CDI does not act on its DataVolume: see whether cdi-deployment runs; the slot is kept, it costs no attempt, and goes on by itself'
+    return { phase, reason: 'CDINotResponding', message }
+  }
+  if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}` }
+  return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume)}, ${attempt}` }
 }
 
 function untilTimeout({ startedAt }: VMDiskImageStatus, { world, now }: Draft): number {
@@ -198,14 +221,14 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
     status.ticket !== undefined
   if (!isStillWanted || whatBlocks(target, world) !== undefined || isRefused(world, target, draft.now))
     return plan(image.status, {})
-  return plan(world.isUnanswered ? unanswered(draft) : image.status, { start: startOf(draft, status.ticket ?? '') })
+  return plan(world.isAskedInVain ? askedInVain(draft) : image.status, { start: startOf(draft, status.ticket ?? '') })
 }
 
 /** One sentence without numbers: it is written once, however long this lasts. */
-function unanswered({ world, now }: Draft): VMDiskImageStatus {
+function askedInVain({ world, now }: Draft): VMDiskImageStatus {
   const { status } = world.image
   const message =
-    "nobody answers when the DataVolume is created: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; it is tried again by itself, and the slot is kept meanwhile"
+    "it has a slot, but its DataVolume cannot be created: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; it is tried again by itself, and the slot is kept meanwhile"
   return withStanding(
     { ...status, queuePosition: undefined, queuePositionTime: undefined },
     { phase: 'Queued', reason: 'CreateFailed', message },

@@ -1,18 +1,31 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
-import { judgeDataVolume } from './judge.ts'
-import { ProgressWatch } from './progress-watch.ts'
+import { toTime } from '../../runtime/conditions.ts'
+import { NOT_STARTED } from './importer.ts'
+import { ProgressWatch, type Sight } from './progress-watch.ts'
 import type { DataVolumeView, PodView } from './views.ts'
-import { aDataVolume, aPod, CDI, childMeta, HOUR, MINUTE } from './world.fixtures.ts'
-import { importersIn } from './world.ts'
+import { aDataVolume, aPod, CDI, childMeta, HOUR } from './world.fixtures.ts'
 
 const build = () => {
   const clock = new FakeClock()
   const watch = new ProgressWatch(clock)
-  const look = (change: Partial<DataVolumeView> = {}, pods = [aPod('first')]) =>
-    watch.look('u', aDataVolume(change), pods)
+  const look = (change: Partial<DataVolumeView> = {}, importers = [aPod('first')], more: Partial<Sight> = {}) =>
+    watch.look('u', {
+      dataVolume: aDataVolume(change),
+      hasClaim: true,
+      importers,
+      knownPodUid: undefined,
+      wasDue: false,
+      ...more,
+    })
   return { clock, watch, look }
 }
+
+const going = (pod: PodView): PodView => ({
+  ...pod,
+  metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+})
+const waiting = { importer: NOT_STARTED }
 
 describe('a download', () => {
   it('has not moved since anything about it changed', () => {
@@ -26,97 +39,137 @@ describe('a download', () => {
     expect(look({ progress: '11.0%', phase: 'ImportScheduled' }).unchangedMs).toBe(0)
   })
 
-  it('is looked at anew when it is another one, or was over in between', () => {
+  it('is another one after another one, and after it was forgotten', () => {
     const { clock, watch, look } = build()
     look()
     clock.freeze(5_000)
     expect(look({ metadata: childMeta('img-0', '0', { uid: 'second' }) })).toMatchObject({ unchangedMs: 0 })
     clock.freeze(5_000)
-    watch.look('u', undefined, [])
-    expect(look({ metadata: childMeta('img-0', '0', { uid: 'second' }) }).unchangedMs).toBe(0)
-    clock.freeze(5_000)
     watch.forget('u')
     expect(look().unchangedMs).toBe(0)
   })
 
-  it('is by the pod that it began with, and another one is told from it', () => {
+  it.each<[string, PodView[][], object]>([
+    ['none', [[]], { starts: undefined, isImporterLost: false, importerPodUid: undefined }],
+    ['one that waits', [[aPod('first', waiting)]], { starts: 0, isImporterLost: false, importerPodUid: undefined }],
+    ['one that runs', [[aPod('first')]], { starts: 1, isImporterLost: false, importerPodUid: 'first' }],
+    ['one that is gone for a moment', [[aPod('first')], []], { starts: 1, isImporterLost: false }],
+    ['one that is being deleted', [[aPod('first')], [going(aPod('first'))]], { starts: 1, isImporterLost: true }],
+    ['one in the place of another', [[aPod('first')], [aPod('second')]], { starts: 2, isImporterLost: true }],
+    [
+      'one that waits in the place of another',
+      [[aPod('first')], [aPod('second', waiting)]],
+      { starts: 1, isImporterLost: true, importerPodUid: 'first' },
+    ],
+    [
+      'one in the place of one that never ran',
+      [[aPod('first', waiting)], [going(aPod('first', waiting))], [aPod('second')]],
+      { starts: 1, isImporterLost: false, importerPodUid: 'second' },
+    ],
+    [
+      'one that was deleted before it ran, and ended all the same',
+      [[going(aPod('first', waiting))], [going(aPod('first', { phase: 'Failed' }))]],
+      { starts: 0, isImporterLost: false },
+    ],
+    [
+      'one with scratch space after the one that asked for it',
+      [[aPod('asks')], [aPod('downloads', { hasScratch: true })]],
+      { isImporterLost: false, importerPodUid: 'downloads' },
+    ],
+    [
+      'the same, of which the first was seen to end well',
+      [[aPod('asks', { phase: 'Succeeded' })], [aPod('downloads', { hasScratch: true })]],
+      { starts: 1, isImporterLost: false },
+    ],
+    [
+      'a third one with scratch space',
+      [[aPod('asks')], [aPod('downloads', { hasScratch: true })], [aPod('third', { hasScratch: true })]],
+      { isImporterLost: true },
+    ],
+  ])('counts what its importers did: %s', (_name, looks, expected) => {
     const { look } = build()
-    expect(look({}, [])).toMatchObject({ importerPodUid: undefined, isImporterReplaced: false })
-    expect(look({}, [aPod('first')])).toMatchObject({ importerPodUid: 'first', isImporterReplaced: false })
-    expect(look({}, [])).toMatchObject({ importerPodUid: 'first', isImporterReplaced: false })
-    expect(look({}, [aPod('second')])).toMatchObject({ importerPodUid: 'first', isImporterReplaced: true })
+    expect(looks.map((pods) => look({}, pods)).at(-1)).toMatchObject(expected)
   })
 
-  it('is by the pod with scratch space, when the first one only asked for that; but by no third one', () => {
+  it.each<[string, PodView, object]>([
+    ['the pod that the status names', aPod('known'), { starts: 1, isImporterLost: false }],
+    ['one with scratch space that followed it', aPod('next', { hasScratch: true }), { isImporterLost: false }],
+    ['one that replaced it while nobody led', aPod('next'), { starts: 2, isImporterLost: true }],
+  ])('of which a new process first sees %s', (_name, pod, expected) => {
     const { look } = build()
-    look({}, [aPod('asks')])
-    const scratch = { hasScratch: true }
-    expect(look({}, [aPod('downloads', scratch)])).toMatchObject({
-      importerPodUid: 'downloads',
-      isImporterReplaced: false,
-    })
-    expect(look({}, [aPod('third', scratch)])).toMatchObject({ importerPodUid: 'downloads', isImporterReplaced: true })
+    expect(look({}, [pod], { knownPodUid: 'known' })).toMatchObject(expected)
   })
 
-  it.each<[string, PodView, boolean]>([
-    ['the pod that the status names', aPod('known'), false],
-    ['one with scratch space that followed it', aPod('next', { hasScratch: true }), false],
-    ['one that replaced it while nobody led', aPod('next'), true],
-  ])('of which a new process first sees %s', (_name, pod, isImporterReplaced) => {
-    const { watch } = build()
-    expect(watch.look('u', aDataVolume(), [pod], 'known')).toMatchObject({ isImporterReplaced })
+  it('is remembered for what it has cost when its DataVolume is gone', () => {
+    const { watch, look } = build()
+    look({ ...CDI.new }, [])
+    expect(watch.recall('u', aDataVolume().metadata.uid)).toMatchObject({ starts: 0 })
+    look({ ...CDI.running, restartCount: 1 }, [aPod('first')])
+    look({ ...CDI.new }, [])
+    expect(watch.recall('u', aDataVolume().metadata.uid)).toMatchObject({ starts: 2 })
+    expect(watch.recall('u', 'another one')).toMatchObject({ starts: undefined })
   })
 })
 
-describe('an importer pod that is on its way out', () => {
-  const createdAt = '2026-01-01T00:10:00Z'
-  const dataVolume = aDataVolume({
-    ...CDI.running,
-    metadata: childMeta('img-0', '0', { uid: 'dv-2', creationTimestamp: createdAt }),
-  })
-  const podAt = (uid: string, creationTimestamp: string, more: Partial<PodView['metadata']> = {}) => {
-    const pod = aPod(uid)
-    return { ...pod, metadata: { ...pod.metadata, creationTimestamp, ...more } }
-  }
-  const before = '2026-01-01T00:05:00Z'
-  const after = '2026-01-01T00:10:05Z'
-  const verdictsOf = (...looks: readonly (readonly PodView[])[]) => {
-    const watch = new ProgressWatch(new FakeClock())
-    return looks.map((known) => {
-      const pods = importersIn({ importers: new Map([['dv-2', known]]) }, dataVolume)
-      const { isImporterReplaced, unchangedMs } = watch.look('u', dataVolume, pods)
-      const context = {
-        pods,
-        isImporterReplaced,
-        unchangedMs,
-        ageMs: 0,
-        stallTimeoutMs: MINUTE,
-        attemptTimeoutMs: HOUR,
-      }
-      return judgeDataVolume(dataVolume, context)
-    })
-  }
-  const running = { state: 'running' }
+describe('CDI', () => {
+  const untold = (uid: string, at: number) =>
+    aDataVolume({ ...CDI.new, metadata: childMeta('img-0', '0', { uid, creationTimestamp: toTime(at) }) })
+  const done = [aPod('first', { phase: 'Succeeded' })]
 
-  it.each<[string, PodView]>([
-    ['runs still', podAt('old', after, { deletionTimestamp: after })],
-    ['has failed', { ...podAt('old', before, { deletionTimestamp: after }), phase: 'Failed' }],
-  ])('that %s does not fail the new download, seen before, beside or after its own pod', (_name, old) => {
-    const own = podAt('own', after)
-    expect(verdictsOf([old], [old, own], [own, old], [own])).toEqual([running, running, running, running])
-    expect(verdictsOf([own], [own, old])).toEqual([running, running])
+  it('is away when it does nothing about a new DataVolume for half a minute, and nothing else either', () => {
+    const { clock, watch } = build()
+    const look = (dataVolume: DataVolumeView, hasClaim = false) =>
+      watch.look(dataVolume.metadata.uid ?? '', {
+        dataVolume,
+        hasClaim,
+        importers: [],
+        knownPodUid: undefined,
+        wasDue: false,
+      })
+    const first = untold('a', clock.now())
+    look(first)
+    clock.freeze(29_000)
+    expect(watch.isCdiAway).toBe(false)
+    clock.freeze(2_000)
+    expect(watch.isCdiAway).toBe(true)
+    // Another process goes by the status, which says so already.
+    const next = new ProgressWatch(clock)
+    next.look('a', { dataVolume: first, hasClaim: false, importers: [], knownPodUid: undefined, wasDue: true })
+    expect(next.isCdiAway).toBe(true)
+    // It has made the claim, and says nothing: a quota may be in its way.
+    look(first, true)
+    expect(watch.isCdiAway).toBe(false)
   })
 
-  it('is no excuse for a pod that replaces the own one', () => {
-    const [old, own, next] = [
-      podAt('old', before, { deletionTimestamp: after }),
-      podAt('own', after),
-      podAt('next', after),
-    ]
-    expect(verdictsOf([old], [old, own], [old, next])).toMatchObject([
-      running,
-      running,
-      { state: 'failed', reason: 'ImporterReplaced', downloads: 2 },
-    ])
+  it('is not away while it acts on others', () => {
+    const { clock, watch } = build()
+    const sight = { hasClaim: false, importers: [], knownPodUid: undefined, wasDue: false }
+    watch.look('a', { ...sight, dataVolume: untold('a', clock.now()) })
+    for (const progress of ['1.0%', '2.0%', '3.0%', '4.0%']) {
+      watch.look('b', { ...sight, dataVolume: aDataVolume({ progress }) })
+      clock.freeze(20_000)
+      expect(watch.isCdiAway).toBe(false)
+    }
+  })
+
+  it('is away when it does not note the end of an importer, and its time is held against nobody', () => {
+    const { clock, watch, look } = build()
+    look({}, done)
+    expect(watch.isCdiAway).toBe(false)
+    clock.freeze(HOUR)
+    expect(look({}, done).unchangedMs).toBe(HOUR)
+    expect(watch.isCdiAway).toBe(true)
+    expect(look({}, done).unchangedMs).toBe(0)
+    clock.freeze(1_000)
+    look({ phase: 'ImportScheduled' }, done)
+    expect(watch.isCdiAway).toBe(false)
+  })
+
+  it('is not away where it says what keeps it from handing the volume over', () => {
+    const { clock, watch, look } = build()
+    const message = 'target PVC x Pending and storageclass.storage.k8s.io "gone" not found'
+    look({ bound: { status: 'False', reason: 'Pending', message } }, done)
+    clock.freeze(HOUR)
+    expect(watch.isCdiAway).toBe(false)
   })
 })

@@ -31,13 +31,13 @@ function retryDueAt(status: VMDiskImageStatus, policy: Policy): number | undefin
   const last = attempts?.findLast(({ outcome, downloads }) => outcome === 'Failed' || downloads === 0)
   const endedAt = fromTime(last?.endedAt)
   if (!isWaiting || last === undefined || endedAt === undefined) return undefined
-  return endedAt + retryDelay(downloads, last.dataVolumeUID ?? '', policy)
+  return endedAt + retryDelay(Math.max(downloads, budget?.unstarted ?? 0), last.dataVolumeUID ?? '', policy)
 }
 
-/** The first wait, doubled for each further failed download, give or take a tenth, and never longer than the longest one. */
-function retryDelay(failedDownloads: number, seed: string, { retryBackoffMs, retryBackoffMaxMs }: Policy): number {
+/** The first wait, doubled for each further failed download, or attempt in which nothing ran, give or take a tenth, and never longer than the longest one. */
+function retryDelay(failures: number, seed: string, { retryBackoffMs, retryBackoffMaxMs }: Policy): number {
   const longest = Math.max(retryBackoffMs, retryBackoffMaxMs)
-  const step = Math.min(retryBackoffMs * 2 ** Math.min(Math.max(0, failedDownloads - 1), 30), longest)
+  const step = Math.min(retryBackoffMs * 2 ** Math.min(Math.max(0, failures - 1), 30), longest)
   const [least, most] = [step * (1 - JITTER), Math.min(step * (1 + JITTER), longest)]
   // A hash spreads retries as well as chance does, and keeps a plan a function of what it is given.
   const spread = Number.parseInt(shortHash([seed]), 16) / 0xffff_ffff

@@ -227,7 +227,7 @@ describe('the log', () => {
   it('tells the life of an image: queued, syncing, failed and why, again at, succeeded', () => {
     const walk = new Walk()
     const told = story(walk, () => {
-      walk.settle().admit()
+      walk.settle().admit().report(CDI.running)
       walk.now += 7 * SECOND
       walk.report(CDI.failing).importersGone().release()
       walk.after(10 * 60 * SECOND)

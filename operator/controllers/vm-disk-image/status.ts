@@ -121,7 +121,10 @@ export function isWorthWriting(
   if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true
   if (isBehind(before, after) && (world.sinceStatusWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
   if (positionDue) return before.queuePosition !== after.queuePosition || before.reason !== after.reason
-  if (after.phase !== 'Syncing' || (world.sinceStatusWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
+  if (after.phase !== 'Syncing') return false
+  // How it goes at all is told at once.
+  if (percent(before.progress) === 0 && percent(after.progress) > 0) return true
+  if ((world.sinceStatusWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
   return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
 }
 
@@ -208,8 +211,9 @@ function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retr
 }
 
 function startedAttempt(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
-  const { phase, dataVolumeUID, revision, attempt } = after
-  const isNew = phase === 'Syncing' && dataVolumeUID !== undefined && dataVolumeUID !== before.dataVolumeUID
+  const { dataVolumeUID, revision, attempt } = after
+  const wasTold = reasonOf(before) === 'Syncing' && dataVolumeUID === before.dataVolumeUID
+  const isNew = reasonOf(after) === 'Syncing' && dataVolumeUID !== undefined && !wasTold
   if (!isNew || isRecorded(after)) return []
   const message = `downloading revision ${revision}, attempt ${attempt} of ${1 + retryLimit}`
   return [{ type: 'Normal', reason: 'Syncing', message }]
@@ -233,6 +237,7 @@ function blockedDeletion(before: VMDiskImageStatus, after: VMDiskImageStatus): E
 const SILENT: ReadonlySet<string> = new Set([
   'Queued',
   'Paused',
+  'Starting',
   'Syncing',
   'Snapshotting',
   'Synced',

@@ -78,6 +78,17 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
     }),
     caches.storageClasses.onChange(allWaiting),
     caches.snapshotClasses.onChange(onlyExistence(allWaiting)),
+    caches.storageProfiles.onChange(onlyNews(allWaiting)),
+    // A quota counts with each claim and pod of its namespace: only who waits for room looks again.
+    caches.quotas.onChange(
+      onlyNews(({ before, after }) => {
+        const namespace = (after ?? before)?.metadata.namespace ?? ''
+        enqueue(
+          [...images.find(BY_NAMESPACE, namespace)].filter(({ status }) => status.reason === 'QuotaExceeded'),
+          'normal',
+        )
+      }),
+    ),
     caches.reflectors.onInstalled(allWaiting),
   ]
   return () => {

@@ -1,6 +1,7 @@
 import { ANNOTATIONS, FINALIZER, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { keptFinalizers, picked } from '../../runtime/foreign.ts'
+import { type ImporterView, viewImporter } from './importer.ts'
 
 /**
  * What the caches keep of each object: the fields that decisions rest on and the fields that we own, nothing else. There
@@ -60,6 +61,7 @@ export interface PodView extends KubeObject {
   readonly phase: string
   /** The importer's second pod of a conversion has a scratch volume; that it replaces the first one is normal. */
   readonly hasScratch: boolean
+  readonly importer: ImporterView
 }
 
 /** For kinds of which only existence matters. */
@@ -211,7 +213,8 @@ export function viewPod(object: KubeObject): PodView {
     String(volume.persistentVolumeClaim?.claimName ?? '').endsWith('-scratch'),
   )
   const { apiVersion, kind, metadata } = object
-  return { apiVersion, kind, metadata: childMetadata(metadata), phase: raw.status?.phase ?? '', hasScratch }
+  const phase = raw.status?.phase ?? ''
+  return { apiVersion, kind, metadata: childMetadata(metadata), phase, hasScratch, importer: viewImporter(raw.status) }
 }
 
 export function viewMeta(object: KubeObject): MetaView {

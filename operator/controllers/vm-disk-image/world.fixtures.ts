@@ -22,7 +22,7 @@ import {
   viewDataSource,
   viewSnapshot,
 } from './views.ts'
-import type { Holder, Lookup, References, World } from './world.ts'
+import { type Holder, type Lookup, NOTHING_SEEN, type References, type World } from './world.ts'
 
 export const START = Date.parse('2026-01-01T00:00:00Z')
 export const SECOND = 1_000
@@ -94,7 +94,8 @@ export function aDataVolume(more: Partial<DataVolumeView> = {}): DataVolumeView 
 
 export function aPod(uid: string, more: Partial<PodView> = {}): PodView {
   const metadata = { name: 'importer-prime', namespace: 'team', uid, labels: { [LABELS.imageUid]: IMAGE_UID } }
-  return { apiVersion: 'v1', kind: 'Pod', metadata, phase: 'Running', hasScratch: false, ...more }
+  const importer = { starts: 1, isRunning: true, ended: undefined }
+  return { apiVersion: 'v1', kind: 'Pod', metadata, phase: 'Running', hasScratch: false, importer, ...more }
 }
 
 /** DataVolume states in the words of CDI. */
@@ -132,6 +133,8 @@ export function aLookup(missing: Missing = {}, more: Partial<Lookup> = {}): Look
     storageClass: (name) => !missing.storageClasses?.includes(name),
     hasDefaultStorageClass: true,
     snapshotClass: (name) => !missing.snapshotClasses?.includes(name),
+    hasEmptyProfile: () => false,
+    lackOfRoom: () => undefined,
     foreignVolume: () => undefined,
     leftoverClaim: () => 'none',
     leftoverImporter: () => undefined,
@@ -171,13 +174,13 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     limit: 4,
     queuePosition: 1,
     refusal: undefined,
-    isUnanswered: false,
+    isAskedInVain: false,
     dataVolumes: [],
     snapshots: [],
     claims: [],
-    importers: new Map(),
     dataSource: undefined,
-    observation: { unchangedMs: 0, importerPodUid: undefined, isImporterReplaced: false },
+    observation: NOTHING_SEEN,
+    isCdiAway: false,
     sinceStatusWriteMs: undefined,
     references: NO_REFERENCES,
     ...more,
@@ -273,6 +276,8 @@ export class Walk {
 
   after(ms: number): this {
     this.now += ms
+    const { observation } = this.world
+    this.set({ observation: { ...observation, seenMs: observation.seenMs + ms } })
     return this.settle()
   }
 
@@ -290,7 +295,8 @@ export class Walk {
       annotations: { [ANNOTATIONS.attempt]: String(start.attempt) },
     })
     this.log.push(`create DataVolume attempt ${start.attempt}`)
-    this.set({ dataVolumes: [...this.world.dataVolumes, aDataVolume({ ...CDI.new, metadata })] })
+    const observation = { ...NOTHING_SEEN, dataVolumeUid: metadata.uid }
+    this.set({ dataVolumes: [...this.world.dataVolumes, aDataVolume({ ...CDI.new, metadata })], observation })
     return this.settle()
   }
 
@@ -314,6 +320,11 @@ export class Walk {
     const last = dataVolumes.at(-1)
     if (last === undefined) throw new Error('there is no DataVolume')
     return this.set({ dataVolumes: [...dataVolumes.slice(0, -1), { ...last, ...change }] }).settle()
+  }
+
+  /** What is seen of its importers, and for how long. */
+  observe(change: Partial<World['observation']>): this {
+    return this.set({ observation: { ...this.world.observation, ...change } }).settle()
   }
 
   /** The download ends well, and the claim is bound. */
@@ -341,7 +352,7 @@ export class Walk {
     const left = dataVolumes.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     const names = new Set(left.map(({ metadata }) => metadata.uid))
     const leftClaims = claims.filter((claim) => names.has(claim.metadata.ownerReferences?.[0]?.uid))
-    return this.set({ dataVolumes: left, claims: leftClaims, importers: new Map() }).settle()
+    return this.set({ dataVolumes: left, claims: leftClaims }).settle()
   }
 
   /** Somebody else deletes all DataVolumes, for good and at once. */
@@ -362,7 +373,9 @@ export class Walk {
 
   /** One attempt that fails, torn down. */
   fail(how: Partial<DataVolumeView> = CDI.failing): this {
-    return this.admit().report(how).importersGone().release()
+    this.admit()
+    if (how.phase === CDI.running.phase) this.report(CDI.running)
+    return this.report(how).importersGone().release()
   }
 
   #setImage(change: Partial<ImageView>): void {

@@ -1,4 +1,5 @@
 import type { ParsedSpec, Policy, Reason } from '@open-terrain/constructs'
+import type { ImportNeeds } from './room.ts'
 import type { ClaimView, DataSourceView, DataVolumeView, ImageView, PodView, SnapshotView } from './views.ts'
 
 /** A slot in the ledger: this attempt may download. */
@@ -50,6 +51,10 @@ export interface Lookup {
   /** Whether there is a class for claims that name none. */
   readonly hasDefaultStorageClass: boolean
   snapshotClass(name: string): boolean
+  /** CDI knows the class, and no access mode for its claims. */
+  hasEmptyProfile(storageClass: string): boolean
+  /** Which ResourceQuota leaves no room for an import, and for what of it. */
+  lackOfRoom(needs: ImportNeeds): { readonly quota: string; readonly what: string } | undefined
   /** A DataVolume or claim of this name, in the image's namespace, that is not ours. */
   foreignVolume(name: string): string | undefined
   /** A claim of this name that is ours and outlived its DataVolume: `going` by itself, or `orphaned`, which nobody deletes. */
@@ -61,20 +66,30 @@ export interface Lookup {
   urlAllowed(url: string): boolean
 }
 
-/** Importer pods of a DataVolume that are not on their way out. */
-export function importersIn({ importers }: Pick<World, 'importers'>, { metadata }: DataVolumeView): PodView[] {
-  const pods = importers.get(metadata.uid ?? '') ?? []
-  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined)
+/** How an unfinished DataVolume has been doing, over time; or how it had been when it went. */
+export interface Observation {
+  readonly dataVolumeUid: string | undefined
+  /** Its importers: those that live, those that have ended, and those that are being deleted. */
+  readonly importers: readonly PodView[]
+  /** Milliseconds since this process first saw it, and since anything about its progress changed. */
+  readonly seenMs: number
+  readonly unchangedMs: number
+  /** The importer pod that has run, the latest where there were more. */
+  readonly importerPodUid: string | undefined
+  /** Downloads that its importers have begun, each start of a container; undefined where none was seen. */
+  readonly starts: number | undefined
+  /** One that has run is being deleted unfinished, or another one is in its place. */
+  readonly isImporterLost: boolean
 }
 
-/** How a DataVolume has been doing, over time. */
-export interface Observation {
-  /** Milliseconds since anything about its progress changed. */
-  readonly unchangedMs: number
-  /** The importer pod that downloads. */
-  readonly importerPodUid: string | undefined
-  /** Another pod has taken over from it, and downloads anew. */
-  readonly isImporterReplaced: boolean
+export const NOTHING_SEEN: Observation = {
+  dataVolumeUid: undefined,
+  importers: [],
+  seenMs: 0,
+  unchangedMs: 0,
+  importerPodUid: undefined,
+  starts: undefined,
+  isImporterLost: false,
 }
 
 /** All that is known about one image at one moment. A plan is a function of this, and of the time. */
@@ -93,17 +108,17 @@ export interface World {
   /** Place in the queue, from 1; undefined while it does not wait for a slot. */
   readonly queuePosition: number | undefined
   readonly refusal: Refusal | undefined
-  /** It has a slot, and nobody answers when its DataVolume is asked for. */
-  readonly isUnanswered: boolean
+  /** It has a slot, and its DataVolume is asked for in vain. */
+  readonly isAskedInVain: boolean
   /** Ours alone; namesakes of others are in `lookup`. */
   readonly dataVolumes: readonly DataVolumeView[]
   readonly snapshots: readonly SnapshotView[]
   readonly claims: readonly ClaimView[]
-  /** Importer pods by uid of the DataVolume; ended and leaving ones included. */
-  readonly importers: ReadonlyMap<string, readonly PodView[]>
   /** The DataSource named like the image, whoever it belongs to. */
   readonly dataSource: DataSourceView | undefined
   readonly observation: Observation
+  /** CDI acts on no DataVolume: nothing is timed out meanwhile. */
+  readonly isCdiAway: boolean
   /** Milliseconds since our last status write; undefined when this process has made none. */
   readonly sinceStatusWriteMs: number | undefined
   readonly references: References

@@ -110,6 +110,7 @@ export class CostOracle implements Oracle {
       report(4, `revision ${revision}: image ${name} failed by an unknown DataVolume`)
       return
     }
+    this.#checkPaid(attempt, download, `revision ${revision}: image ${name}`)
     if (TIMED_OUT.has(reason)) {
       const ageMs = chronicle.nowMs - download.createdAtMs
       if (ageMs < stallTimeoutMs) report(4, `revision ${revision}: image ${name} ${reason} after only ${ageMs} ms`)
@@ -117,6 +118,16 @@ export class CostOracle implements Oracle {
     }
     if (download.trouble !== undefined) return
     report(4, `revision ${revision}: image ${name} failed (${reason}: ${attempt.message}), but its import did not`)
+  }
+
+  /** Every importer that ran is paid for once, and nothing else is. What nobody could see counts as one. */
+  #checkPaid({ downloads: paid = 1, reason }: Attempt, { starts, key }: Download, who: string): void {
+    const { disturbances, report } = this.#witness
+    let ran = 0
+    for (const ofPod of starts.values()) ran += ofPod
+    const isSeen = disturbances.calmForMs('api', 'watch', 'freeze', 'crash') > SEEN_IN_TIME_MS
+    if (paid <= (isSeen ? ran : Math.max(1, ran))) return
+    report(4, `${who} paid ${paid} downloads for ${key} (${reason}), whose importers ran ${ran} times`)
   }
 
   #followDownload(commit: Commit): void {

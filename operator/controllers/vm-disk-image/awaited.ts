@@ -1,0 +1,40 @@
+import type { DataVolumeView } from './views.ts'
+
+/** What Kubernetes says of every claim that has no volume yet, however quickly one comes. */
+const PROVISIONING =
+  /^Waiting for a volume to be created either by the external provisioner|^waiting for first consumer/i
+/** `target PVC x Pending and [prime-…] : text`: the newest event of either claim. */
+const OF_A_CLAIM = /^(?:target )?PVC \S+ (?:Pending|Bound)(?: and (?:\[\S+\] : )?)?/
+
+/** What CDI says about the claim of a DataVolume beyond its phase; empty where that is nothing new. Also for clones. */
+export function saidOfClaim({ bound }: Pick<DataVolumeView, 'bound'>): string {
+  const text = bound.message.replace(OF_A_CLAIM, '').trim()
+  return PROVISIONING.test(text) || /^Successfully provisioned|^No PVC found/.test(text) ? '' : text
+}
+
+/** What a download waits for whose importer does not run yet, to be read after "waiting for". */
+export function awaitedBy(dataVolume: DataVolumeView): string {
+  const { phase, bound, running } = dataVolume
+  const isUntold = phase === '' && bound.status === '' && running.status === ''
+  if (isUntold) return 'CDI to act on its DataVolume'
+  if (phase === 'PendingPopulation') return 'the first consumer of its volume'
+  switch (running.reason) {
+    case 'ImagePullFailed':
+      return `the importer's container image (${running.message})`
+    case 'Unschedulable':
+      return 'a node that has room for the importer pod, and its volume'
+    case 'Scratch space required':
+      return 'a volume with scratch space'
+    case '':
+    case 'Completed':
+      break
+    case 'ContainerCreating':
+    case 'PodInitializing':
+      return 'its importer pod to start'
+    default:
+      return `its importer pod to start (${running.message || running.reason})`
+  }
+  if (phase === 'ImportScheduled') return 'its importer pod to start'
+  const said = saidOfClaim(dataVolume)
+  return said === '' ? 'its volume' : `its volume (${said})`
+}

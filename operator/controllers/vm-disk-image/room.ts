@@ -1,0 +1,86 @@
+import { parseQuantity } from '@open-terrain/constructs'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { type MetaView, viewMeta } from './views.ts'
+
+export interface StorageProfileView extends MetaView {
+  /** CDI has looked at the class, and found no access mode that a claim of it could have. */
+  readonly isEmpty: boolean
+}
+
+interface RawProfile extends KubeObject {
+  readonly status?: { readonly claimPropertySets?: readonly unknown[] }
+}
+
+export function viewStorageProfile(object: KubeObject): StorageProfileView {
+  const { status } = object as RawProfile
+  const { apiVersion, kind, metadata } = viewMeta(object)
+  return { apiVersion, kind, metadata, isEmpty: status !== undefined && !status.claimPropertySets?.length }
+}
+
+/** Amounts by resource, as in `requests.storage: 10Gi`. */
+type Amounts = Readonly<Record<string, string>>
+
+export interface QuotaView extends MetaView {
+  readonly hard: Amounts
+  readonly used: Amounts
+}
+
+interface RawQuota extends KubeObject {
+  readonly spec?: { readonly scopes?: readonly string[]; readonly scopeSelector?: unknown }
+  readonly status?: { readonly hard?: Amounts; readonly used?: Amounts }
+}
+
+/** One with scopes is for some pods alone, and as good as none here. */
+export function viewQuota(object: KubeObject): QuotaView {
+  const { spec, status } = object as RawQuota
+  const { apiVersion, kind, metadata } = viewMeta(object)
+  const isForAll = spec?.scopes === undefined && spec?.scopeSelector === undefined
+  return {
+    apiVersion,
+    kind,
+    metadata,
+    hard: (isForAll && status?.hard) || {},
+    used: (isForAll && status?.used) || {},
+  }
+}
+
+export interface ImportNeeds {
+  readonly diskSize: string
+  /** Undefined: the default one, whose own limits are not looked at. */
+  readonly storageClass: string | undefined
+}
+
+/** The claim that people see, and the one that CDI fills before its volume moves there. */
+const CLAIMS = 2n
+
+/**
+ * What a quota does not leave room for, of what any import needs; undefined where all of it fits. CDI adds a little to the size on filesystems, and
+ * its pod has requests of its own: what is refused for those alone shows later.
+ */
+export function lackOfRoom({ hard, used }: QuotaView, { diskSize, storageClass }: ImportNeeds): string | undefined {
+  const size = parseQuantity(diskSize)
+  const storage = { of: CLAIMS * (size ?? 0n), what: `two claims of ${diskSize} each` }
+  const claims = { of: CLAIMS, what: 'two claims' }
+  const pods = { of: 1n, what: 'the pod that imports' }
+  const ofClass = storageClass === undefined ? undefined : `${storageClass}.storageclass.storage.k8s.io/`
+  const needs = {
+    'requests.storage': storage,
+    persistentvolumeclaims: claims,
+    'count/persistentvolumeclaims': claims,
+    pods,
+    'count/pods': pods,
+    ...(ofClass !== undefined && {
+      [`${ofClass}requests.storage`]: storage,
+      [`${ofClass}persistentvolumeclaims`]: claims,
+    }),
+  }
+  for (const [resource, { of, what }] of Object.entries(needs)) {
+    const most = amount(hard[resource])
+    if (most !== undefined && (amount(used[resource]) ?? 0n) + of > most) return `${what} (${resource})`
+  }
+  return undefined
+}
+
+function amount(text: string | undefined): bigint | undefined {
+  return text === undefined ? undefined : parseQuantity(text)
+}
