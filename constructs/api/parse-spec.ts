@@ -1,8 +1,10 @@
 import type { z } from 'zod'
+import { isTold, withValue } from './told-value.ts'
 
 export interface SpecProblem {
   /** Path of the field as the API server writes it, such as `spec.url` or `spec.users[0].name`. */
   readonly path: string
+  /** The rule in words and, where that is no secret, the value that breaks it. */
   readonly message: string
 }
 
@@ -12,19 +14,55 @@ export type Parsed<Spec> =
 
 /** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
 export function parseSpec<Schema extends z.ZodType>(schema: Schema, raw: unknown): Parsed<z.output<Schema>> {
-  const result = schema.safeParse(withoutNulls(raw))
+  const written = withoutNulls(raw)
+  const result = schema.safeParse(written)
   if (result.success) return { ok: true, spec: result.data }
   const problems = new Map<string, SpecProblem>()
   for (const issue of result.error.issues) {
     const path = issue.path.reduce<string>(joined, 'spec')
     // A value of the wrong form also breaks the rules on its meaning; the first message says enough.
-    if (!problems.has(path)) problems.set(path, { path, message: issue.message })
+    if (!problems.has(path)) problems.set(path, { path, message: sentenceOf(issue, valueAt(written, issue.path)) })
   }
   return { ok: false, problems: [...problems.values()] }
 }
 
 function joined(path: string, part: PropertyKey): string {
   return typeof part === 'number' ? `${path}[${part}]` : `${path}.${String(part)}`
+}
+
+function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown> | undefined)?.[part], raw)
+}
+
+function sentenceOf(issue: z.core.$ZodIssue, value: unknown): string {
+  const message = ruleOf(issue, value)
+  return isTold(issue.path) ? withValue(message, value) : message
+}
+
+/** What zod checks by itself, in words like those of our own rules. */
+function ruleOf(issue: z.core.$ZodIssue, value: unknown): string {
+  if (value === undefined && issue.code !== 'custom') return 'must be set: it is required'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPES[issue.expected] ?? issue.expected}`
+    case 'too_small':
+      return issue.origin === 'string' ? 'must not be empty' : `must be at least ${issue.minimum}`
+    case 'too_big':
+      return issue.origin === 'array'
+        ? `must have at most ${issue.maximum} items`
+        : `must have at most ${issue.maximum} characters`
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`
+    default:
+      return issue.message
+  }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  object: 'an object with fields',
+  array: 'a list',
+  string: 'a text: put quotes around a number',
+  boolean: 'true or false, without quotes',
 }
 
 /**

@@ -1,8 +1,14 @@
 import { z } from 'zod'
-import { cel } from '../schema/cel.ts'
+import { cel, celMatches } from '../schema/cel.ts'
 import { DURATION_PATTERN } from './duration.ts'
 
 export { cel } from '../schema/cel.ts'
+
+/** A text of this form. The keyword `pattern` would be all that people read of it when they break it. */
+export function matching(schema: z.ZodString, pattern: string, message: string): z.ZodString {
+  const form = new RegExp(pattern)
+  return cel(schema, { rule: celMatches('self', pattern), message, holds: (value: string) => form.test(value) })
+}
 
 /** API group of all kinds of ours. */
 export const GROUP = 'pelotech.ot'
@@ -12,9 +18,11 @@ const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z
 
 /** Name of a Kubernetes object: a DNS-1123 subdomain of at most 253 characters. */
 export function objectName(): z.ZodString {
-  return z.string().min(1).max(253).regex(new RegExp(DNS_SUBDOMAIN), {
-    error: 'must be the name of a Kubernetes object: lower-case letters, digits, "-" and "."',
-  })
+  return matching(
+    z.string().min(1).max(253),
+    DNS_SUBDOMAIN,
+    'must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends',
+  )
 }
 
 /** With its length in it, so that it says all about a name that has no schema of its own. */
@@ -22,9 +30,11 @@ export const DNS_LABEL = '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'
 
 /** Name of a namespace, a host or a network: a DNS-1123 label of at most 63 characters. */
 export function dnsLabel(): z.ZodString {
-  return z.string().min(1).max(63).regex(new RegExp(DNS_LABEL), {
-    error: 'must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends',
-  })
+  return matching(
+    z.string().min(1).max(63),
+    DNS_LABEL,
+    'must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends',
+  )
 }
 
 /**
@@ -48,9 +58,11 @@ export function text(field: string, max: number): z.ZodString {
 
 /** Duration in Go's syntax (`72h`, `1h30m`, `500ms`), as text; `parseDuration` gives milliseconds. */
 export function duration(): z.ZodString {
-  return z.string().max(48).regex(new RegExp(DURATION_PATTERN), {
-    error: 'must be a duration such as 72h, 1h30m, 45s or 500ms',
-  })
+  return matching(
+    z.string().max(48),
+    DURATION_PATTERN,
+    'must be a duration such as 72h, 1h30m, 45s or 500ms: numbers with h, m, s or ms behind each',
+  )
 }
 
 /** Time in RFC 3339, such as `2026-01-31T12:00:00Z`. The API server checks it too. */
@@ -71,13 +83,19 @@ export function intOrString(constraints: {
   readonly description: string
   readonly pattern: string
   readonly maxLength: number
+  /** What it must be, in words. */
   readonly error: string
 }) {
   const { description, pattern, maxLength, error } = constraints
-  const text = z.string().max(maxLength).regex(new RegExp(pattern), { error })
-  return z
-    .union([z.int(), text], { error })
-    .meta({ description, 'x-kubernetes-int-or-string': true, maxLength, pattern })
+  const form = new RegExp(pattern)
+  const either = z
+    .union([z.int(), z.string().max(maxLength)], { error })
+    .meta({ description, 'x-kubernetes-int-or-string': true, maxLength })
+  return cel(either, {
+    rule: `type(self) == int || ${celMatches('self', pattern)}`,
+    message: error,
+    holds: (value: string | number) => typeof value === 'number' || form.test(value),
+  })
 }
 
 export const conditionStatus = z.enum(['True', 'False', 'Unknown'])

@@ -12,6 +12,8 @@ export function memoryField(description: string) {
   return sizeField({ name: 'memory', description, example: '2Gi or 512M', min: ['64Mi', 26], max: ['16Ti', 44] })
 }
 
+const FORM = new RegExp(QUANTITY_PATTERN)
+
 /** A bound as people write it, and the power of two that it is. */
 type Bound = readonly [text: string, power: number]
 
@@ -34,10 +36,11 @@ function sizeField(field: {
   return cel(size, {
     // Above one byte less means at least the minimum once a fraction of a byte is rounded up, as the size of a claim is.
     rule:
-      `type(self) == int ? self >= ${least} && self <= ${most} : ${celMatches('self', QUANTITY_PATTERN)} && ` +
+      `type(self) == int ? self >= ${least} && self <= ${most} : !${celMatches('self', QUANTITY_PATTERN)} || ` +
       `isQuantity(self) && quantity(self).compareTo(quantity('${least - 1n}')) > 0 && quantity(self).compareTo(quantity('${max[0]}')) <= 0`,
     message: `${name} must be between ${min[0]} and ${max[0]}`,
     holds: (value: string | number) => {
+      if (!FORM.test(String(value))) return true
       const bytes = parseQuantity(String(value))
       return bytes !== undefined && bytes >= least && bytes <= most
     },

@@ -12,7 +12,7 @@ export const VIRTUAL_MACHINE_PHASES = {
 } as const
 export type VirtualMachinePhase = (typeof VIRTUAL_MACHINE_PHASES)[keyof typeof VIRTUAL_MACHINE_PHASES]
 
-/** Types of the conditions. The first four are always there; the others only while they hold. */
+/** Types of the conditions. The first five are always there; the others only while they hold. */
 export const VIRTUAL_MACHINE_CONDITIONS = {
   /** The machine runs and is ready, or it is not to be deployed and its image is ready. */
   Ready: 'Ready',
@@ -22,6 +22,8 @@ export const VIRTUAL_MACHINE_CONDITIONS = {
   Reconciling: 'Reconciling',
   /** Work cannot go on without a change. */
   Stalled: 'Stalled',
+  /** The machine is Ready or Failed with the spec of `observedGeneration`: what else happens takes a change. */
+  Settled: 'Settled',
   /** The spec is accepted, but is not rendered as it is written. */
   SpecWarning: 'SpecWarning',
   /** The image differs from the template. */
@@ -116,7 +118,7 @@ export const virtualMachineStatus = z
       .optional(),
     conditions: conditions(
       'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work goes on, or ' +
-        'cannot without a change. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +
+        'cannot without a change. Settled: the machine is Ready or Failed with this spec, so that whoever waits can look. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +
         'template. FullCopy: the disk is no cheap clone. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk.',
     ).optional(),
     image: image.optional(),

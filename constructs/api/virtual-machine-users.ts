@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
-import { cel, objectName, text } from './shared.ts'
+import { cel, matching, objectName, text } from './shared.ts'
 
 const USERS_MAX = 16
 const KEYS_MAX = 16
@@ -31,12 +31,11 @@ function line(field: string, max: number): z.ZodString {
 const passwordSecretRef = z
   .object({
     name: objectName().describe('Name of the Secret, in the namespace of the virtual machine.'),
-    key: z
-      .string()
-      .min(1)
-      .max(253)
-      .regex(/^[-._a-zA-Z0-9]+$/, { error: 'must be a key of a Secret: letters, digits, "-", "_" and "."' })
-      .describe('Key in the Secret whose value is the password.'),
+    key: matching(
+      z.string().min(1).max(253),
+      '^[-._a-zA-Z0-9]+$',
+      'must be a key of a Secret: letters, digits, "-", "_" and "."',
+    ).describe('Key in the Secret whose value is the password.'),
   })
   .describe('Where the password is, instead of plain_text_passwd.')
 

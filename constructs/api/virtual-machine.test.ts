@@ -56,8 +56,11 @@ describe('parseVirtualMachineSpec', () => {
       vmDiskImageRef: { name: 'image' },
     })
     expect(parsed.ok ? [] : parsed.problems).toEqual([
-      { path: 'spec.resources.cpu', message: "must be a number of CPUs such as 2, '1.5' (in quotes) or 500m" },
-      { path: 'spec.resources.memory', message: 'memory must be between 64Mi and 16Ti' },
+      {
+        path: 'spec.resources.cpu',
+        message: "must be a number of CPUs such as 2, '1.5' (in quotes) or 500m; it is \"two\"",
+      },
+      { path: 'spec.resources.memory', message: 'memory must be between 64Mi and 16Ti; it is "1Ki"' },
       {
         path: 'spec.interfaces[0].ipAddress',
         message: expect.stringContaining('such as 10.10.0.161/24'),
@@ -65,8 +68,32 @@ describe('parseVirtualMachineSpec', () => {
     ])
   })
 
+  it.each([
+    [{}, 'spec.vmDiskImageRef', 'must be set: it is required'],
+    [{ vmDiskImageRef: 'image' }, 'spec.vmDiskImageRef', 'must be an object with fields; it is "image"'],
+    [{ version: 2.1 }, 'spec.version', 'must be a text: put quotes around a number; it is 2.1'],
+    [{ users: {} }, 'spec.users', 'must be a list'],
+    [{ users: [{ name: '' }] }, 'spec.users[0].name', 'must not be empty; it is ""'],
+    [{ ignoreOnDeploy: 'yes' }, 'spec.ignoreOnDeploy', 'must be true or false, without quotes; it is "yes"'],
+    [
+      { vmDiskImageMode: 'Create' },
+      'spec.vmDiskImageMode',
+      'must be one of CreateIfNotExist, FailIfNotExist; it is "Create"',
+    ],
+    [{ name: 'a'.repeat(64) }, 'spec.name', `must have at most 63 characters; it is "${'a'.repeat(64)}"`],
+    [
+      { resources: { cpu: 1.5, memory: '1Gi' } },
+      'spec.resources.cpu',
+      "must be a number of CPUs such as 2, '1.5' (in quotes) or 500m; it is 1.5",
+    ],
+  ])('says field, rule and value of %j', (raw, path, message) => {
+    const parsed = parseVirtualMachineSpec(raw)
+    const found = parsed.ok ? undefined : parsed.problems.find((problem) => problem.path === path)?.message
+    expect(found).toEqual(message)
+  })
+
   it('never repeats a password in a problem', () => {
-    const passwords = ['canary\nsecret', `canary${'x'.repeat(600)}`]
+    const passwords = ['canary\nsecret', `canary${'x'.repeat(600)}`, { canary: 1 }, ['canary']]
     for (const plain_text_passwd of passwords) {
       const users = [{ name: 'demo', plain_text_passwd }]
       const parsed = parseVirtualMachineSpec({ ...PROPOSED_VIRTUAL_MACHINE.spec, users })

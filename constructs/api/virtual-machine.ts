@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
 import { defineResource } from '../schema/define-resource.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
-import { cel, DNS_LABEL, dnsLabel, GROUP, intOrString, objectName, VERSION } from './shared.ts'
+import { cel, DNS_LABEL, dnsLabel, GROUP, intOrString, matching, objectName, VERSION } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
 import { CPU_MAX, CPU_PATTERN, cpuMillis } from './virtual-machine-cpu.ts'
 import { interfaces } from './virtual-machine-interfaces.ts'
@@ -34,14 +34,11 @@ const LABEL_VALUE = '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$'
 
 /** What becomes a label and a part of a URL: a label value. */
 function labelText(description: string) {
-  return z
-    .string()
-    .min(1)
-    .max(63)
-    .regex(new RegExp(LABEL_VALUE), {
-      error: 'must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends',
-    })
-    .describe(description)
+  return matching(
+    z.string().min(1).max(63),
+    LABEL_VALUE,
+    'must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends',
+  ).describe(description)
 }
 
 const cpu = cel(
@@ -55,12 +52,13 @@ const cpu = cel(
   }),
   {
     rule:
-      `type(self) == int ? self >= 1 && self <= ${CPU_MAX} : ${celMatches('self', CPU_PATTERN)} && ` +
+      `type(self) == int ? self >= 1 && self <= ${CPU_MAX} : !${celMatches('self', CPU_PATTERN)} || ` +
       `quantity(self).compareTo(quantity('1m')) >= 0 && quantity(self).compareTo(quantity('${CPU_MAX}')) <= 0`,
     message: `cpu must be between 1m and ${CPU_MAX}`,
     holds: (value: string | number) => {
-      const millis = cpuMillis(String(value))
-      return millis !== undefined && millis >= 1 && millis <= CPU_MAX * 1000
+      if (typeof value === 'number') return value >= 1 && value <= CPU_MAX
+      const millis = cpuMillis(value)
+      return millis === undefined || (millis >= 1 && millis <= CPU_MAX * 1000)
     },
   },
 )

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { conditions, count, dateTime } from './shared.ts'
+import { conditions, count, dateTime, matching } from './shared.ts'
 
 export const PHASES = {
   /** Waits for a slot, for something that is missing, or for its next attempt. */
@@ -75,12 +75,9 @@ export const vmDiskImageStatus = z
       .optional(),
     conditions: conditions(
       'Ready: a usable artifact exists. UpToDate: it is of this spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
-        'Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
+        'Settled: it is Failed, or Succeeded with an artifact of this spec, so that whoever waits can look. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
     ).optional(),
-    ticket: z
-      .string()
-      .max(64)
-      .regex(/^[0-9]+$/)
+    ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')
       .describe('Place in the queue: a decimal number, the smallest of all is served first.')
       .optional(),
     queuedAt: dateTime('When the ticket was taken.').optional(),

@@ -4,7 +4,7 @@ import { defineResource } from '../schema/define-resource.ts'
 import { shortHash } from './names.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { parseQuantity } from './quantity.ts'
-import { cel, duration, GROUP, objectName, text, VERSION } from './shared.ts'
+import { cel, duration, GROUP, matching, objectName, text, VERSION } from './shared.ts'
 import { diskSizeField } from './sizes.ts'
 import { isUrlOf, URL_MAX_LENGTH, URL_PATTERNS } from './source-url.ts'
 import { vmDiskImageStatus } from './vm-disk-image-status.ts'
@@ -109,12 +109,11 @@ const specFields = z.object({
         'Default: the policy key defaultCertConfigMap.',
     )
     .optional(),
-  checksum: z
-    .string()
-    .max(135)
-    .regex(new RegExp(CHECKSUM_PATTERN), {
-      error: 'must be md5:, sha1:, sha256: or sha512: and the lower-case hexadecimal digest in full',
-    })
+  checksum: matching(
+    z.string().max(135),
+    CHECKSUM_PATTERN,
+    'must be md5:, sha1:, sha256: or sha512: and the lower-case hexadecimal digest in full',
+  )
     .describe(
       'Checksum of the file as <algorithm>:<lower-case hexadecimal>, with md5, sha1, sha256 or sha512. Only for sourceType http.',
     )

@@ -25,8 +25,12 @@ describe('VirtualMachine', () => {
       { ...least, resources: { cpu: 0, memory: '2 Gi' }, users: [{ name: 'a:b' }] },
       /render\/Machine: the VirtualMachine is not valid\n {2}spec\.users\[0\]\.name: .*\n {2}spec\.resources\.cpu: .*\n {2}spec\.resources\.memory: /,
     ],
-    ['a bad name', { ...least, metadata: { name: 'a.b' } }, /render\/Machine: metadata\.name: "a\.b"/],
-    ['a misspelt field', { ...least, ...{ interface: [] } }, /render\/Machine: spec has no field interface;/],
+    [
+      'a bad name',
+      { ...least, metadata: { name: 'a.b' } },
+      /render\/Machine: .*\n {2}metadata\.name: must be lower-case letters.*; it is "a\.b"/,
+    ],
+    ['a misspelt field', { ...least, ...{ interface: [] } }, /render\/Machine: .*\n {2}spec has no field interface;/],
     [
       'a misspelt field further down',
       {
@@ -34,7 +38,7 @@ describe('VirtualMachine', () => {
         users: [{ name: 'a', ...{ passwd: 'x' } }],
         vmDiskImageTemplate: { url: 'https://a.example/b', ...{ size: 1 } },
       },
-      /spec\.users\[0\] has no field passwd, spec\.vmDiskImageTemplate has no field size;/,
+      /spec\.users\[0\] has no field passwd;.*\n {2}spec\.vmDiskImageTemplate has no field size;/,
     ],
   ])('throws at synth, naming %s', (_name, props, message) => {
     expect(() => synth(props)).toThrow(message)

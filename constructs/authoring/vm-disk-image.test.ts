@@ -25,7 +25,7 @@ describe('VMDiskImage', () => {
     [
       'a bad name',
       { metadata: { name: 'Attacker' }, sourceType: 'blank' },
-      /render\/Image: metadata\.name: "Attacker"/,
+      /render\/Image: .*\n {2}metadata\.name: must be the name of a Kubernetes object.*; it is "Attacker"/,
     ],
     ['a misspelt field', { metadata, sourceType: 'blank', ...{ disksize: '1Gi' } }, /spec has no field disksize/],
   ])('throws at synth, naming %s', (_name, props, message) => {

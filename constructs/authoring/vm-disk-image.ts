@@ -2,7 +2,7 @@ import { ApiObject, type ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
 import { parseVMDiskImageSpec, type VMDiskImageSpecInput, vmDiskImage } from '../api/vm-disk-image.ts'
-import { checkedSpec } from './checked-spec.ts'
+import { checkedProps } from './checked-spec.ts'
 
 export interface VMDiskImageProps extends VMDiskImageSpecInput {
   /** `name` is needed: it is what virtual machines and workspaces refer to. */
@@ -11,15 +11,10 @@ export interface VMDiskImageProps extends VMDiskImageSpecInput {
 
 /** A disk image that the cluster keeps. Throws at synth, naming field and fix, on what the API server would refuse. */
 export class VMDiskImage extends ApiObject {
-  constructor(scope: Construct, id: string, { metadata, ...written }: VMDiskImageProps) {
+  constructor(scope: Construct, id: string, props: VMDiskImageProps) {
     const place = `${scope.node.path}/${id}`
-    if (!objectName().safeParse(metadata.name).success) {
-      throw new Error(
-        `${place}: metadata.name: ${JSON.stringify(metadata.name)} must be lower-case letters, digits, "-" and "."`,
-      )
-    }
     const { apiVersion, kind, spec: schema } = vmDiskImage
-    const spec = checkedSpec({ place, kind, schema, spec: written, parsed: parseVMDiskImageSpec(written) })
-    super(scope, id, { apiVersion, kind, metadata, spec })
+    const authored = { place, kind, schema, name: objectName(), parse: parseVMDiskImageSpec }
+    super(scope, id, { apiVersion, kind, ...checkedProps(authored, props) })
   }
 }

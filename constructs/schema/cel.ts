@@ -4,7 +4,7 @@ import { z } from 'zod'
 export interface CelRule<T> {
   /** CEL expression; `self` is the value that the rule is on. True means accepted. */
   readonly rule: string
-  /** What the user reads when it is refused: what is wrong and what to write instead. */
+  /** What the user reads when it is refused: what is wrong and what to write instead. The field and the value stand before it. */
   readonly message: string
   /** Field below `self` that the message is about. Default: the value itself. */
   readonly field?: string

@@ -29,7 +29,6 @@ const KEYWORDS = [
   'default',
   'enum',
   'nullable',
-  'pattern',
   'minLength',
   'maxLength',
   'minimum',
@@ -110,8 +109,7 @@ function checkNode(schema: z.core.$ZodTypes, place: string): void {
   if (def.type === 'pipe' && !isToText(def.out))
     fail(place, 'a transformation other than transform(String) cannot be proved')
   for (const check of def.checks ?? []) {
-    const { check: kind, pattern } = check._zod.def as { check: string; pattern?: RegExp }
-    if (pattern !== undefined && pattern.flags !== '') fail(place, 'a pattern with flags loses them in the API server')
+    const { check: kind } = check._zod.def
     if (kind === 'custom' && celRuleOf(check) === undefined)
       fail(place, 'a predicate needs its CEL side: use cel() instead of refine()')
     if (kind === 'overwrite')
@@ -152,6 +150,7 @@ function unwrapIntOrString(node: JsonNode, place: string): void {
 /** Known keywords only, in one order, each node checked. */
 function normalized(node: JsonNode, place: string): StructuralSchema {
   for (const word of Object.keys(node)) {
+    if (word === 'pattern') fail(place, 'who breaks a pattern reads nothing else: say it in words, with matching()')
     const isKnown = (KEYWORDS as readonly string[]).includes(word) || word === '$schema' || word === '~standard'
     if (!isKnown)
       fail(
@@ -183,7 +182,6 @@ function checkKeywords(node: JsonNode, place: string): void {
     fail(place, 'has properties and additionalProperties')
   }
   if (node.type === 'string') checkText(node, place)
-  else if (typeof node.pattern === 'string') checkPattern(node.pattern, place)
   if (node.type === 'array') checkList(node, place)
 }
 
@@ -191,7 +189,6 @@ function checkText(node: JsonNode, place: string): void {
   if (node.format !== undefined && !FORMATS.includes(String(node.format))) {
     fail(place, `format ${node.format} is not one that we prove`)
   }
-  if (typeof node.pattern === 'string') checkPattern(node.pattern, place)
   const isBounded = node.maxLength !== undefined || node.enum !== undefined || node.format === 'date-time'
   if (!isBounded) fail(place, 'has no maxLength, so the cost of rules is unbounded')
 }

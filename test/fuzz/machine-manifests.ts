@@ -162,6 +162,10 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   at(['users', 0, 'lock_passwd'], fc.constantFrom<unknown>('false', 0, null)),
   at(['users', 0, 'ssh_authorized_keys'], fc.array(fc.oneof(slipOf(sshKey), oddLine(4096)), { maxLength: 2 })),
   at(['users', 0, 'passwordSecretRef'], fc.record({ name: oddName, key: fc.oneof(oddName, oddText) })),
+  at(
+    ['users', 0, 'passwordSecretRef'],
+    fc.record({ name: objectName, key: fc.constantFrom('a b', 'a/b', 'pässword', 'a:b') }),
+  ),
   at(['users', 0], withTwoPasswords),
   at(['users'], twice(user)),
   at(

@@ -1,4 +1,10 @@
-import { parseVirtualMachineSpec, parseVMDiskImageSpec, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
+import {
+  parseVirtualMachineSpec,
+  parseVMDiskImageSpec,
+  type Resource,
+  virtualMachine,
+  vmDiskImage,
+} from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import {
   PROPOSED_VIRTUAL_MACHINE,
@@ -18,6 +24,70 @@ const KINDS = [
   { ...virtualMachine, fixtures: VIRTUAL_MACHINE_FIXTURES, parse: parseVirtualMachineSpec },
 ]
 
+const FINE = { cpu: 1, memory: '1Gi' }
+const NAME = 'must be the name of a Kubernetes object'
+const LABEL = 'must be lower-case letters, digits and "-", at most 63'
+const QUANTITY = 'must be a quantity such as'
+const KEY = 'ssh-ed25519 something'
+
+/** Each field with a form: a value that breaks it, and words that tell the form. */
+const WORDS = [
+  ...['storageClass', 'snapshotClass', 'secretRef', 'certConfigMap'].map((field) =>
+    of(vmDiskImage, field, 'Gp3', NAME),
+  ),
+  of(vmDiskImage, 'diskSize', '5GB', QUANTITY),
+  of(vmDiskImage, 'diskSize', '5Ki', 'diskSize must be between 1Mi and 1Pi'),
+  of(vmDiskImage, 'diskSize', 5, 'diskSize must be between 1Mi and 1Pi'),
+  of(vmDiskImage, 'unreferencedTTL', '3d', 'must be a duration such as 72h, 1h30m, 45s or 500ms'),
+  of(vmDiskImage, 'checksum', 'sha256:abc', 'hexadecimal digest in full'),
+  of(vmDiskImage, 'url', 's3://bucket/key', 'url must start with https://'),
+  ...['baseVm', 'baseVmVersion', 'version'].map((field) => of(virtualMachine, field, '2 1', 'must be letters, digits')),
+  of(virtualMachine, 'name', 'Demo_VM', LABEL),
+  of(virtualMachine, 'resources.cpu', '2k', "must be a number of CPUs such as 2, '1.5' (in quotes) or 500m"),
+  of(virtualMachine, 'resources.cpu', 513, 'cpu must be between 1m and 512'),
+  of(virtualMachine, 'resources.memory', '2gb', QUANTITY),
+  of(virtualMachine, 'resources.diskSize', '18 GB', QUANTITY),
+  of(virtualMachine, 'vmDiskImageRef.name', 'farm/image', NAME),
+  of(virtualMachine, 'vmDiskImageRef.namespace', 'a.b', LABEL),
+  of(virtualMachine, 'interfaces.0', { network: 'a/b', ipAddress: '10.0.0.1/24' }, LABEL, 'network'),
+  of(
+    virtualMachine,
+    'interfaces.0',
+    { network: 'a', ipAddress: '10.0.0.1' },
+    'ipAddress must be an address',
+    'ipAddress',
+  ),
+  of(virtualMachine, 'users.0', { name: 'a:b' }, 'name must not contain ":"', 'name'),
+  of(virtualMachine, 'users.0', { name: 'a', groups: 'Users' }, 'groups must be names of groups', 'groups'),
+  of(virtualMachine, 'users.0', { name: 'a', plain_text_passwd: 'a\tb' }, 'must be one line', 'plain_text_passwd'),
+  of(virtualMachine, 'users.0', { name: 'a', sudo: 'x'.repeat(513) }, 'sudo must have at most 512 characters', 'sudo'),
+  of(
+    virtualMachine,
+    'users.0',
+    { name: 'a', ssh_authorized_keys: [KEY] },
+    'must hold public keys',
+    'ssh_authorized_keys',
+  ),
+  of(
+    virtualMachine,
+    'vmDiskImageTemplate',
+    { sourceType: 'blank', unreferencedTTL: '3d' },
+    'duration',
+    'unreferencedTTL',
+  ),
+]
+
+function withField(tree: unknown, [first, ...rest]: readonly string[], value: unknown): unknown {
+  if (first === undefined) return value
+  const below = (tree as Readonly<Record<string, unknown>> | undefined)?.[first]
+  const child = withField(below, rest, value)
+  return first === '0' ? [child] : { ...(tree as object | undefined), [first]: child }
+}
+
+function of(kind: Resource, path: string, value: unknown, rule: string, inner?: string) {
+  return { kind, path: path.split('.'), value, rule, inner, field: [path, ...(inner ? [inner] : [])].join('.') }
+}
+
 describe('a bad spec', () => {
   const cluster = useCluster()
 
@@ -35,10 +105,37 @@ describe('a bad spec', () => {
         if (one.parse(spec).ok !== valid) differences.push(`${name}: the schema disagrees`)
         if (!isAccepted && path !== undefined && !text.includes(path))
           differences.push(`${name}: ${path} is not named: ${text.slice(0, 300)}`)
+        if (/should match|failed rule/.test(text)) differences.push(`${name}: no words, but ${text.slice(0, 300)}`)
       }),
     )
     expect(differences).toEqual([])
   })
+
+  it.each(WORDS)(
+    'is refused with field, value and rule: $field $value',
+    async ({ kind, path, field, inner, value, rule }) => {
+      const { controlPlane } = cluster()
+      const { apiVersion, plural } = kind
+      const url = `/apis/${apiVersion}/namespaces/default/${plural}?dryRun=All`
+      const fine =
+        kind === vmDiskImage
+          ? { sourceType: 's3', url: 'https://a.example/b' }
+          : { vmDiskImageRef: { name: 'a' }, resources: FINE }
+      const spec = withField(fine, path, value) as object
+      const { status, text } = await controlPlane.request('POST', url, {
+        apiVersion,
+        kind: kind.kind,
+        metadata: { name: 'bad' },
+        spec,
+      })
+      expect(status).toBe(422)
+      const { message } = JSON.parse(text) as { message: string }
+      expect(message).toContain(`spec.${field.replaceAll(/[.](\d+)/g, '[$1]')}`)
+      expect(message).toContain(rule)
+      const bad = inner === undefined ? value : (value as Record<string, unknown>)[inner]
+      expect(message).toContain(JSON.stringify(Array.isArray(bad) ? bad[0] : bad))
+    },
+  )
 
   it('of a VirtualMachine may have a good name only', async () => {
     const { controlPlane } = cluster()

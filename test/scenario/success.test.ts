@@ -18,7 +18,7 @@ describe('an image that syncs', () => {
     expect(status?.artifact).toMatchObject({ kind: 'VolumeSnapshot', revision: status?.revision })
     const alias = world.mirror.dataSources.get(`${world.namespace}/harrison`)
     expect(alias?.spec.source).toEqual({ snapshot: { namespace: world.namespace, name: status?.artifact?.name } })
-    const conditions = ['Ready', 'UpToDate', 'Reconciling', 'Stalled', 'Unreferenced'].map((type) => {
+    const conditions = ['Ready', 'UpToDate', 'Reconciling', 'Stalled', 'Settled', 'Unreferenced'].map((type) => {
       const { status: value, reason } = conditionOf({ status, ...image } as never, type) ?? {}
       return `${type}=${value} ${reason}`
     })
@@ -27,6 +27,7 @@ describe('an image that syncs', () => {
       'UpToDate=True Synced',
       'Reconciling=False Synced',
       'Stalled=False Synced',
+      'Settled=True Synced',
       'Unreferenced=True Unreferenced',
     ])
     expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded', downloads: 1 }])

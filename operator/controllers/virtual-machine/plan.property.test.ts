@@ -447,6 +447,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       expect(told).toEqual(
         ['Ready', 'Provisioning', 'Failed'].map((phase) => (phase === next.phase ? 'True' : 'False')),
       )
+      expect(holds('Settled')).toBe(next.phase === 'Provisioning' ? 'False' : 'True')
       const types = (next.conditions ?? []).map(({ type }) => type)
       expect(new Set(types).size).toBe(types.length)
       expect(Object.values(next)).not.toContain(undefined)

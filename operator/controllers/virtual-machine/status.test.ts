@@ -33,12 +33,12 @@ const REMARK: Remark = { type: 'FullCopy', reason: 'FullCopy', message: 'it is c
 
 describe('the conditions', () => {
   it.each([
-    ['Provisioning', 'Cloning', ['False', 'True', 'False'], ['m', 'm', '']],
-    ['Failed', 'Timeout', ['False', 'False', 'True'], ['m', '', 'm']],
-    ['Ready', 'Running', ['True', 'False', 'False'], ['m', '', '']],
+    ['Provisioning', 'Cloning', ['False', 'True', 'False', 'False'], ['m', 'm', '', '']],
+    ['Failed', 'Timeout', ['False', 'False', 'True', 'True'], ['m', '', 'm', '']],
+    ['Ready', 'Running', ['True', 'False', 'False', 'True'], ['m', '', '', '']],
   ] as const)('of %s say so, all for the reason %s', (phase, reason, holds, messages) => {
     const status = statusOf(at(phase, reason))
-    const shown = ['Ready', 'Reconciling', 'Stalled'].map((type) => condition(status, type))
+    const shown = ['Ready', 'Reconciling', 'Stalled', 'Settled'].map((type) => condition(status, type))
     expect(shown.map((one) => one?.status)).toEqual(holds)
     expect(shown.map((one) => one?.message)).toEqual(messages)
     expect(new Set(shown.map((one) => one?.reason))).toEqual(new Set([reason]))

@@ -65,6 +65,7 @@ export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, n
     is(TYPE.ImageReady, imageReady.holds, imageReady),
     is(TYPE.Reconciling, phase === 'Provisioning', { reason, message: phase === 'Provisioning' ? message : '' }),
     is(TYPE.Stalled, phase === 'Failed', { reason, message: phase === 'Failed' ? message : '' }),
+    is(TYPE.Settled, phase !== 'Provisioning', { reason, message: '' }),
     ...remarks.map((remark) => is(remark.type, true, remark)),
   ]
   const before = (status.conditions ?? []).filter(

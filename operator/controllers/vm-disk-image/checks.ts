@@ -74,13 +74,13 @@ function sourceDoesNotFit({ sourceType, url }: Target, world: World): Blocked | 
   }
 }
 
-function urlIsNotAllowed({ url }: Target, { lookup }: World): Blocked | undefined {
+function urlIsNotAllowed({ url }: Target, { lookup, policy }: World): Blocked | undefined {
   if (url === undefined || lookup.urlAllowed(url)) return undefined
-  return {
-    reason: 'UrlNotAllowed',
-    message:
-      'spec.url is not on the policy’s list of allowed sources (key allowedSourceUrls), or names a private address',
-  }
+  const message =
+    policy.allowedSourceUrls === undefined
+      ? 'spec.url names a private address: use a host name or a public address, or have the source listed in the policy key allowedSourceUrls'
+      : 'spec.url is not on the list of allowed sources in the policy key allowedSourceUrls: use one that is, or have the source added'
+  return { reason: 'UrlNotAllowed', message }
 }
 
 function cdiIsMissing(_target: Target, { surroundings }: World): Blocked | undefined {

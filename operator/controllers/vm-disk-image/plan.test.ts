@@ -53,8 +53,10 @@ describe('the happy path', () => {
       attempts: [{ number: 1, outcome: 'Succeeded', reason: 'Synced', downloads: 1, dataVolumeUID: 'dv-1' }],
       budget: { downloads: 0 },
     })
-    const conditions = ['Ready', 'UpToDate', 'Reconciling', 'Stalled', 'Unreferenced'].map((one) => walk.condition(one))
-    expect(conditions).toEqual(['True', 'True', 'False', 'False', 'True'])
+    const conditions = ['Ready', 'UpToDate', 'Reconciling', 'Stalled', 'Settled', 'Unreferenced'].map((one) =>
+      walk.condition(one),
+    )
+    expect(conditions).toEqual(['True', 'True', 'False', 'False', 'True', 'True'])
     expect(walk.status.queuePosition).toBeUndefined()
   })
 

@@ -2,7 +2,7 @@ import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { fromTime, mergeConditions, toTime } from '../../runtime/conditions.ts'
 import { eventsBetween, factsBetween, isBehind, isWorthWriting, percent } from './status.ts'
-import { aWorld, CDI, SECOND, START, Walk } from './world.fixtures.ts'
+import { aWorld, CDI, HOUR, REFRESH, RETRY, SECOND, START, Walk } from './world.fixtures.ts'
 
 const syncing = (progress: string): VMDiskImageStatus => ({ phase: 'Syncing', message: 'm', progress })
 const condition = (status: 'True' | 'False', reason = 'R', message = 'm') => ({
@@ -258,5 +258,33 @@ describe('the log', () => {
       },
       { is: 'Succeeded/Synced', attempt: 2 },
     ])
+  })
+})
+
+describe('the condition Settled', () => {
+  const settled = (walk: Walk) => [walk.status.phase, walk.condition('Settled')]
+
+  it('is False on the way to an artifact, and of a refresh, and True when it is there', () => {
+    const walk = new Walk()
+    walk.settle()
+    expect(settled(walk)).toEqual(['Queued', 'False'])
+    walk.admit().report(CDI.running)
+    expect(settled(walk)).toEqual(['Syncing', 'False'])
+    walk.succeed()
+    expect(settled(walk)).toEqual(['Snapshotting', 'False'])
+    walk.snapshotReady()
+    expect(settled(walk)).toEqual(['Succeeded', 'True'])
+    walk.annotate({ [REFRESH]: 'now' }).settle()
+    expect([...settled(walk), walk.condition('Ready')]).toEqual(['Queued', 'False', 'True'])
+  })
+
+  it('is False while another attempt is to come, and True when none is left', () => {
+    const walk = new Walk({ policy: { retryLimit: 1 } })
+    walk.settle().fail()
+    expect(settled(walk)).toEqual(['Queued', 'False'])
+    walk.after(HOUR).fail()
+    expect(settled(walk)).toEqual(['Failed', 'True'])
+    walk.annotate({ [RETRY]: 'now' }).settle()
+    expect(settled(walk)).toEqual(['Queued', 'False'])
   })
 })

@@ -64,6 +64,7 @@ function conditionsOf(status: VMDiskImageStatus, standing: Standing, references:
     is('UpToDate', isUpToDate, isUpToDate ? { reason: 'Synced', message: 'the artifact is of this spec' } : here),
     is('Reconciling', isBusy, { reason, message: isBusy ? message : '' }),
     is('Stalled', stalled, { reason, message: stalled ? message : '' }),
+    is('Settled', phase === 'Failed' || (phase === 'Succeeded' && isUpToDate), { reason, message: '' }),
     is('Unreferenced', references.count === 0, whoRefers(references)),
   ]
 }

@@ -1,0 +1,95 @@
+import { App, Chart } from 'cdk8s'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { VirtualMachine } from './virtual-machine.ts'
+import { VMDiskImage } from './vm-disk-image.ts'
+
+const KINDS = [
+  ['VMDiskImage', VMDiskImage, { url: 'https://images.example.com/a.qcow2', sourceType: 'http', diskSize: '1Gi' }],
+  [
+    'VirtualMachine',
+    VirtualMachine,
+    {
+      resources: { cpu: 1, memory: '1Gi' },
+      vmDiskImageRef: { name: 'a' },
+      users: [{ name: 'demo' }],
+      interfaces: [{ network: 'a', ipAddress: '10.0.0.1/24' }],
+    },
+  ],
+] as const
+
+/** What is wrong, as authors read it; undefined where nothing is. */
+function problem(Kind: (typeof KINDS)[number][1], props: unknown): string | undefined {
+  const Any = Kind as new (scope: Chart, id: string, props: unknown) => unknown
+  try {
+    new Any(new Chart(new App(), 'team'), 'one', props)
+    return undefined
+  } catch (error) {
+    return String(error)
+  }
+}
+
+/** Values as people slip them in where they do not belong. */
+const wrong = fc.oneof(
+  fc.anything(),
+  fc.constantFrom(
+    undefined,
+    null,
+    '',
+    'x y',
+    'X',
+    -1,
+    1.5,
+    Number.NaN,
+    10n,
+    true,
+    [],
+    {},
+    [null],
+    Symbol('s'),
+    () => 1,
+  ),
+)
+
+describe.each(KINDS)('a wrong %s', (_kind, Kind, fine) => {
+  const said = (props: unknown) => problem(Kind, props)
+
+  it('is none where it is right', () => {
+    expect(said({ ...fine, metadata: { name: 'a', namespace: 'b', labels: { c: 'd' } } })).toBeUndefined()
+  })
+
+  it.each<[string, unknown, string]>([
+    ['no props', undefined, 'the props must be an object with metadata and fields of the spec'],
+    ['no metadata', fine, 'metadata: must be an object with a name'],
+    ['metadata that are a text', { ...fine, metadata: 'a' }, 'metadata: must be an object with a name; it is "a"'],
+    ['no name', { ...fine, metadata: {} }, 'metadata.name: must be set: it is required'],
+    ['a name that is a number', { ...fine, metadata: { name: 7 } }, 'metadata.name: must be a text'],
+    ['a bad namespace', { ...fine, metadata: { name: 'a', namespace: 'B' } }, 'metadata.namespace: must be lower-case'],
+  ])('says of %s what is wrong', (_name, props, sentence) => {
+    expect(said(props)).toContain('team/one: ')
+    expect(said(props)).toContain(sentence)
+  })
+
+  it('has place, field and rule in its message, whatever is wrong, and never breaks', () => {
+    const fields = fc.constantFrom('metadata', 'unknown', ...Object.keys(fine))
+    const props = fc.oneof(
+      wrong,
+      fc.tuple(fields, wrong).map(([field, value]) => ({ metadata: { name: 'a' }, ...fine, [field]: value })),
+      fc.tuple(fields, fields, wrong).map(([field, inner, value]) => ({
+        metadata: { name: 'a' },
+        ...fine,
+        [field]: { [inner]: value },
+      })),
+    )
+    fc.assert(
+      fc.property(props, (one) => {
+        const message = said(one)
+        if (message === undefined) return
+        expect(message).toMatch(
+          /^Error: team\/one: (the props must be |the \w+ is not valid\n {2}(spec|metadata)\S*( has no field|:) )/,
+        )
+        expect(message).not.toMatch(/undefined|\[object|Invalid input|TypeError/)
+      }),
+    )
+  })
+})

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { World } from '../harness/world.ts'
+
+const run = promisify(execFile)
+const HAS_KUBECTL = await run('kubectl', ['version', '--client']).then(
+  () => true,
+  () => false,
+)
+
+/** What the script of the examples prints, and its exit code. */
+async function waitSettled(world: World, target: string, timeout = '60s'): Promise<{ code: number; said: string }> {
+  const args = ['-n', world.namespace, target]
+  const env = { ...process.env, KUBECONFIG: world.cluster.controlPlane.kubeconfigPath, TIMEOUT: timeout }
+  return await run(join(EXAMPLES, 'wait-settled.sh'), args, { env }).then(
+    ({ stdout }) => ({ code: 0, said: stdout }),
+    ({ code, stdout }: { code: number; stdout: string }) => ({ code, said: stdout }),
+  )
+}
+
+describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.sh', () => {
+  const cluster = useCluster()
+
+  it('goes on when the image is ready, and stops at once when it has failed', async () => {
+    await using world = await World.start(cluster())
+    world.imageServer.set({ path: `/${world.namespace}/hopeless.qcow2`, fault: { status: 404 } })
+    await world.createImage('hopeless')
+    await world.createImage('fine')
+    expect(await waitSettled(world, 'vmdi/fine')).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/^Succeeded: /),
+    })
+    const failed = await waitSettled(world, 'vmdi/hopeless')
+    expect(failed).toMatchObject({ code: 1, said: expect.stringMatching(/^Failed: .*404/) })
+    await world.finish()
+  })
+
+  it('is not told that an image has settled by what was true of the spec before', async () => {
+    await using world = await World.start(cluster())
+    await world.createImage('other')
+    await world.untilSynced('other')
+    const refuse = world.imageServer.set({ path: `/${world.namespace}/gone.qcow2`, fault: { status: 404 } })
+    await world.patchImage('other', { spec: { url: world.urlOf('gone') } })
+    expect(await waitSettled(world, 'vmdi/other')).toMatchObject({ code: 1 })
+    refuse()
+    await world.finish()
+  })
+
+  it('is told by its exit code that time is over, or that there is no such image', async () => {
+    await using world = await World.start(cluster())
+    await world.createImage('held', { suspend: true })
+    await world.untilPhase('held', 'Queued')
+    expect(await waitSettled(world, 'vmdi/held', '1s')).toMatchObject({
+      code: 2,
+      said: expect.stringMatching(/^Queued: /),
+    })
+    expect((await waitSettled(world, 'vmdi/none', '1s')).code).toBe(2)
+    await world.finish()
+  })
+})
