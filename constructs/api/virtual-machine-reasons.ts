@@ -26,7 +26,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** The image gave up. */
   ImageFailed: {
     meaning: 'The image is Failed and has no artifact; the message is its own.',
-    remedy: 'Mend the VMDiskImage as its own reason says. The virtual machine goes on by itself then.',
+    remedy:
+      'Mend the VMDiskImage as its own reason says, with the command in the message: an image that exists is not changed by spec.vmDiskImageTemplate. After a correction of the template, delete the image to have it made from that. The virtual machine goes on by itself then.',
   },
   /** Being deleted, and we have no disk of it. */
   ImageTerminating: {

@@ -58,7 +58,7 @@ describe('parseVirtualMachineSpec', () => {
     expect(parsed.ok ? [] : parsed.problems).toEqual([
       {
         path: 'spec.resources.cpu',
-        message: "must be a number of CPUs such as 2, '1.5' (in quotes) or 500m; it is \"two\"",
+        message: 'must be a number of CPUs such as 2, \'1.5\' (in quotes) or 500m; it is "two"',
       },
       { path: 'spec.resources.memory', message: 'memory must be between 64Mi and 16Ti; it is "1Ki"' },
       {

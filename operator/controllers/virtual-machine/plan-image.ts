@@ -136,7 +136,17 @@ function missing({ world, spec }: Draft): Step {
   }
 }
 
-function present({ metadata, status }: ImageFacts, spec: VirtualMachineSpec, { vm }: World): Step {
+/** Whose spec is to be corrected, and how: it is the image's, since a template is only read where there is no image. */
+function mending(image: ImageFacts, spec: VirtualMachineSpec): string {
+  const { namespace, name } = image.metadata
+  const edit = `correct that image, not the virtual machine: kubectl -n ${namespace} edit vmdi ${name}`
+  const differing = mismatches(spec, image)
+  if (differing.length === 0 || spec.vmDiskImageMode === 'FailIfNotExist') return edit
+  return `${edit}; or have it made from vmDiskImageTemplate, which differs in ${differing.join(', ')}: kubectl -n ${namespace} delete vmdi ${name}`
+}
+
+function present(image: ImageFacts, spec: VirtualMachineSpec, { vm }: World): Step {
+  const { metadata, status } = image
   const { namespace, name } = imageKeyOf({ vm }, spec)
   const which = `VMDiskImage ${namespace}/${name}`
   const says = status.message === undefined ? '' : `: ${status.message}`
@@ -152,7 +162,8 @@ function present({ metadata, status }: ImageFacts, spec: VirtualMachineSpec, { v
     const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned once the image has one that does; where that lasts, see its conditions${says}`
     return { standing: waiting('CloneSourceGone', message), wake: SOURCE_LOOK }
   }
-  if (status.phase === 'Failed') return { standing: failed('ImageFailed', `${which} is Failed${says}`) }
+  if (status.phase === 'Failed')
+    return { standing: failed('ImageFailed', `${which} is Failed${says}; ${mending(image, spec)}`) }
   if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {
     const progress = status.progress === undefined ? '' : ` (${status.progress})`
     return { standing: waiting('ImageSyncing', `${which} is ${status.phase}${progress}${says}`) }

@@ -1,0 +1,88 @@
+import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import {
+  anImage,
+  aWorld,
+  NO_PASSWORD,
+  PUBLISHED,
+  REFERRING,
+  START,
+  TEMPLATE,
+  type WorldOverrides,
+} from './machine-world.fixtures.ts'
+import { planMachine } from './plan.ts'
+import { reasonOf } from './status.ts'
+
+const FAILED: VMDiskImageStatus = { phase: 'Failed', message: 'the server answered 404 (no retry can mend this)' }
+const WRONG = { ...TEMPLATE, url: 'https://images.example/wrong.qcow2' }
+const plan = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
+const isImage = ({ kind }: { kind: string }) => kind === 'VMDiskImage'
+
+describe('a machine whose image has failed, since the template had a wrong URL', () => {
+  /** The image as it was made, and the template as it is after the correction. */
+  const corrected: WorldOverrides = { image: anImage(FAILED, {}, WRONG), spec: { vmDiskImageTemplate: TEMPLATE } }
+
+  it('says whose spec is to be corrected, with the command', () => {
+    const { status } = plan({ image: anImage(FAILED, {}, WRONG), spec: { vmDiskImageTemplate: WRONG } })
+    expect([status.phase, reasonOf(status)]).toEqual(['Failed', 'ImageFailed'])
+    expect(status.message).toContain('correct that image, not the virtual machine: kubectl -n farm edit vmdi golden')
+    expect(status.message).not.toContain('delete')
+  })
+
+  it('says after a correction of the template what has the image made from it, and that helps', () => {
+    expect(plan(corrected).status.message).toMatch(
+      /vmDiskImageTemplate, which differs in url: kubectl -n farm delete vmdi golden$/,
+    )
+    // People do as they read.
+    const { apply } = plan({ ...corrected, image: undefined })
+    expect(apply.find(isImage)).toMatchObject({ spec: { url: TEMPLATE['url'] } })
+    expect(reasonOf(plan({ ...corrected, image: anImage(PUBLISHED) }).status)).not.toBe('ImageFailed')
+  })
+
+  it('does not ask to delete an image that would not be made again', () => {
+    const spec = { vmDiskImageTemplate: TEMPLATE, vmDiskImageMode: 'FailIfNotExist' }
+    expect(plan({ ...corrected, spec }).status.message).not.toContain('delete')
+  })
+
+  it('does not change the image by itself', () => {
+    expect(plan(corrected).apply.filter(isImage)).toEqual([])
+  })
+})
+
+describe('the remedy that a message names helps', () => {
+  const noImage = { image: undefined }
+  const smaller = { spec: { resources: { cpu: '2', memory: '2Gi' } } }
+
+  it.each<[reason: string, wrong: WorldOverrides, said: string, remedy: WorldOverrides]>([
+    [
+      'InvalidSpec',
+      { spec: { name: 'Demo_VM' } },
+      'spec.name: must be lower-case letters',
+      { spec: { name: 'demo-vm' } },
+    ],
+    ['ImageNotFound', { ...noImage, spec: { vmDiskImageTemplate: undefined } }, 'until somebody creates it', {}],
+    ['ImageNotFound', { ...noImage, spec: { vmDiskImageMode: 'FailIfNotExist' } }, 'or change the mode', noImage],
+    ['ImageMissing', { ...noImage, imageNamespace: 'missing' }, 'create the namespace', {}],
+    ['ImageFailed', { image: anImage(FAILED) }, 'kubectl -n farm edit vmdi golden', {}],
+    ['NameConflict', { conflict: 'Secret vm-cloudinit' }, 'Secret vm-cloudinit exists and is not ours', {}],
+    [
+      'NameConflict',
+      { orphan: 'DataVolume vm-root' },
+      'put the ownerReference back (uid vm-uid, controller: true)',
+      {},
+    ],
+    ['NamesakeTerminating', { leaving: 'DataVolume vm-root' }, 'see its finalizers', {}],
+    ['CDIMissing', { hasDataVolumes: false }, 'install CDI', {}],
+    ['KubeVirtMissing', { hasKubeVirt: false }, 'install KubeVirt', {}],
+    ['MissingPasswordSecret', { spec: { users: REFERRING }, cloudInit: NO_PASSWORD }, 'password of user', {}],
+    ['Refused', { refusal: 'exceeded quota', ...smaller }, 'exceeded quota', smaller],
+  ])('%s', (reason, wrong, said, remedy) => {
+    const { status } = plan(wrong)
+    expect(reasonOf(status)).toBe(reason)
+    expect(status.message).toContain(said)
+    const after = plan({ ...remedy, status })
+    expect(reasonOf(after.status)).not.toBe(reason)
+    expect(after.status.phase).not.toBe('Failed')
+    expect(after.apply.length).toBeGreaterThan(0)
+  })
+})
