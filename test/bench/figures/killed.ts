@@ -43,7 +43,7 @@ export async function measureKilled(tell: (line: string) => void): Promise<Chapt
       `${LED_MS.least / 1_000} to ${LED_MS.most / 1_000} s after somebody leads, who leads gets SIGKILL (another process takes his place at once), or SIGSTOP for ` +
       `${FROZEN_MS.least / 1_000} to ${FROZEN_MS.most / 1_000} s and then SIGCONT; again and again until every image has Succeeded. The Lease lives for 5 s. Once with ` +
       'one replica, once with two.',
-    figures: [...figuresOf('one replica', alone, '**5**'), ...figuresOf('two replicas', pair, '**6**')],
+    figures: [...figuresOf('one replica', alone, '4 and **5**'), ...figuresOf('two replicas', pair, '**5** and **5**')],
   }
 }
 

@@ -31,8 +31,6 @@ export interface QueueLoad {
 
 interface OlderRun {
   readonly ratio: string
-  readonly ideal: string
-  readonly makespan: string
   readonly p50: string
   readonly p99: string
   readonly inversions: string
@@ -149,13 +147,12 @@ function figuresOf({ limit, ratio, older }: QueueLoad, runs: readonly QueueRun[]
       target: atMost(ratio),
       ...than(older?.ratio),
     },
-    { title: 'makespan', unit: 's', digits: 1, values: each((run) => run.makespanSeconds), ...than(older?.makespan) },
+    { title: 'makespan', unit: 's', digits: 1, values: each((run) => run.makespanSeconds) },
     {
       title: "ideal: sum of the DataVolumes' lifetimes / limit",
       unit: 's',
       digits: 1,
       values: each((run) => run.idealSeconds),
-      ...than(older?.ideal),
     },
     {
       title: 'slot free → next DataVolume created, p50',
