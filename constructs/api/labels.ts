@@ -4,6 +4,8 @@ export const LABELS = {
   imageUid: 'pelotech.ot/image-uid',
   /** Name of the VMDiskImage, for people and selectors; shortened to 63 characters where it is longer. */
   imageName: 'pelotech.ot/image',
+  /** `spec.name` of the VMDiskImage, made a label value. */
+  specName: 'pelotech.ot/name',
   /** Revision (8 hexadecimal digits) that a child was made for. */
   revision: 'pelotech.ot/revision',
   /** Always `MANAGER` on what we made. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { childName, labelValue, shortHash } from './names.ts'
+import { childName, labelText, labelValue, shortHash } from './names.ts'
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/
@@ -66,6 +66,21 @@ describe('childName', () => {
     const names = [...many, 'a.b', 'a-b', 'a.b.c', 'a-b.c', 'a.b-c', 'a-b-c', long, `${long}.a`]
     expect(new Set(names.map((name) => childName(name, SUFFIX))).size).toBe(new Set(names).size)
   })
+})
+
+describe('labelText', () => {
+  it.each(['harrison-vm', 'a', 'A.b_c-9', 'a'.repeat(63)])('keeps %s', (text) => {
+    expect(labelText(text)).toBe(text)
+  })
+
+  it.each(['demo vm', '-a', 'a.', 'Zoë', '😀', ' ', 'a/b', 'a'.repeat(253)])(
+    'makes a label value of %j, and tells it apart',
+    (text) => {
+      expect(labelText(text)).toMatch(LABEL_VALUE)
+      expect(labelText(text).length).toBeLessThanOrEqual(63)
+      expect(labelText(text)).not.toBe(labelText(`${text}!`))
+    },
+  )
 })
 
 describe('labelValue', () => {

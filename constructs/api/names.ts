@@ -43,6 +43,12 @@ export function labelValue(text: string): string {
   return shortenedTo(LABEL_MAX, text, text)
 }
 
+/** Any text as a label value: what a label cannot hold becomes `-`, and a hash tells it apart then. */
+export function labelText(text: string): string {
+  const safe = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')
+  return shortenedTo(LABEL_MAX, text, safe === '' ? 'name' : safe)
+}
+
 function shortenedTo(max: number, original: string, safe: string): string {
   if (safe === original && safe.length <= max) return safe
   const head = safe.slice(0, max - HASH_LENGTH - 1).replace(/[^a-zA-Z0-9]+$/, '')

@@ -90,7 +90,9 @@ const specFields = z.object({
     )
     .optional(),
   name: text('name', 253)
-    .describe('What the image is called elsewhere, such as the name of the machine it is for. Informational.')
+    .describe(
+      'What the image is called elsewhere, such as the name of the machine that it is for: a column of kubectl get -o wide, and as label pelotech.ot/name on what is made for the image. It has no effect otherwise.',
+    )
     .optional(),
   url: url
     .describe(
@@ -233,6 +235,13 @@ export const vmDiskImage = defineResource({
       type: 'string',
       jsonPath: '.status.nextRetryTime',
       description: 'When the next attempt may start.',
+      priority: 1,
+    },
+    {
+      name: 'SpecName',
+      type: 'string',
+      jsonPath: '.spec.name',
+      description: 'What the image is called elsewhere.',
       priority: 1,
     },
     { name: 'Size', type: 'string', jsonPath: '.spec.diskSize', description: 'Size of the disk.', priority: 1 },

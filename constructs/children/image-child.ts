@@ -1,5 +1,5 @@
 import { ANNOTATIONS, LABELS, MANAGER } from '../api/labels.ts'
-import { labelValue } from '../api/names.ts'
+import { labelText, labelValue } from '../api/names.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 
 /** The VMDiskImage that a child is for. */
@@ -7,6 +7,8 @@ export interface ImageRef {
   readonly name: string
   readonly namespace: string
   readonly uid: string
+  /** Its `spec.name`, any text. */
+  readonly specName?: string | undefined
 }
 
 export interface ChildOwnerReference {
@@ -51,6 +53,7 @@ export function childMetadata(child: {
     labels: {
       [LABELS.imageUid]: image.uid,
       [LABELS.imageName]: labelValue(image.name),
+      ...(image.specName !== undefined && { [LABELS.specName]: labelText(image.specName) }),
       [LABELS.revision]: revision,
       [LABELS.managedBy]: MANAGER,
     },

@@ -112,9 +112,10 @@ function renderFor({ namespace, name, uid, revision, attempt, target }: Start): 
     diskSize = '',
     storageClass,
     volumeName,
+    specName,
   } = target
   return renderDataVolume({
-    image: { name, namespace, uid },
+    image: { name, namespace, uid, specName },
     name: volumeName,
     revision,
     attempt,

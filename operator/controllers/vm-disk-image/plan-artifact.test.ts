@@ -293,6 +293,22 @@ it('publishes without an alias where the cluster has no DataSources', () => {
   expect(walk.log).not.toContain('apply DataSource img')
 })
 
+describe('spec.name', () => {
+  const label = ({ metadata }: { metadata: { labels?: Readonly<Record<string, string>> } }) =>
+    metadata.labels?.[LABELS.specName]
+
+  it('is a label of snapshot and DataSource, follows the spec on the DataSource, and downloads nothing', () => {
+    const walk = published({ spec: { name: 'demo vm' } })
+    expect(walk.world.snapshots.map(label)).toEqual([expect.stringMatching(/^demo-vm-[0-9a-f]{8}$/)])
+    expect(walk.world.dataSource && label(walk.world.dataSource)).toMatch(/^demo-vm-/)
+    walk.edit({ name: 'other' }).settle()
+    expect(walk.world.dataSource && label(walk.world.dataSource)).toBe('other')
+    walk.edit({ name: undefined })
+    expect(walk.plan().apply.map(label)).toEqual([undefined])
+    expect(walk.plan().start).toBeUndefined()
+  })
+})
+
 describe('reclaiming', () => {
   const createdBy = { labels: { [LABELS.createdBy]: 'VirtualMachine' } }
   const unreferenced = (overrides: WorldOverrides) => {

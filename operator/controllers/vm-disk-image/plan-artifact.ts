@@ -1,6 +1,7 @@
 import {
   ANNOTATIONS,
   type Artifact,
+  type ImageRef,
   LABELS,
   renderDataSource,
   renderVolumeSnapshot,
@@ -102,7 +103,7 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
   const isReady = claim === undefined ? dataVolume.bound.status === 'True' : isBound(claim)
   if (!isReady) return atWork(draft, TAKING)
   const snapshot = renderVolumeSnapshot({
-    image: identityOf(world),
+    image: identityOf(draft),
     name: target.snapshotName,
     revision: target.revision,
     claimName: target.volumeName,
@@ -207,10 +208,11 @@ function statusOnTheWay({ world, status, now }: Draft): VMDiskImageStatus {
 }
 
 /** The DataSource named like the image, when it has to be written. */
-function aliasOf({ world, target }: Draft, { kind, name }: Pick<Artifact, 'kind' | 'name'>): KubeObject | undefined {
+function aliasOf(draft: Draft, { kind, name }: Pick<Artifact, 'kind' | 'name'>): KubeObject | undefined {
+  const { world, target } = draft
   if (!world.surroundings.hasDataSources || isAliasTaken(world) || world.namespaceTerminating) return undefined
   const wanted = renderDataSource({
-    image: identityOf(world),
+    image: identityOf(draft),
     target: { kind, name },
     revision: target.revision,
   }) as KubeObject
@@ -327,7 +329,7 @@ function untilRetirement({ status, now }: Draft): number {
   return Math.max(1_000, publishedAt + RETIRE_AFTER_MS - now)
 }
 
-function identityOf({ image }: World): { name: string; namespace: string; uid: string } {
-  const { name, namespace = '', uid = '' } = image.metadata
-  return { name, namespace, uid }
+function identityOf({ world, target: { specName } }: Draft): ImageRef {
+  const { name, namespace = '', uid = '' } = world.image.metadata
+  return { name, namespace, uid, specName }
 }

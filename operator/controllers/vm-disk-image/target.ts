@@ -21,6 +21,8 @@ export interface Target {
   readonly snapshotName: string
   /** The policy's share of it, to be frozen in the status. */
   readonly defaults: NonNullable<VMDiskImageStatus['defaults']>
+  /** `spec.name`: a label of the children, and nothing else. */
+  readonly specName: string | undefined
   readonly url: string | undefined
   readonly sourceType: SourceType | undefined
   readonly diskSize: string | undefined
@@ -48,6 +50,7 @@ export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: World): 
     volumeName,
     snapshotName: snapshotNameFor(name, revision, snapshotClass, image.status),
     defaults,
+    specName: spec.name,
     url: spec.url,
     sourceType,
     diskSize: spec.diskSize ?? defaults.diskSize,

@@ -246,6 +246,7 @@ const SOON: Range = { least: 200, most: 10_000 }
 
 const TARGET: Omit<Start['target'], 'revision' | 'volumeName' | 'snapshotName'> = {
   defaults: {},
+  specName: undefined,
   url: 'https://images.example.com/a.qcow2',
   sourceType: 'http',
   diskSize: '1Gi',
