@@ -36,6 +36,8 @@ export const DELETED = 'wrong-order'
 export const TEMPLATED = 'lab-154-analyst'
 export const MACHINE_NAME = 'analyst'
 export const LATE_SECRET = 'arrives-later'
+/** They follow each other in the queue, behind {@link REFRESHED}, and download until the limit has been lowered under them. */
+export const LASTING: readonly string[] = ['windows-2022', 'lab-152-domain-controller', 'lab-152-workstation']
 
 const CUT_AFTER_BYTES = 6 * MIB
 
@@ -103,12 +105,18 @@ function roleOf(name: string): Role {
   }
 }
 
-/** Tells the image server how large and how fast each image is, and which one breaks off. */
-export function stock(imageServer: ImageServer, cast: readonly Performer[]): void {
-  for (const { url, role, bytes } of cast) {
+/**
+ * Tells the image server how large and how fast each image is, and which one breaks off. What a scene is about while it
+ * downloads has no end before that scene, however late a busy machine comes to it: the rest of those that last is sent when
+ * `isLowered` is settled, the rest of the one that is deleted never.
+ */
+export function stock(imageServer: ImageServer, cast: readonly Performer[], isLowered: Promise<unknown>): void {
+  for (const { name, url, role, bytes } of cast) {
     if (url === undefined) continue
-    const rule = { ...addressOf(url), exact: true, bytesPerSecond: BYTES_PER_SECOND }
+    const rule = { ...addressOf(url), exact: true, bytesPerSecond: BYTES_PER_SECOND, sizeBytes: bytes }
     if (role === 'failing') imageServer.set({ ...rule, sizeBytes: 4 * bytes, fault: { cutAfterBytes: bytes } })
-    else imageServer.set({ ...rule, sizeBytes: bytes })
+    else if (role === 'deleted') imageServer.set({ ...rule, fault: { stallAfterBytes: bytes / 2 } })
+    else if (LASTING.includes(name)) imageServer.set({ ...rule, hold: { afterBytes: bytes / 2, until: isLowered } })
+    else imageServer.set(rule)
   }
 }

@@ -137,13 +137,13 @@ describe('the summary', () => {
 
   it('counts bytes: once for a good image, 1 + retryLimit times for one that fails', () => {
     const sent = new Map([
-      ['good', { requests: 1, bytes: 5 }],
-      ['late', { requests: 1, bytes: 1 }],
-      ['broken', { requests: 3, bytes: 9 }],
+      ['good', { requests: 1, bytes: 5, open: 0 }],
+      ['late', { requests: 1, bytes: 1, open: 0 }],
+      ['broken', { requests: 3, bytes: 9, open: 0 }],
     ])
     expect(held(check({ ...nothing, sent }), 'bytes of good images')).toBe(true)
     expect(held(check({ ...nothing, sent }), 'bytes of the failing image')).toBe(true)
-    sent.set('good', { requests: 2, bytes: 6 }).set('broken', { requests: 4, bytes: 12 })
+    sent.set('good', { requests: 2, bytes: 6, open: 0 }).set('broken', { requests: 4, bytes: 12, open: 0 })
     expect(held(check({ ...nothing, sent }), 'bytes of good images')).toBe(false)
     expect(held(check({ ...nothing, sent }), 'bytes of the failing image')).toBe(false)
   })

@@ -172,13 +172,13 @@ function deleted(evidence: Evidence): Check {
   const { journal, acts, cast, sent } = evidence
   const { uid, importersLeft } = acts.deletion
   const performer = cast.find(({ role }) => role === 'deleted')
-  const bytes = sent.get(performer?.url ?? '')?.bytes ?? 0
+  const { bytes = 0, open = 1 } = sent.get(performer?.url ?? '') ?? {}
   const problems: string[] = []
   if (!journal.filter(isImage).some(({ fact, isDeleted }) => isDeleted && fact.metadata.uid === uid))
     problems.push('it is still there')
   if (importersLeft > 0) problems.push(`${importersLeft} importer pods are still there`)
-  if (bytes === 0 || bytes >= (performer?.bytes ?? 0))
-    problems.push(`${mib(bytes)} were sent: it did not stop on the way`)
+  if (bytes === 0 || bytes >= (performer?.bytes ?? 0) || open > 0)
+    problems.push(`${mib(bytes)} were sent, ${open} downloads are open: it did not stop on the way`)
   problems.push(...earlyRelease(journal, uid))
   const share = Math.round((100 * bytes) / (performer?.bytes ?? 1))
   const detail = `gone with its importer at ${share} % of its bytes, and then its slot was free`

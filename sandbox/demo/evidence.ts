@@ -7,6 +7,8 @@ import type { TransferStart } from './timeline.ts'
 export interface Sent {
   readonly requests: number
   readonly bytes: number
+  /** Downloads that nobody has ended. */
+  readonly open: number
 }
 
 /** Everything that was seen from outside, by watches, by the image server and by the simulated importers. */

@@ -9,7 +9,8 @@ import { summaryLines } from './plain-lines.ts'
 import { type Acts, createImages, play, setStage } from './scenes.ts'
 import { openTheatre, sentBy, type Theatre } from './theatre.ts'
 
-const DEFAULT_TIMEOUT_SECONDS = 240
+/** A minute or two is usual; this is for what hangs, on any machine. */
+const DEFAULT_TIMEOUT_SECONDS = 1_200
 const REPEATED_SIGNAL_MS = 1_000
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
@@ -68,8 +69,8 @@ async function perform(
   ending: AbortController,
   stack: AsyncDisposableStack,
 ): Promise<boolean> {
-  const { client, observer, cast, cluster, transfers, imageServer } = theatre
-  const stage = { client, observer, cast, signal: ending.signal, say: display.say }
+  const { client, observer, cast, cluster, transfers, imageServer, letGo } = theatre
+  const stage = { client, observer, cast, signal: ending.signal, say: display.say, letGo }
   const retryLimit = await setStage(stage)
   const operator = startOperator(theatre, ending, stack)
   display.say(`started the operator, a process of its own; its log: ${operator.logFile}`)

@@ -5,8 +5,7 @@ import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { compareResourceVersions, type KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, POD, SECRET } from '../../operator/kube/resource-types.ts'
 import { OPERATOR_NAMESPACE } from '../control-plane/cluster.ts'
-import { DELETED, LATE, LATE_SECRET, MACHINE_NAME, type Performer, REFRESHED, TEMPLATED } from './cast.ts'
-import type { DataVolumeFact } from './facts.ts'
+import { DELETED, LASTING, LATE, LATE_SECRET, MACHINE_NAME, type Performer, REFRESHED, TEMPLATED } from './cast.ts'
 import { type Manifest, readManifests, resourceTypeOf } from './manifests.ts'
 import type { Observer } from './observer.ts'
 
@@ -22,6 +21,8 @@ export interface Stage {
   readonly signal: AbortSignal
   /** Tells people what is done to the cluster, and why. */
   readonly say: (text: string) => void
+  /** Lets the downloads that last come to their end. */
+  readonly letGo: () => void
 }
 
 export interface PolicyChange {
@@ -70,9 +71,11 @@ export async function createImages({ client, observer, cast, signal, say }: Stag
 /** Plays all scenes; resolves when every image has come to its end. */
 export async function play(stage: Stage, retryLimit: number): Promise<Acts> {
   const { observer, cast, signal } = stage
+  // While downloads last that only the other scene lets go, some wait behind them: the refresh is to wait its turn.
+  const refreshAsked = Promise.withResolvers<void>()
   const [refresh, policyChanges, secretRevision, deletion, machine] = await Promise.all([
-    refreshOne(stage),
-    changeConcurrency(stage),
+    refreshOne(stage, refreshAsked.resolve),
+    refreshAsked.promise.then(() => changeConcurrency(stage)),
     bringSecret(stage),
     deleteOne(stage),
     deleteInUse(stage),
@@ -89,7 +92,7 @@ export async function play(stage: Stage, retryLimit: number): Promise<Acts> {
   return { retryLimit, policyChanges, refresh, secretRevision, deletion, machine }
 }
 
-async function refreshOne({ client, observer, signal, say }: Stage): Promise<Acts['refresh']> {
+async function refreshOne({ client, observer, signal, say }: Stage, onAsked: () => void): Promise<Acts['refresh']> {
   await observer.until(`${REFRESHED} to be ready before it is refreshed`, signal, () => {
     return observer.image(REFRESHED)?.status.phase === 'Succeeded'
   })
@@ -97,6 +100,7 @@ async function refreshOne({ client, observer, signal, say }: Stage): Promise<Act
   const patch = { metadata: { annotations: { [ANNOTATIONS.syncRequestedAt]: new Date().toISOString() } } }
   const { metadata } = await client.mergePatch(IMAGE, { namespace: NAMESPACE, name: REFRESHED }, patch)
   say(`asked for a refresh of ${REFRESHED}, which goes to the end of the queue: ${waiting} images wait before it`)
+  onAsked()
   const refreshed = () => {
     const image = observer.image(REFRESHED)
     const isTaken = compareResourceVersions(image?.status.ticket ?? '0', metadata.resourceVersion ?? '0') >= 0
@@ -107,17 +111,18 @@ async function refreshOne({ client, observer, signal, say }: Stage): Promise<Act
 }
 
 /** Down while more are running than will be allowed, and up again when that has drained and two more got a slot. */
-async function changeConcurrency(stage: Stage): Promise<PolicyChange[]> {
-  const { client, observer, signal, say } = stage
+async function changeConcurrency({ client, observer, signal, say, letGo }: Stage): Promise<PolicyChange[]> {
   const ended = () => [...observer.images.values()].filter(({ isReady }) => isReady).length
-  await observer.until('4 images to download, 3 of them for a while, and 2 to be ready', signal, () => {
+  const last = () => LASTING.map((name) => observer.image(name)).filter((image) => image && observer.downloadOf(image))
+  await observer.until('4 images to download, 3 of them for long, and 2 to be ready', signal, () => {
     const isFull = observer.unfinished().length === 4 && observer.ledger.holders.length === 4
-    return isFull && ended() >= 2 && lastingDownloads(stage) >= 3
+    return isFull && ended() >= 2 && last().length === LASTING.length
   })
   const lowered = await setConcurrency(client, 4, 2)
-  const running = new Set(observer.unfinished().map(({ metadata }) => metadata.uid))
-  say(`lowered concurrency from 4 to 2 while ${running.size} images download: they go on, and none starts before`)
   await observer.until('the limit of 2 to be in force', signal, () => observer.ledger.limit === 2)
+  const running = new Set(observer.unfinished().map(({ metadata }) => metadata.uid))
+  letGo()
+  say(`lowered concurrency from 4 to 2 while ${running.size} images download: they go on, and none starts before`)
   await observer.until('two images to start under the limit of 2', signal, () => {
     const unfinished = observer.unfinished()
     return unfinished.length === 2 && unfinished.every(({ metadata }) => !running.has(metadata.uid))
@@ -126,14 +131,6 @@ async function changeConcurrency(stage: Stage): Promise<PolicyChange[]> {
   say('raised concurrency from 2 to 6')
   await observer.until('the limit of 6 to be in force', signal, () => observer.ledger.limit === 6)
   return [lowered, raised]
-}
-
-/** How many downloads are far from their end, and are not ended by another scene: a busy machine takes a moment to act. */
-function lastingDownloads({ observer, cast }: Stage): number {
-  const others = cast.filter(({ role }) => role === 'failing' || role === 'deleted')
-  const uids = new Set(others.map(({ name }) => observer.image(name)?.metadata.uid))
-  const isLasting = ({ imageUid, progress = 0 }: DataVolumeFact) => !uids.has(imageUid) && progress < 0.6
-  return observer.unfinished().filter(isLasting).length
 }
 
 async function setConcurrency(client: KubeClient, from: number, to: number): Promise<PolicyChange> {

@@ -33,6 +33,8 @@ export interface Theatre {
   readonly observer: Observer
   /** Each download that began, in order. */
   readonly transfers: readonly TransferStart[]
+  /** Lets the downloads that last come to their end. */
+  readonly letGo: () => void
 }
 
 /** Starts it all; `stack` ends it, in the opposite order. */
@@ -45,7 +47,8 @@ export async function openTheatre(stack: AsyncDisposableStack, onCluster: () => 
   const cast = await gatherCast()
   const imageServer = await ImageServer.start()
   stack.defer(() => imageServer.stop())
-  stock(imageServer, cast)
+  const lowered = Promise.withResolvers<void>()
+  stock(imageServer, cast, lowered.promise)
   const observer = new Observer(client)
   const transfers: TransferStart[] = []
   const transfer = metered(httpTransfer(imageServer), (url, importing) => {
@@ -61,7 +64,7 @@ export async function openTheatre(stack: AsyncDisposableStack, onCluster: () => 
   stack.defer(() => simulators.stop())
   await observer.start()
   stack.defer(() => observer.stop())
-  return { cluster, client, cast, imageServer, observer, transfers }
+  return { cluster, client, cast, imageServer, observer, transfers, letGo: lowered.resolve }
 }
 
 /** What the image server sent, by URL of the cast. */
@@ -69,8 +72,8 @@ export function sentBy({ imageServer, cast }: Pick<Theatre, 'imageServer' | 'cas
   const urls = cast.flatMap(({ url }) => url ?? [])
   return new Map(
     urls.map((url) => {
-      const { requests, bytesSent } = imageServer.statsOf(url)
-      return [url, { requests, bytes: bytesSent }]
+      const { requests, bytesSent, open } = imageServer.statsOf(url)
+      return [url, { requests, bytes: bytesSent, open }]
     }),
   )
 }

@@ -116,23 +116,28 @@ export class ImageServer {
     onSent: (bytes: number) => void,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { sizeBytes, bytesPerSecond, fault } = answer
+    const { sizeBytes, fault, hold } = answer
     const block = this.#block(fault.corrupt ? `${image} corrupt` : image)
     const end = Math.min(sizeBytes, fault.cutAfterBytes ?? sizeBytes, fault.stallAfterBytes ?? sizeBytes)
-    const startedAt = this.#clock.monotonic()
-    let sent = 0
-    while (sent < end && !signal.aborted) {
-      const allowed =
-        bytesPerSecond === undefined ? end : ((this.#clock.monotonic() - startedAt) * bytesPerSecond) / 1_000
-      const bytes = slice(block, sent, Math.floor(Math.min(end, allowed)) - sent)
-      if (bytes.length === 0) {
-        await sleep(this.#clock, TICK_MS, signal).catch(() => undefined)
-        continue
+    const pour = async (from: number, to: number) => {
+      const startedAt = this.#clock.monotonic()
+      let sent = from
+      while (sent < to && !signal.aborted) {
+        const allowed = from + bytesWithin(this.#clock.monotonic() - startedAt, answer)
+        const bytes = slice(block, sent, Math.floor(Math.min(to, allowed)) - sent)
+        if (bytes.length === 0) {
+          await sleep(this.#clock, TICK_MS, signal).catch(() => undefined)
+          continue
+        }
+        sent += bytes.length
+        onSent(bytes.length)
+        if (!response.write(bytes)) await once(response, 'drain', { signal }).catch(() => undefined)
       }
-      sent += bytes.length
-      onSent(bytes.length)
-      if (!response.write(bytes)) await once(response, 'drain', { signal }).catch(() => undefined)
     }
+    const heldAt = Math.min(end, hold?.afterBytes ?? end)
+    await pour(0, heldAt)
+    if (hold !== undefined && !signal.aborted) await Promise.race([hold.until, once(signal, 'abort')])
+    await pour(heldAt, end)
     if (signal.aborted) return false
     return await finish(response, answer)
   }
@@ -146,6 +151,10 @@ export class ImageServer {
     this.#blocks.set(seed, block)
     return block
   }
+}
+
+function bytesWithin(ms: number, { bytesPerSecond }: ImageAnswer): number {
+  return bytesPerSecond === undefined ? Number.POSITIVE_INFINITY : (ms * bytesPerSecond) / 1_000
 }
 
 /** Ends an answer whose bytes are all written: well, not at all, or by breaking the connection. */

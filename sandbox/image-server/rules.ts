@@ -10,6 +10,11 @@ export interface ImageFault {
   readonly corrupt?: boolean
 }
 
+export interface Hold {
+  readonly afterBytes: number
+  readonly until: Promise<unknown>
+}
+
 export interface ImageRule {
   /** Host name as in the URL, without scheme and port; absent: any host. */
   readonly host?: string
@@ -21,6 +26,8 @@ export interface ImageRule {
   /** Absent: as fast as it goes. */
   readonly bytesPerSecond?: number
   readonly fault?: ImageFault
+  /** What comes after so many bytes is only sent when this is settled: so long, no download can come to its end. */
+  readonly hold?: Hold
   /** The fault hits only so many requests that this rule answers; absent: all of them. */
   readonly times?: number
 }
@@ -30,6 +37,7 @@ export interface ImageAnswer {
   readonly sizeBytes: number
   readonly bytesPerSecond: number | undefined
   readonly fault: ImageFault
+  readonly hold: Hold | undefined
 }
 
 interface Entry {
@@ -72,6 +80,7 @@ export class RuleBook {
       sizeBytes: rule.sizeBytes ?? this.#defaultSizeBytes,
       bytesPerSecond: rule.bytesPerSecond,
       fault: isFaulty ? (rule.fault ?? {}) : {},
+      hold: rule.hold,
     }
   }
 

@@ -82,6 +82,20 @@ describe('httpTransfer', () => {
     await expect(running).rejects.toThrow('stopped')
   })
 
+  it('comes to no end while its source is held, and to its end then', async () => {
+    const open = Promise.withResolvers<void>()
+    server.set({ hold: { afterBytes: 50_000, until: open.promise } })
+    const held = Promise.withResolvers<void>()
+    const onProgress = (bytes: number) => {
+      if (bytes === 50_000) held.resolve()
+    }
+    const running = transfer.start(job('http://h/i', { onProgress }))
+    await held.promise
+    expect(server.statsOf('http://h/i')).toMatchObject({ bytesSent: 50_000, completed: 0, open: 1 })
+    open.resolve()
+    expect(await running).toEqual({ bytes: 200_000 })
+  })
+
   it('answers its counts over HTTP', async () => {
     await transfer.start(job('http://h/i'))
     const answer = (await (await fetch(`http://127.0.0.1:${server.port}/__stats`)).json()) as { images: object }
