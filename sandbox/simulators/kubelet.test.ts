@@ -158,3 +158,11 @@ describe('an importer', () => {
 function primeClaim() {
   return world.claims().find(({ metadata }) => metadata.name.startsWith('prime-'))
 }
+
+describe('a checksum that does not match', () => {
+  it('is fatal: the DataVolume is Failed', async () => {
+    world.simulators.cdi.script(DISK, { type: 'checksumMismatch' })
+    createDisk()
+    await world.untilPhase('disk', 'Failed')
+  })
+})

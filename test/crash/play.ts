@@ -7,7 +7,6 @@ import type { SpecInput, World } from '../harness/world.ts'
 import { isWrite } from './writes.ts'
 
 const NAME = 'image'
-const DEADLINE_MS = 90_000
 const LEASE = { LEASE_DURATION: '2s', LEASE_RENEW_DEADLINE: '1700ms', LEASE_RETRY_PERIOD: '150ms' }
 /** After so many renewals of the Lease without a write, an operator has no more to say. */
 const QUIET_RENEWALS = 4
@@ -147,7 +146,7 @@ export class Play implements AsyncDisposable {
 
   async until(what: string, look: () => boolean): Promise<void> {
     const { mirror } = this.world
-    await mirror.until(`${this.namespace}: ${what}`, look, () => this.describe(), DEADLINE_MS)
+    await mirror.until(`${this.namespace}: ${what}`, look, () => this.describe())
   }
 
   async untilDownloading(download = 1, name = NAME): Promise<void> {

@@ -2,9 +2,6 @@ import type { FaultProxy } from '../harness/fault-proxy.ts'
 import type { ProxiedWatch } from '../harness/fault-proxy-watch.ts'
 import type { FaultStage } from './fault-stage.ts'
 
-/** How long to wait for what must not take half as long. */
-const GIVEN_UP_MS = 150_000
-
 /** A watch that fell silent without a word, and was given up. */
 export interface FrozenWatch {
   readonly resource: string
@@ -24,9 +21,9 @@ export async function freezeWatches({ world, proxy }: FaultStage, names: readonl
   const watches = [...proxy.watches]
   for (const watch of watches) watch.interrupt('freeze')
   release()
-  for (const name of names) await world.untilSynced(name, GIVEN_UP_MS)
+  for (const name of names) await world.untilSynced(name)
   const isWaitedFor = ({ frozenAt, leftAt }: ProxiedWatch) => frozenAt !== undefined && leftAt === undefined
-  await world.until('all frozen watches are given up', () => !watches.some(isWaitedFor), GIVEN_UP_MS)
+  await world.until('all frozen watches are given up', () => !watches.some(isWaitedFor))
   return watches.flatMap((watch) => toFrozen(proxy, watch))
 }
 

@@ -10,7 +10,7 @@ import { FaultStage } from './fault-stage.ts'
 import { type FrozenWatch, freezeWatches } from './frozen-watches.ts'
 import { type Server, surviveOutage } from './outage.ts'
 import { type FaultReport, renderFaults } from './report.ts'
-import { AFTERMATH_MS, PATIENT_LEASE, type StormTally, weatherStorm } from './storm.ts'
+import { PATIENT_LEASE, type StormTally, weatherStorm } from './storm.ts'
 
 const ENTRY = join(import.meta.dirname, '../../dist/operator.mjs')
 const SERVERS: readonly Server[] = ['API server', 'etcd']
@@ -87,7 +87,7 @@ async function disturb(minutes: number, outages: number, freezes: number): Promi
     times.set(server, told)
     const killAll = async (stage: FaultStage) => {
       for (let round = 1; round <= outages; round += 1) told.push(await surviveOutage(stage, server, round))
-      await stage.world.finish({ isOrderChecked: false, deadlineMs: AFTERMATH_MS })
+      await stage.world.finish({ isOrderChecked: false })
     }
     await part(`${server} killed`, killAll, PATIENT_LEASE)
   }

@@ -1,6 +1,5 @@
 import { starts } from '../harness/history.ts'
 import { assertOneDownload, type FaultStage } from './fault-stage.ts'
-import { AFTERMATH_MS } from './storm.ts'
 
 export type Server = 'API server' | 'etcd'
 
@@ -29,8 +28,8 @@ export async function surviveOutage({ world }: FaultStage, server: Server, round
   if (server === 'etcd') await controlPlane.startEtcd()
   else await controlPlane.startApiServer()
   const backAt = performance.now()
-  await world.until('somebody is admitted again', () => starts(world).length > before, AFTERMATH_MS)
+  await world.until('somebody is admitted again', () => starts(world).length > before)
   const waited = performance.now() - backAt
-  for (const name of names) assertOneDownload(world, await world.untilSynced(name, AFTERMATH_MS))
+  for (const name of names) assertOneDownload(world, await world.untilSynced(name))
   return waited
 }

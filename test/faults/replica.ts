@@ -72,7 +72,7 @@ export async function untilLeft(world: World, { process }: Replica): Promise<voi
 
 /** All images are synced with one download each, and no invariant was broken on the way. */
 export async function finish(world: World): Promise<void> {
-  for (const name of NAMES) await world.untilSynced(name, 60_000)
+  for (const name of NAMES) await world.untilSynced(name)
   for (const name of NAMES) expect(world.downloads(name), name).toBe(1)
   await world.finish()
 }

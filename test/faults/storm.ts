@@ -6,8 +6,6 @@ import { randomFrom } from '../simulation/random.ts'
 import { assertOneDownload, type FaultStage } from './fault-stage.ts'
 
 export const STORM_SHARE = 0.3
-/** How long to wait for what the storm held up. */
-export const AFTERMATH_MS = 120_000
 /** Long enough that the lead is not lost by errors alone: that is the matter of other tests. */
 export const PATIENT_LEASE = { LEASE_DURATION: '10s', LEASE_RENEW_DEADLINE: '8s', LEASE_RETRY_PERIOD: '300ms' }
 /** So many images wait or sync at any time of the storm. */
@@ -54,10 +52,10 @@ export async function weatherStorm(stage: FaultStage, durationMs: number): Promi
   const names = await keepBusy(world, durationMs)
   proxy.rule = undefined
   const requests = proxy.seen.length - before
-  for (const name of names) assertOneDownload(world, await world.untilSynced(name, AFTERMATH_MS))
+  for (const name of names) assertOneDownload(world, await world.untilSynced(name))
   const errors = operator.lines.filter((line) => line.includes('"level":"error"'))
   if (errors.length > 0) throw new Error(`the operator told of errors:\n${errors.slice(0, 5).join('\n')}`)
-  await world.finish({ isOrderChecked: false, deadlineMs: AFTERMATH_MS })
+  await world.finish({ isOrderChecked: false })
   const delayed = delayedImages(struck.map(([request]) => request))
   checkOrderOfOthers(world, delayed)
   return {
@@ -95,7 +93,7 @@ async function keepBusy(world: World, durationMs: number): Promise<string[]> {
     await world.createImage(name)
     names.push(name)
     open.add(name)
-    await world.until('room for one more', hasRoom, durationMs + AFTERMATH_MS)
+    await world.until('room for one more', hasRoom)
   }
   return names
 }

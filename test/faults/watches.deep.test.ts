@@ -14,7 +14,7 @@ describe('watches that are late', () => {
       await world.until('all kinds are watched', () => proxy.watches.size >= 12)
       for (const watch of proxy.watches) watch.delayMs = 250
       for (const name of NAMES) await world.createImage(name)
-      for (const name of NAMES) await world.untilSynced(name, 60_000)
+      for (const name of NAMES) await world.untilSynced(name)
     })
   })
 
@@ -29,5 +29,5 @@ describe('watches that are late', () => {
         )
       }
     })
-  }, 300_000)
+  })
 })

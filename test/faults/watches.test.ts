@@ -47,7 +47,7 @@ describe('watches that break', () => {
       await controlPlane.startApiServer()
       proxy.rule = undefined
       release()
-      for (const name of NAMES) await world.untilSynced(name, 60_000)
+      for (const name of NAMES) await world.untilSynced(name)
       expect(countLists(proxy)).toBeGreaterThan(1)
     })
   })

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readLines } from '../../operator/kube/watch-lines.ts'
+import { HANGS_AFTER_MS } from './mirror.ts'
 
 /** How soon to knock again at an etcd that is away. */
 const RETRY_MS = 50
-const CATCH_UP_MS = 30_000
 
 /** One change of a key. Keys and values are in base64. */
 export interface EtcdChange {
@@ -77,7 +77,7 @@ export class EtcdWatch implements AsyncDisposable {
     this.#waiting.add(waiting)
     const tooLate = setTimeout(() => {
       waiting.told.reject(new Error(`etcd did not tell of revision ${revision} of ${this.#prefix}`))
-    }, CATCH_UP_MS)
+    }, HANGS_AFTER_MS)
     try {
       await waiting.told.promise
     } finally {
@@ -146,7 +146,7 @@ async function post(url: string, body: object): Promise<number> {
   const answer = await fetch(url, {
     method: 'POST',
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(CATCH_UP_MS),
+    signal: AbortSignal.timeout(HANGS_AFTER_MS),
   })
   const text = await answer.text()
   if (!answer.ok) throw new Error(`etcd answered ${answer.status} to ${url}: ${text}`)

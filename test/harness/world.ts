@@ -47,8 +47,6 @@ export interface FinishOptions extends OrderOptions {
   readonly isLedgerChecked?: boolean
   /** In these namespaces somebody makes what only looks like downloads of ours. */
   readonly forgers?: readonly string[]
-  /** How long the removal of all images may take. */
-  readonly deadlineMs?: number
 }
 
 /**
@@ -279,35 +277,31 @@ export class World implements AsyncDisposable {
 
   // Waiting
 
-  until<T>(what: string, look: () => T | undefined | false, deadlineMs?: number): Promise<T> {
-    return this.mirror.until(what, look, () => this.describe(), deadlineMs)
+  until<T>(what: string, look: () => T | undefined | false): Promise<T> {
+    return this.mirror.until(what, look, () => this.describe())
   }
 
-  untilImage(name: string, what: string, holds: (image: Image) => boolean, deadlineMs?: number): Promise<Image> {
-    return this.until(
-      `image ${name}: ${what}`,
-      () => {
-        const image = this.getImage(name)
-        return image !== undefined && holds(image) ? image : undefined
-      },
-      deadlineMs,
-    )
+  untilImage(name: string, what: string, holds: (image: Image) => boolean): Promise<Image> {
+    return this.until(`image ${name}: ${what}`, () => {
+      const image = this.getImage(name)
+      return image !== undefined && holds(image) ? image : undefined
+    })
   }
 
-  untilPhase(name: string, phase: string, deadlineMs?: number): Promise<Image> {
-    return this.untilImage(name, `phase ${phase}`, ({ status }) => status?.phase === phase, deadlineMs)
+  untilPhase(name: string, phase: string): Promise<Image> {
+    return this.untilImage(name, `phase ${phase}`, ({ status }) => status?.phase === phase)
   }
 
-  untilSynced(name: string, deadlineMs?: number): Promise<Image> {
+  untilSynced(name: string): Promise<Image> {
     const isSynced = (image: Image) =>
       image.status?.phase === 'Succeeded' &&
       conditionOf(image, 'UpToDate')?.status === 'True' &&
       image.status.observedGeneration === image.metadata.generation
-    return this.untilImage(name, 'Succeeded and up to date', isSynced, deadlineMs)
+    return this.untilImage(name, 'Succeeded and up to date', isSynced)
   }
 
-  untilReason(name: string, reason: string, deadlineMs?: number): Promise<Image> {
-    return this.untilImage(name, `reason ${reason}`, (image) => reasonOf(image) === reason, deadlineMs)
+  untilReason(name: string, reason: string): Promise<Image> {
+    return this.untilImage(name, `reason ${reason}`, (image) => reasonOf(image) === reason)
   }
 
   untilGone(name: string, namespace = this.namespace): Promise<true> {
@@ -346,18 +340,12 @@ export class World implements AsyncDisposable {
 
   /** Removes all images and checks what has to hold after every scenario. Where errors are injected, some of it cannot be asked. */
   async finish(options: FinishOptions = {}): Promise<void> {
-    const {
-      isOrderChecked = true,
-      isLedgerChecked = true,
-      areBatchesChecked = true,
-      forgers = [],
-      deadlineMs,
-    } = options
+    const { isOrderChecked = true, isLedgerChecked = true, areBatchesChecked = true, forgers = [] } = options
     this.gate.releaseAll()
     for (const { metadata } of this.#mine(this.mirror.images)) {
       await this.client.delete(IMAGE, metadata).catch(ignoreNotFound)
     }
-    await this.until('nothing is left behind', () => this.#leftovers().length === 0 || undefined, deadlineMs)
+    await this.until('nothing is left behind', () => this.#leftovers().length === 0 || undefined)
     await this.operator?.stop()
     await this.history.catchUp()
     const events = this.history.events.filter(({ object }) => !forgers.includes(object.metadata.namespace ?? ''))

@@ -24,7 +24,7 @@ describe('a cluster that breaks in the middle', () => {
         release()
         await controlPlane.startApiServer()
       }
-      for (const name of NAMES) await world.untilSynced(name, 60_000)
+      for (const name of NAMES) await world.untilSynced(name)
       for (const name of NAMES) {
         expect(world.getImage(name)?.status?.attempts, name).toMatchObject([{ outcome: 'Succeeded', downloads: 1 }])
         expect(world.downloads(name), name).toBe(1)

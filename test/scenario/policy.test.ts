@@ -60,7 +60,7 @@ describe('the policy', () => {
     await world.createImage('waiting')
     await world.untilReason('waiting', 'Queued')
     await world.setPolicy({ concurrency: '0' })
-    await world.untilReason('waiting', 'Paused', 15_000)
+    await world.untilReason('waiting', 'Paused')
     release()
     await world.setPolicy({ concurrency: '1' })
     await world.untilSynced('waiting')
@@ -194,7 +194,7 @@ describe('the ledger', () => {
       const seen = world.history.events.filter(({ kind }) => kind === 'DataVolume')
       return seen.some(({ type, object }) => type === 'DELETED' && object.metadata.name === stray.metadata.name)
     })
-    await world.untilReason('a', 'Paused', 15_000)
+    await world.untilReason('a', 'Paused')
     expect(world.getImage('a')?.status?.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'NotAdmitted' }])
     expect(world.getImage('a')?.status?.budget?.downloads).toBe(0)
     expect(world.eventsOf('a')).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'NotAdmitted' }))
@@ -213,7 +213,7 @@ describe('the ledger', () => {
     const before = world.ledger?.holders
     await world.client.delete(CONFIG_MAP, { namespace: world.operatorNamespace, name: 'sync-operator-slots' })
     await world.until('the ledger is gone', () => world.ledger === undefined)
-    const after = await world.until('the ledger is back', () => world.ledger, 15_000)
+    const after = await world.until('the ledger is back', () => world.ledger)
     expect(after.holders.map(({ uid, attempt }) => `${uid} ${attempt}`).sort()).toEqual(
       (before ?? []).map(({ uid, attempt }) => `${uid} ${attempt}`).sort(),
     )

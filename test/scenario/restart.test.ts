@@ -23,7 +23,7 @@ describe('an operator that dies', () => {
       release()
     }
     await using second = new OperatorProcess(world, 'second')
-    for (const name of NAMES) await world.untilSynced(name, 60_000)
+    for (const name of NAMES) await world.untilSynced(name)
     for (const name of NAMES) expect(world.downloads(name), name).toBe(name === 'image-1' ? 2 : 1)
     expect(second.lines.join('\n')).not.toMatch(/"level":"error"/)
     await world.finish()

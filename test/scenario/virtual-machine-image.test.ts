@@ -389,7 +389,7 @@ describe('a machine that comes while its image is being deleted', () => {
       await world.until('the image that was deleted is gone', () => world.getImage('golden')?.metadata.uid !== uid)
     }
     await finish(world)
-  }, 120_000)
+  })
 })
 
 function isBlocked(image: Image): boolean {

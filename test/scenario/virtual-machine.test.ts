@@ -67,7 +67,7 @@ describe('a virtual machine on a real API server', () => {
     }
     await world.finish()
     expect(requests.filter(({ code }) => code === '403' || code === '401')).toEqual([])
-  }, 180_000)
+  })
 
   it('tells what the API server refuses, and goes on when it is taken', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
@@ -86,7 +86,7 @@ describe('a virtual machine on a real API server', () => {
     await client.delete(MACHINE, { namespace, name: 'vm' })
     await expect.poll(look, PATIENCE).toBeUndefined()
     await world.finish()
-  }, 180_000)
+  })
 
   it('that does not start says why, with the rights that the operator is installed with', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true })
@@ -113,7 +113,7 @@ describe('a virtual machine on a real API server', () => {
     await expect.poll(look, PATIENCE).toBeUndefined()
     await world.finish()
     expect(requests.filter(({ code }) => code === '403' || code === '401')).toEqual([])
-  }, 300_000)
+  })
 
   it('writes nothing once it runs', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
@@ -140,7 +140,7 @@ describe('a virtual machine on a real API server', () => {
       await expect.poll(() => find(world, MACHINE, name), PATIENCE).toBeUndefined()
     }
     await world.finish()
-  }, 180_000)
+  })
 })
 
 /** Returns the name of the rule. */

@@ -79,7 +79,7 @@ describe('an image that lacks something', () => {
     expect(world.eventsOf('incomplete')).toContainEqual(expect.objectContaining({ type: 'Warning', reason }))
 
     await provide(world)
-    await world.untilSynced('incomplete', 20_000)
+    await world.untilSynced('incomplete')
     await world.finish()
   })
 

@@ -1,0 +1,43 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, matchesGlob } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import config from '../../vitest.config.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const FILES = globSync('{constructs,crds-gen,operator,sandbox,test,tooling}/**/*.test.ts', { cwd: ROOT }).filter(
+  (file) => !file.includes('node_modules') && !file.startsWith('test/fixtures'),
+)
+
+interface Project {
+  readonly test: { readonly name: string; readonly include: readonly string[]; readonly exclude: readonly string[] }
+}
+
+/** The projects that run a file, by name. */
+function projectsOf(file: string, mode: 'test' | 'deep'): string[] {
+  const { test } = config({ mode, command: 'serve' }) as { test: { projects: readonly Project[] } }
+  const isOf = (globs: readonly string[]) => globs.some((glob) => matchesGlob(file, glob))
+  return test.projects
+    .filter(({ test: { include, exclude } }) => isOf(include) && !isOf(exclude))
+    .map(({ test: { name } }) => name)
+}
+
+/** The types in the unions of faults of a simulator. */
+function faultsIn(file: string): string[] {
+  const source = readFileSync(join(ROOT, 'sandbox/simulators', file), 'utf8')
+  return [...source.matchAll(/^ {2}\| \{ readonly type: '(\w+)'/gm)].flatMap(([, type]) => type ?? [])
+}
+
+describe('quick and deep tests', () => {
+  it.each(FILES)('has one place for %s', (file) => {
+    const [quick, deep] = [projectsOf(file, 'test'), projectsOf(file, 'deep')]
+    expect([quick.length, deep.length]).toEqual(file.endsWith('.deep.test.ts') ? [0, 1] : [1, 0])
+  })
+
+  it.each(['faults.ts', 'kubevirt-faults.ts'])('tries every fault of %s in a quick test', (file) => {
+    const quick = FILES.filter((one) => !one.endsWith('.deep.test.ts'))
+    const texts = quick.map((one) => readFileSync(join(ROOT, one), 'utf8')).join('\n')
+    const faults = faultsIn(file)
+    expect(faults.length).toBeGreaterThan(5)
+    expect(faults.filter((type) => !texts.includes(`'${type}'`))).toEqual([])
+  })
+})
