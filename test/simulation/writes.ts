@@ -78,11 +78,16 @@ function imageKeyOf({ resource, object }: Commit): string | undefined {
   return owner && `${object.metadata.namespace}/${owner.name}`
 }
 
-/** `place`: how far a download is, which pod does it if that takes long, or how long the queue is. How often that is told depends on time. */
+/**
+ * `place`: how far a download is, that it has begun included, which pod does it if that takes long, or how long the queue is. How often
+ * that is told depends on time: an importer that fails within moments may never be seen to run.
+ */
 function newsIn({ object, before }: Commit): 'status' | 'place' | undefined {
   const [now, then] = [object as Image, before as Image | undefined]
-  if (!isDeepStrictEqual(withoutPlace(now), withoutPlace(then))) return 'status'
-  return isDeepStrictEqual(withoutTimes(now.status), withoutTimes(then?.status)) ? undefined : 'place'
+  if (isDeepStrictEqual(withoutTimes(now.status), withoutTimes(then?.status))) return undefined
+  const reason = reasonOf(now)
+  if (reason === 'Starting' || reason === 'Syncing') return 'place'
+  return isDeepStrictEqual(withoutPlace(now), withoutPlace(then)) ? 'place' : 'status'
 }
 
 function withoutTimes(status: VMDiskImageStatus | undefined): Partial<VMDiskImageStatus> {
@@ -94,9 +99,6 @@ function withoutPlace(image: Image | undefined): unknown {
   const { progress: _progress, queuePosition: _position, importerPodUID: _pod, ...rest } = withoutTimes(image?.status)
   const reason = reasonOf(image)
   const conditions = rest.conditions?.map(({ type, status }) => ({ type, status }))
-  // That an importer is still to start is only told where that lasts.
-  if (reason === 'Starting' || reason === 'Syncing')
-    return { ...rest, reason: undefined, message: undefined, startedAt: undefined, conditions }
   if (rest.phase !== 'Queued' || (reason !== 'Queued' && reason !== 'Paused')) return rest
   return { ...rest, message: undefined, conditions }
 }
