@@ -1,3 +1,4 @@
+import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { failed, waiting } from './machine-plan.ts'
 import type { Obstacle } from './obstacle.ts'
@@ -57,7 +58,7 @@ export function tellsOfHang({ phase, kubevirt, conditions }: MachineView['status
  */
 export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Standing {
   const { phase, progress, running, bound } = clone
-  const text = running.message || bound.message
+  const text = running.message || saidOfClaim(clone)
   const says = text === '' ? '' : `: ${text}`
   if (phase === 'Failed')
     return failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed${says || ': CDI gives no reason'}`)

@@ -1,16 +1,5 @@
+import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import type { DataVolumeView } from './views.ts'
-
-/** What Kubernetes says of every claim that has no volume yet, however quickly one comes. */
-const PROVISIONING =
-  /^Waiting for a volume to be created either by the external provisioner|^waiting for first consumer/i
-/** `target PVC x Pending and [prime-…] : text`: the newest event of either claim. */
-const OF_A_CLAIM = /^(?:target )?PVC \S+ (?:Pending|Bound)(?: and (?:\[\S+\] : )?)?/
-
-/** What CDI says about the claim of a DataVolume beyond its phase; empty where that is nothing new. Also for clones. */
-export function saidOfClaim({ bound }: Pick<DataVolumeView, 'bound'>): string {
-  const text = bound.message.replace(OF_A_CLAIM, '').trim()
-  return PROVISIONING.test(text) || /^Successfully provisioned|^No PVC found/.test(text) ? '' : text
-}
 
 /** What a download waits for whose importer does not run yet, to be read after "waiting for". */
 export function awaitedBy(dataVolume: DataVolumeView): string {

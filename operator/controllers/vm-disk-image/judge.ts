@@ -1,6 +1,7 @@
 import type { Reason } from '@open-terrain/constructs'
+import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import { redactUrls } from '../../runtime/redact.ts'
-import { awaitedBy, saidOfClaim } from './awaited.ts'
+import { awaitedBy } from './awaited.ts'
 import type { ContainerEnd } from './importer.ts'
 import type { ConditionView, DataVolumeView, PodView } from './views.ts'
 import type { Observation } from './world.ts'

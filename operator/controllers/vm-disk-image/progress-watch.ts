@@ -1,5 +1,5 @@
+import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { saidOfClaim } from './awaited.ts'
 import { downloadsOf } from './judge.ts'
 import type { DataVolumeView, PodView } from './views.ts'
 import { NOTHING_SEEN, type Observation } from './world.ts'

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest'
+import { saidOfClaim } from './said-of-claim.ts'
+
+const PROVISIONER =
+  "Waiting for a volume to be created either by the external provisioner 'csi' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
+
+describe('saidOfClaim', () => {
+  it.each([
+    ['PVC x Pending', ''],
+    ['PVC x Bound', ''],
+    ['No PVC found', ''],
+    [`target PVC x Pending and [prime-1] : ${PROVISIONER}`, ''],
+    [`PVC x Pending and ${PROVISIONER}`, ''],
+    ['target PVC x Pending and [prime-1] : Successfully provisioned volume pvc-1', ''],
+    ['target PVC x Pending and storageclass.storage.k8s.io "n" not found', 'storageclass.storage.k8s.io "n" not found'],
+    ['target PVC x Pending and [prime-1] : failed to provision volume: no room', 'failed to provision volume: no room'],
+    ['the driver is busy', 'the driver is busy'],
+  ])('makes of %s: %s', (message, expected) => {
+    expect(saidOfClaim({ bound: { message } })).toBe(expected)
+  })
+})
