@@ -39,7 +39,9 @@ export function judged({ world, now }: Draft, standing: Standing, step: Omit<Ste
 
 /** A guest that is paused, or shows that it lives, is not being stood up: when it is not so any more, it has the whole time. */
 function isSpared(world: World, { reason }: Standing): boolean {
-  return standsStill(world) || (answers(world) && (reason === 'NotReady' || reason === 'Stopping'))
+  // An instance that is ready makes its machine ready in a moment.
+  const isLate = world.instance?.isReady !== true && (reason === 'NotReady' || reason === 'Stopping')
+  return standsStill(world) || (answers(world) && isLate)
 }
 
 /** How long that may last is measured by KubeVirt's own clock. What people have paused may last for ever. */

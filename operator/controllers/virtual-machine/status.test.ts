@@ -133,7 +133,6 @@ describe('a status is worth a write', () => {
     ['the generation that it is for', { observedGeneration: 4 }],
     ['the time that it began', { provisioningSince: toTime(START) }],
     ['a kick', { kicks: { count: 1 } }],
-    ['its addresses', { addresses: ['10.0.0.1'] }],
     ['its first start', { bootedAt: toTime(START) }],
     ['the disk', { clone: { name: 'vm-root' } }],
     ['another image', { image: { namespace: 'farm', name: 'other' } }],
@@ -168,6 +167,11 @@ describe('a status is worth a write', () => {
     expect(isWorthWriting(statusOf(one), statusOf(other), MOVES_EVERY_MS)).toBe(true)
   })
 
+  it('at once for the addresses of a machine that is ready', () => {
+    const ready = statusOf(at('Ready', 'Running'))
+    expect(isWorthWriting(ready, { ...ready, addresses: ['10.0.0.1'] }, 0)).toBe(true)
+  })
+
   it('at once for another text of a failure, which somebody has to act upon', () => {
     const failed = (message: string) => statusOf(at('Failed', 'CloneFailed', message))
     expect(isWorthWriting(failed('a'), failed('b'), 0)).toBe(true)
@@ -189,6 +193,7 @@ describe('a status is worth a write', () => {
   )
 
   it.each<[string, VirtualMachineStatus]>([
+    ['addresses of a machine that is not ready', { addresses: ['10.0.0.1'] }],
     ['progress', { clone: { name: 'vm-root', progress: '2.0%', progressTime: '2026-01-01T00:00:00Z' } }],
     ['the phase of the disk', { clone: { name: 'vm-root', uid: 'u', phase: 'CloneInProgress', progress: '1.0%' } }],
     ['KubeVirt’s state', { kubevirt: { name: 'vm', printableStatus: 'Starting', nodeName: 'node-1' } }],

@@ -111,9 +111,11 @@ export function movesEveryMs(waitingTogether: number): number {
 
 /** What people see move, or have to act upon. How far a step has come, in the words of others, goes with that. */
 function significant(status: VirtualMachineStatus): unknown {
-  const { clone, image, kubevirt: _kubevirt, conditions, ...rest } = status
+  const { clone, image, kubevirt: _kubevirt, addresses, conditions, ...rest } = status
   return {
     ...rest,
+    // Who waits for a machine reads its addresses when it is ready.
+    addresses: status.phase === 'Ready' ? addresses : undefined,
     clone: clone && { ...clone, uid: undefined, phase: undefined, progress: undefined, progressTime: undefined },
     image: image && { namespace: image.namespace, name: image.name },
     conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
