@@ -108,7 +108,10 @@ export class MachineController {
       caches.machines.onChange(({ before, after }) => {
         if (before === undefined) return
         if (after === undefined) this.#forget(before)
-        else metrics.kicked(before.status.kicks, after.status.kicks)
+        else {
+          metrics.kicked(before.status.kicks, after.status.kicks)
+          metrics.provisioned(before.status, after.status)
+        }
       }),
     ]
     metrics.readFrom(() => this.#facts())

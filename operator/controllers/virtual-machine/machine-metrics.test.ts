@@ -99,3 +99,17 @@ describe('a kick', () => {
     expect(await change(before, after)).toEqual([`ot_vm_kicks_total ${count}`])
   })
 })
+
+it('tells how long a machine took to become Ready, once', async () => {
+  const registry = new Registry()
+  const metrics = new MachineMetrics(registry)
+  const ready = { type: 'Ready', status: 'True', reason: 'Running', message: '' } as const
+  const before = { phase: 'Provisioning', provisioningSince: '2026-01-01T00:00:00.000Z' } as const
+  const after = { phase: 'Ready', conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:42.000Z' }] } as const
+  metrics.provisioned(before, { ...before })
+  metrics.provisioned(before, after as never)
+  metrics.provisioned(after as never, after as never)
+  const text = await registry.getSingleMetricAsString('ot_vm_provision_seconds')
+  expect(text).toContain('ot_vm_provision_seconds_sum 42')
+  expect(text).toContain('ot_vm_provision_seconds_count 1')
+})

@@ -3,7 +3,7 @@ import {
   VIRTUAL_MACHINE_PHASES,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { reasonOf } from './status.ts'
 
 /** Where one machine stands. */
@@ -24,12 +24,17 @@ export function factsOf(status: VirtualMachineStatus): MachineFacts {
   return { phase, reason: stalled?.reason ?? reasonOf(status), isFullCopy }
 }
 
+function lastReady({ conditions = [] }: VirtualMachineStatus): string | undefined {
+  return conditions.find((one) => one.type === TYPE.Ready && one.status === 'True')?.lastTransitionTime
+}
+
 /**
  * What people who run fleets of machines want to see. Gauges are read when they are asked for, and the counter counts what the
  * cluster is seen to say: a lost answer to a write of ours, or a write that fails after it, changes neither.
  */
 export class MachineMetrics {
   readonly #kicks: Counter
+  readonly #provisioning: Histogram
   #facts: (() => Iterable<MachineFacts>) | undefined
 
   constructor(registry: Registry) {
@@ -77,11 +82,24 @@ export class MachineMetrics {
         this.set([...facts()].filter(({ isFullCopy }) => isFullCopy).length)
       },
     })
+    this.#provisioning = new Histogram({
+      name: 'ot_vm_provision_seconds',
+      help: 'Time that a VirtualMachine took to become Ready, without the wait for its image',
+      buckets: [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200],
+      registers,
+    })
     this.#kicks = new Counter({
       name: 'ot_vm_kicks_total',
       help: 'Instances, and clones of disks, that were deleted to revive a machine',
       registers,
     })
+  }
+
+  /** What a machine says before and after a change: one that has become Ready took so long since its image was there. */
+  provisioned(before: VirtualMachineStatus, after: VirtualMachineStatus): void {
+    const isNew = before.phase !== 'Ready' && after.phase === 'Ready'
+    const seconds = (Date.parse(lastReady(after) ?? '') - Date.parse(before.provisioningSince ?? '')) / 1_000
+    if (isNew && seconds >= 0) this.#provisioning.observe(seconds)
   }
 
   /** Where the gauges are read; undefined where this replica does not lead, and they are empty. */

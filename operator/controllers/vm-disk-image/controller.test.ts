@@ -367,5 +367,6 @@ describe('an image that nobody refers to', () => {
     term.client.drop('DataVolume', 'other/clone')
     await term.clock.advance(60 * SECOND)
     expect(term.client.said('delete')).toEqual(['delete VMDiskImage team/img'])
+    expect(await term.runtimeMetrics.render()).toContain('\not_vmdi_removed_total{why="NeverReferenced"} 1\n')
   })
 })

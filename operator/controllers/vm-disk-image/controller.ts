@@ -340,7 +340,7 @@ export class ImageController {
 
   /** Deletes an image that nobody needs, if a live count says the same and nothing about it has changed. */
   async #reclaim(image: ImageView, signal: AbortSignal): Promise<void> {
-    const { client, events, log } = this.#options
+    const { client, events, log, metrics } = this.#options
     const { name, namespace = '', uid, resourceVersion } = image.metadata
     const { count } = await this.#countLive(image, signal)
     if (count > 0 || (await this.#clones.readAny(image, signal))) return
@@ -349,6 +349,7 @@ export class ImageController {
       ...(resourceVersion !== undefined && { resourceVersion }),
     }
     await client.delete(IMAGE, { namespace, name }, { ...preconditions, propagationPolicy: 'Background', signal })
+    metrics.removed(image.status)
     log.info({ key: keyOf(image.metadata) }, 'deleted an image that nothing refers to')
     events.record(image, {
       type: 'Normal',

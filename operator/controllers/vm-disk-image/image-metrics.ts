@@ -22,6 +22,7 @@ export class ImageMetrics {
   readonly #started: Counter
   readonly #attempts: Counter
   readonly #duration: Histogram
+  readonly #removed: Counter
   readonly #clock: { now(): number }
   #facts: (() => ImageFacts) | undefined
 
@@ -92,6 +93,12 @@ export class ImageMetrics {
       buckets: WAITS,
       registers,
     })
+    this.#removed = new Counter({
+      name: 'ot_vmdi_removed_total',
+      help: 'VMDiskImages deleted because nothing referred to them for their unreferencedTTL, by whether something ever had',
+      labelNames: ['why'],
+      registers,
+    })
     this.#policyValid.set(1)
   }
 
@@ -104,6 +111,11 @@ export class ImageMetrics {
   admitted(queuedAt: string | undefined): void {
     const seconds = secondsBetween(queuedAt, this.#clock.now())
     if (seconds !== undefined) this.#wait.observe(seconds)
+  }
+
+  /** An image was deleted because nothing refers to it. */
+  removed({ lastReferencedTime }: VMDiskImageStatus): void {
+    this.#removed.inc({ why: lastReferencedTime === undefined ? 'NeverReferenced' : 'LastReferenceWent' })
   }
 
   started(): void {
