@@ -31,6 +31,7 @@ describe('generatedFiles', () => {
       'Age',
       'Message',
       'NextRetry',
+      'SpecName',
       'Size',
       'URL',
     ])

@@ -29,6 +29,9 @@ afterEach(async () => {
 async function start(): Promise<void> {
   const { status: _none, ...image } = anImage()
   client.put(image as KubeObject)
+  // It waits for a Secret, of which an Event tells.
+  const metadata = { ...image.metadata, name: 'waiting', uid: 'uid-waiting' }
+  client.put({ ...image, metadata, spec: { ...(image.spec as object), secretRef: 'missing' } } as KubeObject)
   for (const [apiVersion, kind, name, namespace] of [
     ['v1', 'Secret', 'creds', 'team'],
     ['storage.k8s.io/v1', 'StorageClass', 'fast'],
@@ -100,6 +103,8 @@ describe('an operator that is told to stop', () => {
     ['for its importer', isOf('list', 'Pod')],
   ])('is gone in time, though the API server hangs since a slot was looked at: %s', async (_name, isFirst) => {
     await start()
+    // By then the status says which DataVolume it is.
+    await clock.advance(3 * SECOND)
     const { isHanging } = hangFrom(isFirst)
     const [dataVolume] = client.all('DataVolume')
     if (dataVolume === undefined) throw new Error('nothing downloads')

@@ -146,7 +146,7 @@ describe('a machine whose disk is not complete', () => {
       { ...DISK.cloning, bound: { reason: 'Bound', message: 'PVC vm-root Bound' } },
       said('Provisioning'),
       'Cloning',
-      'the root disk is being cloned (42.0%), CDI says CloneInProgress: PVC vm-root Bound',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
     ],
     [
       'the instance failed meanwhile, and is tried again',
