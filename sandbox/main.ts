@@ -4,6 +4,7 @@ import { HttpKubeClient } from '../operator/kube/http-client.ts'
 import { systemClock } from '../operator/runtime/clock.ts'
 import { OPERATOR_NAMESPACE, startCluster } from './control-plane/cluster.ts'
 import { ImageServer } from './image-server/image-server.ts'
+import { SCRIPTED_PATHS } from './image-server/scripted-paths.ts'
 import { httpTransfer, startSimulators } from './simulators/index.ts'
 
 const { values } = parseArgs({
@@ -16,8 +17,8 @@ const { values } = parseArgs({
 if (values.help) {
   process.stdout.write(
     'usage: npm run sandbox -- [--directory FOLDER]\n' +
-      '  A Kubernetes cluster on this machine with simulators of CDI, KubeVirt and the snapshot controller, and the roles and\n' +
-      '  admission policies of an installation, until Ctrl-C.\n' +
+      '  A Kubernetes cluster on this machine with simulators of CDI, KubeVirt and the snapshot controller, and the roles,\n' +
+      '  admission policies and policy ConfigMap of an installation, until Ctrl-C.\n' +
       '  --directory FOLDER  keeps its kubeconfig, logs and data there instead of in a temporary folder\n',
   )
 } else {
@@ -28,11 +29,14 @@ async function run(): Promise<void> {
   const { directory } = values
   await using cluster = await startCluster({
     access: true,
+    // Those of an installation, but for a wait that people at a terminal have patience for.
+    policy: { concurrency: 4, retryLimit: 2, retryBackoffDuration: '15s' },
     ...(directory !== undefined && { directory, keepDirectory: true }),
   })
   const { controlPlane, foreign } = cluster
   const connection = Connection.fromEnvironment(null, controlPlane.kubeconfigPath)
   const imageServer = await ImageServer.start()
+  for (const { rule } of SCRIPTED_PATHS) imageServer.set(rule)
   const simulators = await startSimulators({
     client: new HttpKubeClient({ connection, userAgent: 'open-terrain-sandbox' }),
     clock: systemClock,
@@ -42,11 +46,12 @@ async function run(): Promise<void> {
   process.stdout.write(
     [
       `The sandbox is up: ${controlPlane.server}`,
-      `Every image URL downloads from http://127.0.0.1:${imageServer.port}`,
+      `Every image URL downloads 4 MiB from http://127.0.0.1:${imageServer.port}, whatever its host, but for these paths:`,
+      ...SCRIPTED_PATHS.map(({ rule, effect }) => `  https://any.host${`${rule.path}name.qcow2`.padEnd(24)} ${effect}`),
       `CRDs of CDI, KubeVirt and snapshots: ${foreign.source === 'real' ? `the real ones from ${foreign.folder}` : 'our small ones'}`,
       '',
       `  export KUBECONFIG=${controlPlane.kubeconfigPath}`,
-      '  kubectl get crds,validatingadmissionpolicies',
+      '  kubectl -n sync-operator get configmap sync-operator-policy -o yaml',
       `  npm run operator        # from source, in namespace ${OPERATOR_NAMESPACE}`,
       '',
       'Ctrl-C ends it.',

@@ -1,4 +1,4 @@
-import { AdmissionPolicies, render, UserRoles } from '@open-terrain/constructs'
+import { AdmissionPolicies, type PolicyValues, render, SyncOperatorPolicy, UserRoles } from '@open-terrain/constructs'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONTROLLERS, ControlPlane, type ControlPlaneOptions } from './control-plane.ts'
 import { type ForeignCrds, foreignCrds } from './foreign-crds.ts'
@@ -12,6 +12,8 @@ export interface ClusterOptions extends Omit<ControlPlaneOptions, 'crds'> {
   readonly namespaces?: readonly string[]
   /** Also the roles and admission policies of an installation. Default: false; nothing but the CRDs refuses anything then. */
   readonly access?: boolean
+  /** Also the policy ConfigMap of an installation, with these values. Default: none. */
+  readonly policy?: PolicyValues
 }
 
 /** A control plane that is ready for the operator: our CRDs, those of the systems underneath, and the namespaces. */
@@ -21,7 +23,7 @@ export interface Cluster extends AsyncDisposable {
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { foreign: only, namespaces = [OPERATOR_NAMESPACE], access = false, ...rest } = options
+  const { foreign: only, namespaces = [OPERATOR_NAMESPACE], access = false, policy, ...rest } = options
   const [ours, foreign] = await Promise.all([ourCrds(), foreignCrds(only === undefined ? {} : { only })])
   // Our rights become part of the `view`, `edit` and `admin` of Kubernetes by a controller.
   const controllers = access ? { controllers: [...CONTROLLERS, 'clusterrole-aggregation-controller'] } : {}
@@ -29,7 +31,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   await controlPlane.start()
   try {
     for (const name of namespaces) await createNamespace(controlPlane, name)
-    if (access) for (const object of accessObjects()) await createAccess(controlPlane, object)
+    if (access) for (const object of accessObjects()) await createObject(controlPlane, object)
+    if (policy !== undefined) for (const object of policyObjects(policy)) await createObject(controlPlane, object)
   } catch (error) {
     await controlPlane.stop()
     throw error
@@ -43,11 +46,12 @@ async function createNamespace(controlPlane: ControlPlane, name: string): Promis
   if (status !== 201 && status !== 409) throw new Error(`cannot create the namespace ${name}: ${text}`)
 }
 
-/** Where objects of the kinds in {@link accessObjects} are created. */
+/** Where objects of the kinds of an installation are created. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
-  ClusterRole: 'clusterroles',
-  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
-  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
+  ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
+  ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+  ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
+  ConfigMap: `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps`,
 }
 
 function accessObjects(): KubeObject[] {
@@ -57,9 +61,15 @@ function accessObjects(): KubeObject[] {
   }) as KubeObject[]
 }
 
-async function createAccess(controlPlane: ControlPlane, object: KubeObject): Promise<void> {
-  const { apiVersion, kind, metadata } = object
-  const { status, text } = await controlPlane.request('POST', `/apis/${apiVersion}/${COLLECTIONS[kind]}`, object)
+function policyObjects(values: PolicyValues): KubeObject[] {
+  return render((chart) => {
+    new SyncOperatorPolicy(chart, 'Policy', { namespace: OPERATOR_NAMESPACE, ...values })
+  }) as KubeObject[]
+}
+
+async function createObject(controlPlane: ControlPlane, object: KubeObject): Promise<void> {
+  const { kind, metadata } = object
+  const { status, text } = await controlPlane.request('POST', COLLECTIONS[kind] ?? '', object)
   // A folder that is kept has them from the time before.
   if (status !== 201 && status !== 409) throw new Error(`cannot create ${kind} ${metadata.name}: ${text}`)
 }

@@ -30,6 +30,8 @@ export interface ImageRule {
   readonly hold?: Hold
   /** The fault hits only so many requests that this rule answers; absent: all of them. */
   readonly times?: number
+  /** `times` counts for each image apart. */
+  readonly perImage?: boolean
 }
 
 /** How one request is answered. */
@@ -42,7 +44,8 @@ export interface ImageAnswer {
 
 interface Entry {
   readonly rule: ImageRule
-  answered: number
+  /** Requests that it answered: of each image, or of all together under the empty name. */
+  readonly answered: Map<string, number>
 }
 
 /** The rules in force: the latest that matches decides, so a later `set` overrides an earlier, broader one. */
@@ -56,7 +59,7 @@ export class RuleBook {
 
   /** Returns how to take the rule back. */
   set(rule: ImageRule): () => void {
-    const entry = { rule, answered: 0 }
+    const entry: Entry = { rule, answered: new Map() }
     const same = this.#entries.findIndex(({ rule: other }) => sameTarget(other, rule))
     if (same >= 0) this.#entries.splice(same, 1)
     this.#entries.push(entry)
@@ -74,8 +77,10 @@ export class RuleBook {
   answer(host: string, path: string): ImageAnswer {
     const entry = this.#entries.findLast(({ rule }) => matches(rule, host, path))
     const { rule } = entry ?? { rule: {} as ImageRule }
-    const isFaulty = rule.fault !== undefined && (rule.times === undefined || (entry?.answered ?? 0) < rule.times)
-    if (entry !== undefined) entry.answered += 1
+    const counted = rule.perImage ? `${host}${path}` : ''
+    const answered = entry?.answered.get(counted) ?? 0
+    const isFaulty = rule.fault !== undefined && (rule.times === undefined || answered < rule.times)
+    entry?.answered.set(counted, answered + 1)
     return {
       sizeBytes: rule.sizeBytes ?? this.#defaultSizeBytes,
       bytesPerSecond: rule.bytesPerSecond,

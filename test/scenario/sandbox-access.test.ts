@@ -47,6 +47,20 @@ describe('a cluster with the access of an installation', () => {
     await member.askUntil(/may not use VMDiskImage "golden" of namespace "default"/, 'POST', path, elsewhere)
   })
 
+  it('enforces a ResourceQuota, for claims and for pods', async () => {
+    const quotas = `/api/v1/namespaces/${TEAM}/resourcequotas`
+    await admin.must('POST', quotas, {
+      metadata: { name: 'small' },
+      spec: { hard: { persistentvolumeclaims: '0', pods: '0' } },
+    })
+    const resources = { requests: { storage: '1Gi' } }
+    const claim = { metadata: { name: 'one' }, spec: { accessModes: ['ReadWriteOnce'], resources } }
+    const pod = { metadata: { name: 'one' }, spec: { containers: [{ name: 'one', image: 'one' }] } }
+    const pathTo = (plural: string) => `/api/v1/namespaces/${TEAM}/${plural}?dryRun=All`
+    await admin.askUntil(/exceeded quota: small/, 'POST', pathTo('persistentvolumeclaims'), claim)
+    await admin.askUntil(/exceeded quota: small/, 'POST', pathTo('pods'), pod)
+  })
+
   it('refuses a private address', async () => {
     const vmDiskImageTemplate = { url: 'http://10.0.0.8/a.qcow2', sourceType: 'http', diskSize: '4Gi' }
     const spec = { vmDiskImageRef: { name: 'golden' }, vmDiskImageTemplate }
