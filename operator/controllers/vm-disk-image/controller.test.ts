@@ -206,6 +206,19 @@ describe('the first of two images', () => {
     expect(term.created).toEqual(['second'])
   })
 
+  it('is told of a refusal by an Event, and goes on by itself when nothing refuses any more', async () => {
+    await begin()
+    term.client.before = (call) => {
+      if (isStatusOf('first')(call)) throw apiError('Rejected')
+    }
+    await term.start()
+    expect(term.client.all('Event')).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'Refused' }))
+    term.client.before = undefined
+    await term.clock.advance(60 * SECOND)
+    const first = term.client.peek<KubeObject & { status: VMDiskImageStatus }>('VMDiskImage', 'team/first')
+    expect(first?.status.phase).toBe('Queued')
+  })
+
   it('holds up the second for some seconds at most while its writes hang, and not again at each try', async () => {
     await begin()
     term.client.before = async (call) => {
