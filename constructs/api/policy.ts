@@ -191,7 +191,11 @@ export const POLICY_SCHEMA = {
   ),
   attemptTimeout: key('attemptTimeoutMs', positive, 'An attempt that takes longer has failed.'),
   stallTimeout: key('stallTimeoutMs', positive, 'An attempt without progress for this long has failed.'),
-  snapshotTimeout: key('snapshotTimeoutMs', positive, 'A snapshot that is not ready after this long is taken anew.'),
+  snapshotTimeout: key(
+    'snapshotTimeoutMs',
+    positive,
+    'If a snapshot is not ready after this time, the operator takes it again.',
+  ),
   reclaimPolicy: key(
     'reclaimPolicy',
     reclaim,
@@ -261,7 +265,7 @@ export const POLICY_SCHEMA = {
   kickLimit: key(
     'kickLimit',
     integer(100),
-    'How often a virtual machine that hangs is restarted, or its disk cloned anew.',
+    'How often a virtual machine that hangs is restarted, or its disk is cloned again.',
   ),
 } as const satisfies Record<string, PolicyKey>
 

@@ -87,7 +87,7 @@ const kubevirt = z
 const kicks = z
   .object({
     count: count().describe(
-      'How many times an instance, or a disk that is not complete, was deleted so that it is made anew.',
+      'How many times the operator deleted an instance, or a disk that was not complete, to make it again.',
     ),
     lastTime: dateTime('When one was last deleted.').optional(),
     instanceUID: z
@@ -138,7 +138,9 @@ export const virtualMachineStatus = z
     specHash: z
       .string()
       .max(64)
-      .describe('Fingerprint of what the guest was told at its first start. Another one means that a change waits.')
+      .describe(
+        'Fingerprint of the cloud-init data of the first start. If it differs from the current one, a change waits.',
+      )
       .optional(),
     secretUID: z.string().max(64).describe('Uid of the Secret that specHash is about.').optional(),
     kicks: kicks.optional(),

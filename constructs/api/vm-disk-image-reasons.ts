@@ -7,16 +7,16 @@ export interface ReasonHelp {
   readonly remedy: string
 }
 
-const NOTHING = 'Nothing: it goes on by itself.'
+const NOTHING = 'Nothing to do: it goes on by itself.'
 
 export const REASON_HELP = {
   /** Waits for a free slot. */
   Queued: {
     meaning: 'The image waits for its turn to download.',
-    remedy: `${NOTHING} status.queuePosition tells the place; raise the policy key concurrency to let more download at once.`,
+    remedy: `${NOTHING} status.queuePosition is the place at status.queuePositionTime. Raise the policy key concurrency to allow more downloads at once.`,
   },
   /** Holds a slot and downloads. */
-  Syncing: { meaning: 'The image is being downloaded.', remedy: `${NOTHING} status.progress tells how far it is.` },
+  Syncing: { meaning: 'The image is being downloaded.', remedy: `${NOTHING} status.progress shows how far it is.` },
   /** Holds a slot; its importer does not run yet. */
   Starting: {
     meaning: 'The image has a slot, and waits until its importer pod runs; the message says for what.',
@@ -30,12 +30,12 @@ export const REASON_HELP = {
     remedy: 'See whether the Deployment cdi-deployment runs. It goes on by itself when CDI is back.',
   },
   /** Download over, snapshot not ready yet. */
-  Snapshotting: { meaning: 'The download is over and its snapshot is being taken.', remedy: NOTHING },
+  Snapshotting: { meaning: 'The download is complete, and the artifact is being made.', remedy: NOTHING },
   /** The artifact of the current revision is ready. */
-  Synced: { meaning: 'The artifact of the current spec is ready to be cloned.', remedy: 'Nothing to do.' },
+  Synced: { meaning: 'The artifact of the current spec is ready.', remedy: 'Nothing to do.' },
   /** The old artifact serves while a new revision is made. */
   Refreshing: {
-    meaning: 'An artifact of an earlier revision serves while the new one is being made.',
+    meaning: 'An artifact of an earlier revision is in use while the new one is being made.',
     remedy: NOTHING,
   },
   /** Between two attempts. */
@@ -46,13 +46,13 @@ export const REASON_HELP = {
   },
   /** A download is being torn down. */
   Stopping: {
-    meaning: 'A download is being stopped; its slot is kept until its importer pod is gone.',
+    meaning: 'The operator stops a download. The image keeps its slot until the importer pod is gone.',
     remedy:
-      'Nothing, unless it lasts: then see whether CDI and its webhook run, since CDI has to let its DataVolume go.',
+      'Nothing to do, unless it lasts. Then check that CDI and its webhook run: CDI must remove its finalizer from the DataVolume.',
   },
   /** spec.suspend is true. */
   Suspended: {
-    meaning: 'spec.suspend is true: no download starts, and a running one was stopped.',
+    meaning: 'spec.suspend is true: no download starts, and the operator stopped a running one.',
     remedy: 'Set spec.suspend to false.',
   },
   /** The stored spec breaks a rule. */
@@ -72,7 +72,7 @@ export const REASON_HELP = {
   },
   /** storageClass names nothing. */
   StorageClassMissing: {
-    meaning: 'The storage class does not exist, or none was named and the cluster has no default.',
+    meaning: 'The storage class does not exist, or the spec names none and the cluster has no default.',
     remedy: 'Create the class, or set spec.storageClass or the policy key defaultStorageClass.',
   },
   /** snapshotClass names nothing. */
@@ -89,7 +89,7 @@ export const REASON_HELP = {
   UrlNotAllowed: {
     meaning: 'The policy does not allow images from this URL.',
     remedy:
-      'Use an allowed source, or have the policy key allowedSourceUrls extended. Where the message says that the sourceType does not fit the URL, set spec.sourceType.',
+      'Use an allowed source, or ask a platform engineer to extend the policy key allowedSourceUrls. If the message says that the sourceType does not fit the URL, set spec.sourceType.',
   },
   /** No sourceType, no default. */
   SourceTypeMissing: {
@@ -104,36 +104,36 @@ export const REASON_HELP = {
   /** No DataVolume kind in the cluster. */
   CDIMissing: {
     meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
-    remedy: 'Install the Containerized Data Importer. Queued images start by themselves then.',
+    remedy: 'Install the Containerized Data Importer. Queued images then start by themselves.',
   },
   /** No VolumeSnapshot kind in the cluster. */
   SnapshotterMissing: {
     meaning: 'The cluster does not serve VolumeSnapshots.',
     remedy:
-      'Install the snapshot CRDs and controller, or leave the snapshot class out: the volume is the artifact then.',
+      'Install the snapshot CRDs and controller, or remove the snapshot class. Then the volume itself is the artifact.',
   },
   /** A foreign object has the name we need. */
   NameConflict: {
-    meaning: 'An object that is not ours already has the name that the image needs; it is left alone.',
-    remedy: 'Delete or rename that object, or give the image another name.',
+    meaning: 'The name that the image needs belongs to another object. The operator does not touch that object.',
+    remedy: 'Delete that object, or create the image under another name.',
   },
   /** Our own, and nobody deletes it. */
   LeftoverClaim: {
     meaning:
-      'The claim of an earlier download lost its DataVolume and is not being deleted, so nothing can be downloaded under its name.',
-    remedy: 'Delete the claim that the message names, once nobody needs its data. The image goes on by itself then.',
+      'The claim of an earlier download has lost its DataVolume, and nobody deletes it. No download can use its name.',
+    remedy: 'Delete the claim that the message names when nobody needs its data. Then the image goes on by itself.',
   },
   /** concurrency is 0. */
   Paused: {
-    meaning: 'The policy admits no download: concurrency is 0.',
+    meaning: 'The policy allows no download: concurrency is 0.',
     remedy: 'Set the policy key concurrency to 1 or more.',
   },
   /** The API server answers with errors. */
   CreateFailed: {
     meaning:
-      'The DataVolume could not be created, for a reason that may pass; the message is the answer, or says that none comes.',
+      'The DataVolume could not be created, for a reason that may be temporary. The message is the answer, or says that there is none.',
     remedy:
-      "See whether CDI's webhook (cdi-apiserver) runs, and whether the operator has its rights. It is tried again by itself.",
+      "Check that CDI's webhook (cdi-apiserver) runs, and that the operator has its rights. The operator tries again by itself.",
   },
   /** CDI's webhook refused the DataVolume. */
   RejectedByCDI: {
@@ -142,29 +142,29 @@ export const REASON_HELP = {
   },
   /** The source has no such image. */
   NotFound: {
-    meaning: 'The source answered that the image does not exist (404). No retry can mend that.',
+    meaning: 'The source answered that the image does not exist (404). A retry cannot fix that.',
     remedy: 'Correct spec.url, or publish the image and set annotation pelotech.ot/retry-requested-at.',
   },
   /** The source refused us. */
   AccessDenied: {
-    meaning: 'The source refused access (401 or 403). No retry can mend that.',
+    meaning: 'The source refused access (401 or 403). A retry cannot fix that.',
     remedy:
       'Correct the credentials in the Secret, then set annotation pelotech.ot/retry-requested-at. A public S3 bucket needs sourceType http.',
   },
   /** The image does not fit the disk. */
   DiskTooSmall: {
-    meaning: 'The image is larger than diskSize. No retry can mend that.',
+    meaning: 'The image is larger than diskSize. A retry cannot fix that.',
     remedy: 'Raise spec.diskSize to at least the virtual size of the image.',
   },
   /** Wrong content. */
   ChecksumMismatch: {
-    meaning: 'The downloaded bytes do not have the checksum of the spec. No retry can mend that.',
-    remedy: 'Correct spec.checksum, or find out who changed the image.',
+    meaning: 'The downloaded bytes do not have the checksum of the spec. A retry cannot fix that.',
+    remedy: 'Correct spec.checksum. If the file is wrong, replace it and set annotation pelotech.ot/retry-requested-at to a new value.',
   },
   /** Any other failure of the importer. */
   ImporterFailed: {
     meaning: 'The importer failed for another reason; the message is its error.',
-    remedy: 'Read the message. Network and server errors are retried.',
+    remedy: 'Read the message. The operator retries network and server errors.',
   },
   /** The importer needed more memory than it may use. */
   OutOfMemory: {
@@ -188,28 +188,28 @@ export const REASON_HELP = {
   /** No progress. */
   Stalled: {
     meaning: 'The download made no progress for the policy key stallTimeout.',
-    remedy: 'It is retried. See the network between the cluster and the source.',
+    remedy: 'The operator retries. Check the network between the cluster and the source.',
   },
   /** A download without a slot. */
   NotAdmitted: {
-    meaning: 'A download ran that holds no slot; it is stopped.',
-    remedy: 'Nothing, unless it recurs: then see who else creates DataVolumes for images, or edits the slot ledger.',
+    meaning: 'A download ran without a slot. The operator stops it.',
+    remedy: 'Nothing to do, unless it happens again. Then find out who else creates DataVolumes for images, or edits the slot ledger.',
   },
   /** CDI began again by itself. */
   ClaimDeleted: {
-    meaning: 'Somebody deleted the claim of a finished download, so CDI began to download again; that is stopped.',
+    meaning: 'Somebody deleted the claim of a finished download, so CDI began to download again. The operator stops that.',
     remedy:
-      'Leave the claims of an image alone; see who deletes them. What is missing then is downloaded when its turn comes.',
+      'Find out who deletes claims of images. If the artifact is lost, the image downloads again when its turn comes.',
   },
   /** Took too long. */
   AttemptTimeout: {
     meaning: 'The attempt took longer than the policy key attemptTimeout.',
-    remedy: 'It is retried. Raise attemptTimeout for large images or slow links.',
+    remedy: 'The operator retries. Raise attemptTimeout for large images or slow links.',
   },
   /** The volume under the download is gone. */
   ClaimLost: {
-    meaning: 'The volume that was being filled was lost.',
-    remedy: 'It is retried. See the storage system.',
+    meaning: 'The volume was lost during the download.',
+    remedy: 'The operator retries. Check the storage system.',
   },
   /** A quota refuses the volume. */
   QuotaExceeded: {
@@ -226,62 +226,62 @@ export const REASON_HELP = {
   RetryLimitExceeded: {
     meaning: 'All attempts of this revision failed (1 and the policy key retryLimit).',
     remedy:
-      'Read status.attempts, mend the cause, then set annotation pelotech.ot/retry-requested-at to a new value. A higher policy key retryLimit lets all such images try again.',
+      'Read status.attempts, fix the cause, then set annotation pelotech.ot/retry-requested-at to a new value. A higher policy key retryLimit lets all such images try again.',
   },
   /** The snapshot could not be taken. */
   SnapshotFailed: {
     meaning:
-      'The snapshot was not ready within the policy key snapshotTimeout, or its driver reported an error. It is taken again, the download is not.',
-    remedy: 'See the events of the VolumeSnapshot and the storage driver.',
+      'The snapshot was not ready within the policy key snapshotTimeout, or its driver reported an error. The operator takes it again, without a new download.',
+    remedy: 'Read the events of the VolumeSnapshot and the log of the storage driver.',
   },
   /** Nothing left to snapshot. */
   SourceVolumeLost: {
     meaning:
-      'A new snapshot is wanted, and the downloaded volume that it would be taken from is gone or was not kept. The old snapshot serves on.',
+      'The spec asks for a new snapshot, but the downloaded volume is gone or was not kept. The old snapshot stays in use.',
     remedy:
-      'Ask for a new download with the annotation pelotech.ot/sync-requested-at, or take the change of snapshotClass back.',
+      'Set annotation pelotech.ot/sync-requested-at to download again, or undo the change of snapshotClass.',
   },
   /** The spec asks for something else now. */
   SpecChanged: {
-    meaning: 'The attempt was stopped because the spec, or the refresh annotation, asks for something else now.',
+    meaning: 'The operator stopped the attempt because the spec or the refresh annotation has changed.',
     remedy: NOTHING,
   },
   /** As an Event: an attempt was stopped without having failed. */
   SyncCancelled: {
-    meaning: 'The attempt was stopped because the image was suspended, or wants something else now.',
+    meaning: 'The operator stopped the attempt because the image is suspended, or because its spec has changed.',
     remedy: NOTHING,
   },
   /** As an Event: the API server refused a write. */
   Refused: {
     meaning: 'The API server refuses something that the image needs; the message is its answer.',
     remedy:
-      'Read the message: a right of the operator, a quota or an admission rule stands in the way. It is tried again by itself.',
+      'Read the message: a missing right of the operator, a quota or an admission rule is the cause. The operator tries again by itself.',
   },
   /** A fault of ours. */
   InternalError: {
     meaning: 'The operator met an error of its own while it worked on this image; other images are not affected.',
-    remedy: 'Report it with the message and the log of the operator. It is tried again by itself.',
+    remedy: 'Report it with the message and the log of the operator. The operator tries again by itself.',
   },
   /** Not by us. */
   DataVolumeDeleted: {
     meaning: 'Somebody else deleted the DataVolume while it was downloading; the attempt counts as a failed one.',
-    remedy: 'Leave the DataVolumes of an image alone; set spec.suspend to stop a download.',
+    remedy: 'Do not delete DataVolumes of images. Set spec.suspend to stop a download.',
   },
   /** Nobody names the image. */
   Unreferenced: {
     meaning:
-      'Nothing refers to the image. Where it has an artifact, status.unreferencedSince tells since when; where it has none, it has left the queue until something refers to it.',
+      'Nothing refers to the image. If it has an artifact, status.unreferencedSince says since when. If the operator made it for a machine and it has no artifact, it leaves the queue until something refers to it.',
     remedy: 'Delete it if nobody needs it: kubectl get vmdi -A shows the count of references.',
   },
   /** Something names the image. */
   Referenced: {
-    meaning: 'Virtual machines or clones refer to the image; status.references names some.',
+    meaning: 'Virtual machines or clones refer to the image. status.references names some of them.',
     remedy: 'Nothing to do.',
   },
   /** A deletion waits for its users. */
   InUse: {
-    meaning: 'The image was deleted, but the objects that the message names still use it.',
-    remedy: 'Delete those objects; the image goes when the last one goes.',
+    meaning: 'Somebody deleted the image, but the objects that the message names still use it.',
+    remedy: 'Delete those objects. The image goes when the last one is gone.',
   },
   /** Being removed. */
   Deleting: { meaning: 'The image and its children are being removed.', remedy: NOTHING },

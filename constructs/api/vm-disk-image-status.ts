@@ -74,7 +74,7 @@ export const vmDiskImageStatus = z
       .describe('A sentence that says what is going on or what the image waits for.')
       .optional(),
     conditions: conditions(
-      'Ready: a usable artifact exists. UpToDate: it is of this spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
+      'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
         'Settled: it is Failed, or Succeeded with an artifact of this spec, so that whoever waits can look. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
     ).optional(),
     ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')

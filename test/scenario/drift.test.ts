@@ -24,7 +24,7 @@ describe('a child that somebody takes the owner off', () => {
     await disown(world, VOLUME_SNAPSHOT, nameOf(image))
     await world.until('told', () => conditionOf(world.getImage('drifting'), 'Ready')?.reason === 'NameConflict')
     expect(world.getImage('drifting')?.status?.message).toContain(
-      `VolumeSnapshot ${nameOf(image)} exists and is not ours`,
+      `VolumeSnapshot ${nameOf(image)} exists and belongs to somebody else`,
     )
     const kept = world.mirror.snapshots.get(key(world, image))
     await world.annotate('drifting', { [ANNOTATIONS.syncRequestedAt]: '1' })

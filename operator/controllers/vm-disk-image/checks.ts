@@ -43,7 +43,7 @@ function namespaceIsTerminating(_target: Target, { namespaceTerminating, image }
   if (!namespaceTerminating) return undefined
   return {
     reason: 'NamespaceTerminating',
-    message: `namespace ${image.metadata.namespace} is being deleted, so nothing can be created in it: create the image in another one`,
+    message: `namespace ${image.metadata.namespace} is being deleted, so nothing can be created in it: create the image in another namespace`,
   }
 }
 
@@ -183,6 +183,6 @@ function nameIsTaken({ volumeName, snapshotName, snapshotClass }: Target, { look
   if (taken === undefined) return undefined
   return {
     reason: 'NameConflict',
-    message: `${taken} exists and is not ours: it is left alone; delete or rename it to go on`,
+    message: `${taken} exists and belongs to somebody else: the operator does not touch it; delete it, or create the image under another name`,
   }
 }

@@ -241,7 +241,7 @@ export class Claims {
     const found = await lookForDataVolume(client, holder, { signal }).catch(() => undefined)
     if (found === 'foreign') {
       const name = start.target.volumeName
-      const message = `DataVolume ${name} exists and is not ours: it is left alone; delete or rename it to go on`
+      const message = `DataVolume ${name} exists and belongs to somebody else: the operator does not touch it; delete it, or create the image under another name`
       this.#refuse(start, refusal(start, 'NameConflict', message), false)
     } else if (found !== undefined) {
       dataVolumes.observeWrite(found)

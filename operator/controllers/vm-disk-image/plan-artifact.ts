@@ -27,7 +27,7 @@ const RETIRE_AFTER_MS = 10 * 60_000
 const NAME_KEPT_MS = 20_000
 
 /** One sentence for all of the way from the download to the artifact: each step would be a write that tells nobody anything. */
-const TAKING = 'the download is over; its artifact is being made'
+const TAKING = 'the download is complete; the artifact is being made'
 
 /** From a finished download to a published artifact: snapshot, ready, alias. Undefined: there is nothing to publish. */
 export function planPublication(draft: Draft): ImagePlan | undefined {
@@ -59,10 +59,10 @@ function planSnapshot(draft: Draft, dataVolume: DataVolumeView | undefined): Ima
   if (snapshot.metadata.deletionTimestamp !== undefined)
     return atWork(
       draft,
-      `waiting until VolumeSnapshot ${snapshot.metadata.name} is gone; if this lasts, see which finalizers it has and whether the snapshot controller runs`,
+      `waiting until VolumeSnapshot ${snapshot.metadata.name} is gone; if this lasts, check its finalizers, and that the snapshot controller runs`,
     )
   if (snapshot.snapshotClass !== target.snapshotClass) {
-    return atWork(draft, 'taking the snapshot again, by another class', { remove: removalOf(snapshot) })
+    return atWork(draft, 'taking the snapshot again, with another class', { remove: removalOf(snapshot) })
   }
   if (!snapshot.readyToUse) return waitForSnapshot(draft, snapshot)
   return publish(draft, {
@@ -84,7 +84,7 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
     return stuck(
       draft,
       'SnapshotterMissing',
-      'the cluster has no VolumeSnapshots: install the snapshot controller and its CRDs; the download is kept',
+      'the cluster has no VolumeSnapshots: install the snapshot controller and its CRDs; the downloaded volume is kept',
     )
   if (!lookup.snapshotClass(snapshotClass))
     return stuck(
@@ -96,7 +96,7 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
     return stuck(
       draft,
       'NameConflict',
-      `VolumeSnapshot ${target.snapshotName} exists and is not ours: it is left alone; delete or rename it to go on`,
+      `VolumeSnapshot ${target.snapshotName} exists and belongs to somebody else: the operator does not touch it; delete it to go on`,
     )
   }
   const claim = claimOf(dataVolume, world)
@@ -249,7 +249,7 @@ function atRest(draft: Draft): VMDiskImageStatus {
     snapshotStartedAt: undefined,
   }
   if (isAliasTaken(world)) {
-    const message = `DataSource ${world.image.metadata.name} exists and is not ours: it is left alone, so only status.artifact leads to the image; delete or rename it`
+    const message = `DataSource ${world.image.metadata.name} exists and belongs to somebody else: the operator does not touch it, so only status.artifact leads to the image; delete it to have it replaced`
     return withStanding(
       rested,
       { phase: 'Succeeded', reason: 'NameConflict', message, stalled: true, upToDate: true },
@@ -263,7 +263,7 @@ function atRest(draft: Draft): VMDiskImageStatus {
     target.snapshotClass !== undefined &&
     artifact.snapshotClass !== target.snapshotClass
   ) {
-    const message = `snapshot class ${target.snapshotClass} (${originOf('snapshotClass', world)}) takes effect at the next download, since the source volume was not kept: annotation ${ANNOTATIONS.syncRequestedAt} asks for one`
+    const message = `snapshot class ${target.snapshotClass} (${originOf('snapshotClass', world)}) takes effect at the next download, because the source volume was not kept: set annotation ${ANNOTATIONS.syncRequestedAt} to download now`
     return withStanding(rested, { phase: 'Succeeded', reason: 'SourceVolumeLost', message, upToDate: true }, world, now)
   }
   return withStanding(

@@ -168,7 +168,7 @@ describe('deleting an image with --cascade=orphan', () => {
   it('leaves its children to the garbage collector, and lets it go when they have no owner any more', () => {
     const walk = orphaning(published())
     expect([deletions(walk), walk.isGone]).toEqual([[], false])
-    expect(walk.status.message).toContain(`DataVolume ${nameOf(walk)}, which the garbage collector is to leave without`)
+    expect(walk.status.message).toContain(`DataVolume ${nameOf(walk)}, which stays without an owner`)
     expect([deletions(orphaned(walk)), walk.isGone]).toEqual([[], true])
   })
 

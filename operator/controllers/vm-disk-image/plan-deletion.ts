@@ -54,7 +54,7 @@ function firstOf(users: readonly string[]): string {
 
 function blockedStatus(world: World, users: readonly string[], now: number): VMDiskImageStatus {
   const { image } = world
-  const message = `the deletion waits for ${firstOf(users)}: they use the image, and it goes when the last of them is gone`
+  const message = `the deletion waits for ${firstOf(users)}: they use the image; it goes when the last of them is gone`
   const { phase: before = 'Queued', artifact } = image.status
   const resting = artifact === undefined ? 'Queued' : 'Succeeded'
   const phase = world.slot === undefined && before === 'Syncing' ? resting : before
@@ -72,13 +72,11 @@ function leavingStatus(world: World, children: readonly KubeObject[], now: numbe
   const { image, slot } = world
   const { phase = 'Queued', conditions = [] } = image.status
   const names = children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
-  const orphaning = isOrphaning(world) ? ', which the garbage collector is to leave without an owner' : ''
+  const orphaning = isOrphaning(world) ? ', which stays without an owner (--cascade=orphan)' : ''
   const waitsFor = names.length > 0 ? `${names.join(', ')}${orphaning}` : whatDownloads(world)
   const oldest = Math.min(...children.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
   const late =
-    now - oldest >= LOOK_MS
-      ? '; see whether CDI and its webhook (cdi-apiserver) run, and which finalizers are left'
-      : ''
+    now - oldest >= LOOK_MS ? '; check that CDI and its webhook (cdi-apiserver) run, and which finalizers are left' : ''
   const free: VMDiskImageStatus = {
     ...image.status,
     ticket: undefined,

@@ -45,9 +45,9 @@ describe('an image that has failed for good', () => {
     expect(walk.status.message).not.toContain('retryLimit')
   })
 
-  it('says which fields the policy gave it, and what takes in the present ones', () => {
+  it('says which fields the policy gave it, and how to take the current values', () => {
     const walk = failed({ defaultDiskSize: '5Gi' }, { diskSize: undefined })
-    expect(walk.status.message).toContain('(diskSize: from the policy when it was queued')
+    expect(walk.status.message).toContain('(diskSize: from the policy when the image was queued')
     expect(walk.status.message).toContain(`annotation ${REFRESH}`)
     walk
       .setPolicy({ defaultDiskSize: '50Gi' })

@@ -43,7 +43,7 @@ function standingStill(status: VMDiskImageStatus, world: World): Standing {
     return { phase, reason: reason ?? 'Synced', message, stalled: reason === 'NameConflict' }
   // What failed for good is not revived by the removal of something else.
   if (phase === 'Failed') return { phase, reason: reason ?? 'RetryLimitExceeded', message, stalled: true }
-  return { phase: 'Queued', reason: 'Stopping', message: 'a download of this image is being stopped' }
+  return { phase: 'Queued', reason: 'Stopping', message: 'the operator stops a download of this image' }
 }
 
 function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonly Stop[], now: number): Standing {
@@ -53,9 +53,9 @@ function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonl
   const isLate = since !== undefined && now - since >= STOPPING_LOOK_MS
   const next = nextRetryTime === undefined ? '' : `; next attempt at ${nextRetryTime}`
   const late = isLate
-    ? '; its DataVolume should be gone by now: see whether CDI and its webhook (cdi-apiserver) run'
+    ? '; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run'
     : ''
-  return { phase: 'Syncing', reason: 'Stopping', message: `${why}; waiting until its importer is gone${next}${late}` }
+  return { phase: 'Syncing', reason: 'Stopping', message: `${why}; waiting until its importer pod is gone${next}${late}` }
 }
 
 /** Its DataVolume is gone, by our doing or not, and the slot is still held until a live look confirms it. */
@@ -126,7 +126,7 @@ function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): 
   const verdict = judged(dataVolume, draft)
   if (verdict.state === 'finished') return undefined
   if (verdict.state === 'importing-again') {
-    const message = `DataVolume ${name} began to download again because its claim was deleted: it is stopped`
+    const message = `DataVolume ${name} began to download again because somebody deleted its claim: the operator stops it`
     // CDI says the same of one that is going already.
     return { kind: 'stray', ...(deletionTimestamp === undefined && { message }) }
   }
@@ -142,7 +142,7 @@ function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): 
     return {
       kind: 'cancelled',
       reason: 'NotAdmitted',
-      message: `DataVolume ${name} has no slot in the ledger: it is stopped`,
+      message: `DataVolume ${name} has no slot in the ledger: the operator stops it`,
     }
   }
   if (deletionTimestamp === undefined) return undefined

@@ -186,7 +186,7 @@ function always(holds: (world: World) => void): void {
   )
 }
 
-describe('in any world, however odd, a plan', () => {
+describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
   it('is a function of the world and the time, and leaves the world alone', () => {
     always((one) => expect(planImage(one, START)).toEqual(planImage(one, START)))
   })

@@ -65,7 +65,7 @@ function decide(world: World, now: number): ImagePlan {
   return withExpiry(plan, draft)
 }
 
-/** A spec that the API server would not take today. It is told, holds no slot, and hurts nobody else. */
+/** A spec that the API server would not take today. The status says so; it holds no slot, and hurts nobody else. */
 function planInvalid(world: World, problems: readonly { path: string; message: string }[], now: number): ImagePlan {
   const message = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
   const outOfQueue: VMDiskImageStatus = {
@@ -89,7 +89,7 @@ function planInvalid(world: World, problems: readonly { path: string; message: s
 /** Written down before it is torn down: it may be gone only when the spec is good again. */
 function recordStop(status: VMDiskImageStatus, dataVolume: DataVolumeView, now: number): VMDiskImageStatus {
   if (isRecorded(status, dataVolume.metadata.uid)) return status
-  return recordCancel(status, subjectOf(dataVolume), 'SpecChanged', 'the spec is not valid any more', now)
+  return recordCancel(status, subjectOf(dataVolume), 'SpecChanged', 'the spec is no longer valid', now)
 }
 
 /**
@@ -268,7 +268,7 @@ function planDownload(draft: Draft, isSuspended: boolean): ImagePlan {
     )
 
   if (isSuspended && !draft.expiry.isReached) {
-    const message = 'suspended: set spec.suspend to false to go on'
+    const message = 'spec.suspend is true: set it to false to go on'
     const standing: Standing = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true }
     return rest({ ...renewed(status), ticket: undefined }, standing)
   }
@@ -305,7 +305,7 @@ function waiting({ limit }: World): Standing {
     return {
       phase: 'Queued',
       reason: 'Paused',
-      message: 'syncing is paused: the policy key concurrency is 0; set it to 1 or more',
+      message: 'the policy key concurrency is 0, so no download starts: set it to 1 or more',
     }
   }
   return { phase: 'Queued', reason: 'Queued', message: 'Request is waiting for an available worker.' }
@@ -339,7 +339,7 @@ function failedForGood({ world, target, status }: Draft): Standing | undefined {
   const last = finalAttempt(status, world.policy)
   if (last === undefined) return undefined
   const reason = isPermanent(last.reason) ? last.reason : 'RetryLimitExceeded'
-  const why = isPermanent(last.reason) ? 'no retry can mend this' : 'no retry is left'
+  const why = isPermanent(last.reason) ? 'a retry cannot fix this' : 'no retry is left'
   const more = isPermanent(last.reason) ? '' : '; a higher policy key retryLimit allows more attempts'
   const { downloads = 0 } = status.budget ?? {}
   const used = `${downloads} download${downloads === 1 ? '' : 's'} used`
@@ -353,10 +353,10 @@ function failedForGood({ world, target, status }: Draft): Standing | undefined {
 
 /** What revives an image that has failed. */
 function remedyFor({ defaults }: Target): string {
-  const again = `correct the spec, or mend the cause and set annotation ${ANNOTATIONS.retryRequestedAt} to a new value`
+  const again = `correct the spec, or fix the cause and set annotation ${ANNOTATIONS.retryRequestedAt} to a new value`
   const fields = Object.keys(defaults).join(', ')
   if (fields === '') return again
-  return `${again} (${fields}: from the policy when it was queued; annotation ${ANNOTATIONS.syncRequestedAt} takes in the present values)`
+  return `${again} (${fields}: from the policy when the image was queued; annotation ${ANNOTATIONS.syncRequestedAt} takes the current values)`
 }
 
 /** It was said to have failed for good, for what is wanted now. That a spec was wrong in between says nothing about the next one. */

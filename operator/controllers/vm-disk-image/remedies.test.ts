@@ -221,7 +221,10 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
     },
     remedies: waited,
   },
-  RetryLimitExceeded: { reach: () => queued({ policy: { retryLimit: 0 } }).fail(), remedies: annotated },
+  RetryLimitExceeded: {
+    reach: () => queued({ policy: { retryLimit: 0 } }).fail(),
+    remedies: { ...annotated, 'retryLimit is raised': (walk) => walk.setPolicy({ retryLimit: 1 }).after(HOUR) },
+  },
   SnapshotFailed: {
     reach: () => {
       const walk = downloading().succeed()

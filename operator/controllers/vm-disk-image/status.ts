@@ -61,7 +61,11 @@ function conditionsOf(status: VMDiskImageStatus, standing: Standing, references:
   const here = { reason, message }
   return [
     is('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
-    is('UpToDate', isUpToDate, isUpToDate ? { reason: 'Synced', message: 'the artifact is of this spec' } : here),
+    is(
+      'UpToDate',
+      isUpToDate,
+      isUpToDate ? { reason: 'Synced', message: 'the artifact was made from the current spec' } : here,
+    ),
     is('Reconciling', isBusy, { reason, message: isBusy ? message : '' }),
     is('Stalled', stalled, { reason, message: stalled ? message : '' }),
     is('Settled', phase === 'Failed' || (phase === 'Succeeded' && isUpToDate), { reason, message: '' }),
@@ -73,7 +77,7 @@ function whoRefers({ count, names }: World['references']): { reason: Reason; mes
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
   return {
     reason: 'Unreferenced',
-    message: 'no VirtualMachine names this image, and nothing is cloned from it',
+    message: 'no VirtualMachine names this image, and no clone reads from it',
   }
 }
 
@@ -101,7 +105,7 @@ function whyReady(
 ): { reason: Reason; message: string } {
   const what = `${artifact?.kind} ${artifact?.name} can be cloned`
   if (isUpToDate) return { reason: 'Synced', message: what }
-  return { reason: 'Refreshing', message: `${what}; it is of an earlier revision (${message})` }
+  return { reason: 'Refreshing', message: `${what}; it was made from an earlier revision (${message})` }
 }
 
 const PROGRESS_STEP = 10
