@@ -192,10 +192,11 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   ImporterFailed: { reach: () => failed(CDI.failing), remedies: waited },
   OutOfMemory: { reach: () => failed(stopped('OOMKilled')), remedies: waited },
   Evicted: {
-    reach: () =>
-      downloading()
-        .set({ pods: [aPod('pod-1', { phase: 'Failed' })] })
-        .settle(),
+    reach: () => {
+      const walk = downloading()
+      const uid = walk.world.dataVolumes[0]?.metadata.uid ?? ''
+      return walk.set({ importers: new Map([[uid, [aPod('pod-1', { phase: 'Failed' })]]]) }).settle()
+    },
     remedies: waited,
   },
   ImporterReplaced: { reach: () => seen({ isImporterReplaced: true }), remedies: waited },
