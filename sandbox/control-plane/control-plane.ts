@@ -38,8 +38,6 @@ export const CONTROLLERS: readonly string[] = [
   // Nothing else removes the finalizers that admission puts on claims and volumes.
   'persistentvolumeclaim-protection-controller',
   'persistentvolume-protection-controller',
-  // Without it a ResourceQuota never gets a status, and admission enforces nothing.
-  'resourcequota-controller',
 ]
 
 /** Flags of one server, without the dashes; null removes one of ours. */

@@ -55,7 +55,11 @@ function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonl
   const late = isLate
     ? '; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run'
     : ''
-  return { phase: 'Syncing', reason: 'Stopping', message: `${why}; waiting until its importer pod is gone${next}${late}` }
+  return {
+    phase: 'Syncing',
+    reason: 'Stopping',
+    message: `${why}; waiting until its importer pod is gone${next}${late}`,
+  }
 }
 
 /** Its DataVolume is gone, by our doing or not, and the slot is still held until a live look confirms it. */

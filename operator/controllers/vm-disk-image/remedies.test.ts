@@ -6,7 +6,6 @@ import type { DataVolumeView } from './views.ts'
 import {
   aDataVolume,
   aLookup,
-  aPod,
   CDI,
   childMeta,
   HOUR,
@@ -18,6 +17,7 @@ import {
   Walk,
   type WorldOverrides,
 } from './world.fixtures.ts'
+import { NOTHING_SEEN } from './world.ts'
 
 /** One way into a reason, and the ways out that its help names. */
 interface Story {
@@ -42,15 +42,14 @@ const edited = (name: string, spec: object) => ({ [name]: (walk: Walk) => tornDo
 const there = { 'it appears': (walk: Walk) => walk.set({ lookup: aLookup() }) }
 /** Whatever still runs is gone, and what was seen of it. */
 const tornDown = (walk: Walk) => {
-  const observation = { ...new Walk().world.observation }
-  return walk.importersGone().release().set({ observation })
+  return walk.importersGone().release().set({ observation: NOTHING_SEEN })
 }
 const elsewhereCreated = {
   'created in another namespace or under another name': (walk: Walk) => walk.set(new Walk().world),
 }
 
 const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = {
-  Queued: { reach: queued, remedies: { 'its turn comes': (walk) => walk.admit() } },
+  Queued: { reach: queued, remedies: { 'its turn comes': (walk) => walk.admit().report(CDI.running) } },
   Syncing: { reach: downloading, remedies: { 'the download ends': (walk) => walk.succeed() } },
   Snapshotting: {
     reach: () => downloading().succeed(),
@@ -160,7 +159,7 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   },
   Paused: {
     reach: () => queued({ limit: 0 }),
-    remedies: { 'concurrency is raised': (walk) => walk.set({ limit: 1 }).admit() },
+    remedies: { 'concurrency is raised': (walk) => walk.set({ limit: 1 }).admit().report(CDI.running) },
   },
   CreateFailed: {
     reach: () => refused('CreateFailed', (walk) => walk.now + MINUTE),
@@ -191,15 +190,19 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   },
   ImporterFailed: { reach: () => failed(CDI.failing), remedies: waited },
   OutOfMemory: { reach: () => failed(stopped('OOMKilled')), remedies: waited },
-  Evicted: {
-    reach: () => {
-      const walk = downloading()
-      const uid = walk.world.dataVolumes[0]?.metadata.uid ?? ''
-      return walk.set({ importers: new Map([[uid, [aPod('pod-1', { phase: 'Failed' })]]]) }).settle()
-    },
+  Evicted: { reach: () => seen({ starts: 1, isImporterLost: true }), remedies: waited },
+  Starting: {
+    reach: () => queued().admit().observe({ seenMs: HOUR }),
+    remedies: { 'its importer runs': (walk) => walk.report(CDI.running) },
+  },
+  CDINotResponding: {
+    reach: () => queued().admit().set({ isCdiAway: true }).observe({ seenMs: HOUR }),
+    remedies: { 'CDI is back': (walk) => walk.set({ isCdiAway: false }).report(CDI.running) },
+  },
+  ImporterNotStarted: {
+    reach: () => queued().admit().observe({ starts: 0, unchangedMs: HOUR }),
     remedies: waited,
   },
-  ImporterReplaced: { reach: () => seen({ isImporterReplaced: true }), remedies: waited },
   Stalled: { reach: () => seen({ unchangedMs: HOUR }), remedies: waited },
   NotAdmitted: {
     reach: () => downloading().set({ slot: undefined }).settle(),
@@ -278,8 +281,7 @@ function refused(reason: 'CreateFailed' | 'RejectedByCDI', until: (walk: Walk) =
 }
 
 function seen(change: Partial<Walk['world']['observation']>): Walk {
-  const walk = downloading()
-  return walk.set({ observation: { ...walk.world.observation, ...change } }).settle()
+  return downloading().observe(change)
 }
 
 /** Somebody deleted the claim of a finished download. */
