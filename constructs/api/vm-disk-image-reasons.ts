@@ -159,7 +159,8 @@ export const REASON_HELP = {
   /** Wrong content. */
   ChecksumMismatch: {
     meaning: 'The downloaded bytes do not have the checksum of the spec. A retry cannot fix that.',
-    remedy: 'Correct spec.checksum. If the file is wrong, replace it and set annotation pelotech.ot/retry-requested-at to a new value.',
+    remedy:
+      'Correct spec.checksum. If the file is wrong, replace it and set annotation pelotech.ot/retry-requested-at to a new value.',
   },
   /** Any other failure of the importer. */
   ImporterFailed: {
@@ -193,11 +194,13 @@ export const REASON_HELP = {
   /** A download without a slot. */
   NotAdmitted: {
     meaning: 'A download ran without a slot. The operator stops it.',
-    remedy: 'Nothing to do, unless it happens again. Then find out who else creates DataVolumes for images, or edits the slot ledger.',
+    remedy:
+      'Nothing to do, unless it happens again. Then find out who else creates DataVolumes for images, or edits the slot ledger.',
   },
   /** CDI began again by itself. */
   ClaimDeleted: {
-    meaning: 'Somebody deleted the claim of a finished download, so CDI began to download again. The operator stops that.',
+    meaning:
+      'Somebody deleted the claim of a finished download, so CDI began to download again. The operator stops that.',
     remedy:
       'Find out who deletes claims of images. If the artifact is lost, the image downloads again when its turn comes.',
   },
@@ -238,8 +241,7 @@ export const REASON_HELP = {
   SourceVolumeLost: {
     meaning:
       'The spec asks for a new snapshot, but the downloaded volume is gone or was not kept. The old snapshot stays in use.',
-    remedy:
-      'Set annotation pelotech.ot/sync-requested-at to download again, or undo the change of snapshotClass.',
+    remedy: 'Set annotation pelotech.ot/sync-requested-at to download again, or undo the change of snapshotClass.',
   },
   /** The spec asks for something else now. */
   SpecChanged: {
