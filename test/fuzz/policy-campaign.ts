@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { POLICY_NAME } from '@open-terrain/constructs'
+import { POLICY_NAME, POLICY_SCHEMA } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { FakeClient } from '../../operator/kube/fake-client.fixtures.ts'
 import { FakeClock, settled } from '../../operator/kube/fake-clock.fixtures.ts'
@@ -74,6 +74,20 @@ async function play(writes: readonly PolicyWrite[], tally: PolicyTally): Promise
   }
 }
 
+const NO_KEYS = /^Warning (.*): (?:is not a key|are not keys) of the policy/
+const NAMES_SHOWN = 5
+
+/** Whether the text gives the first few of the names, shortened where they are long, and how many more there are. */
+function isNaming(text: string, names: readonly string[]): boolean {
+  const more = names.length - NAMES_SHOWN
+  const list = more > 0 ? text.replace(` and ${more} more`, '') : text
+  const shown = list.split(', ').map((name) => name.replace(/…$/, ''))
+  const isOneOfThem = (part: string) => names.some((name) => name.startsWith(part))
+  return (
+    (more <= 0 || list !== text) && shown.length === Math.min(names.length, NAMES_SHOWN) && shown.every(isOneOfThem)
+  )
+}
+
 /** The product's own watch, on an API server of a few lines. */
 class PolicyStage {
   readonly #client = new FakeClient()
@@ -138,10 +152,17 @@ class PolicyStage {
     return this.#differenceOfWarnings(badKeys)
   }
 
+  /** One for each key whose value is not used, and one for all names together that are no keys: it counts them, and gives the first few. */
   #differenceOfWarnings(badKeys: readonly string[]): string | undefined {
     const told = this.#warnings.filter((text) => text.startsWith('Warning ') && !text.includes('was deleted'))
-    const untold = badKeys.filter((key) => !told.some((text) => text.startsWith(`Warning ${key.slice(0, 60)}`)))
-    if (told.length === badKeys.length && untold.length === 0) return undefined
+    const unusable = badKeys.filter((key) => Object.hasOwn(POLICY_SCHEMA, key))
+    const unknown = badKeys.filter((key) => !Object.hasOwn(POLICY_SCHEMA, key))
+    const toldOfKeys = told.filter((text) => !NO_KEYS.test(text))
+    const isEachTold = unusable.every((key) => toldOfKeys.some((text) => text.startsWith(`Warning ${key}: `)))
+    const toldOfNames = told.flatMap((text) => NO_KEYS.exec(text)?.[1] ?? [])
+    const isRight =
+      isEachTold && toldOfKeys.length === unusable.length && toldOfNames.length === (unknown.length === 0 ? 0 : 1)
+    if (isRight && toldOfNames.every((names) => isNaming(names, unknown))) return undefined
     return `told: ${JSON.stringify(told)}; bad: ${JSON.stringify(badKeys)}`
   }
 
