@@ -305,6 +305,31 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     replace: '{ ...primary, metadata: { ...primary.metadata, resourceVersion: undefined }, status: changes.status }',
     kind: 'undisturbed',
   },
+  {
+    name: 'a child in another namespace is one',
+    invariant: 6,
+    alsoCaughtAs: [0, 1, 2, 3, 4, 5, 7],
+    file: 'operator/cluster/ownership.ts',
+    find: '    object.metadata.namespace === namespace\n',
+    replace: '    object.metadata.namespace !== undefined\n',
+    kind: 'tenants',
+  },
+  {
+    name: 'a download whose image does not exist counts',
+    invariant: 6,
+    file: `${IMAGES}/admission.ts`,
+    find: "find(IMPORTING_INDEX, 'ours').filter((one) => ownerAmong(one, images) !== undefined)",
+    replace: "find(IMPORTING_INDEX, 'ours')",
+    kind: 'tenants',
+  },
+  {
+    name: 'a finalizer of somebody is a download',
+    invariant: 6,
+    file: `${IMAGES}/leaving-downloads.ts`,
+    find: 'this.#take(dataVolume).isOver = true',
+    replace: 'this.#take(dataVolume).isOver = false',
+    kind: 'tenants',
+  },
 ]
 
 export const MUTANTS: readonly Mutant[] = [...IMAGE_MUTANTS, ...MACHINE_MUTANTS]

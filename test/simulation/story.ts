@@ -16,6 +16,7 @@ import {
 } from './machines/machine-hunts.ts'
 import type { MachineSchedule } from './machines/machine-schedule.ts'
 import { type Schedule, withoutActs } from './schedule.ts'
+import { TENANT_KINDS, type TenantKind } from './tenants/tenant-kinds.ts'
 
 /**
  * How a schedule of the whole operator is run. `inFull`: to the quiet after the end. `briefly`: without that, which is as the
@@ -81,10 +82,10 @@ const MACHINE_KINDS = {
   machinesOutcast,
 } as const
 type MachineKind = keyof typeof MACHINE_KINDS
-export type Kind = WholeKind | MachineKind | GateKind
+export type Kind = WholeKind | MachineKind | GateKind | TenantKind
 
 /** Names one schedule, as long as the arbitraries stay as they are. */
-export type Story = Named<WholeKind> | StoryOfMachines | StoryOfGate
+export type Story = Named<WholeKind> | StoryOfMachines | StoryOfGate | StoryOfTenants
 
 interface Named<K extends string> {
   readonly kind: K
@@ -93,11 +94,22 @@ interface Named<K extends string> {
 
 export type StoryOfGate = Named<GateKind>
 
+/** One beside a tenant who forges. */
+export type StoryOfTenants = Named<TenantKind>
+
 /** One about virtual machines, with KubeVirt. */
 export type StoryOfMachines = Named<MachineKind>
 
 export function isOfGate(story: Story): story is StoryOfGate {
   return isGateKind(story.kind)
+}
+
+export function isOfTenants(story: Story): story is StoryOfTenants {
+  return isTenantKind(story.kind)
+}
+
+function isTenantKind(kind: string): kind is TenantKind {
+  return TENANT_KINDS.some((one) => one === kind)
 }
 
 export function isGateKind(kind: string): kind is GateKind {
@@ -119,23 +131,25 @@ export function nameOf({ kind, seed }: Story): string {
 /** Throws where it is no name of a story. */
 export function storyOf(name: string): Story {
   const [kind = '', seed = ''] = name.split(':')
-  const isKind = Object.hasOwn(WHOLE_KINDS, kind) || isMachineKind(kind) || isGateKind(kind)
+  const isKind = Object.hasOwn(WHOLE_KINDS, kind) || isMachineKind(kind) || isGateKind(kind) || isTenantKind(kind)
   if (!isKind || !/^[0-9]{1,10}$/.test(seed))
     throw new Error(
-      `${name} is not one of ${[...Object.keys(WHOLE_KINDS), ...Object.keys(MACHINE_KINDS), ...GATE_KINDS].join(', ')} with a seed, such as varied:1`,
+      `${name} is not one of ${[...Object.keys(WHOLE_KINDS), ...Object.keys(MACHINE_KINDS), ...GATE_KINDS, ...TENANT_KINDS].join(', ')} with a seed, such as varied:1`,
     )
   return { kind, seed: Number(seed) } as Story
 }
 
 /** Throws for a story of the gate or of machines: those are run in their own way. */
 export function howToRun(story: Story): HowToRun {
-  if (isOfGate(story) || isOfMachines(story)) throw new Error(`${story.kind} is no kind of schedules of images`)
+  if (isOfGate(story) || isOfMachines(story) || isOfTenants(story))
+    throw new Error(`${story.kind} is no kind of schedules of images`)
   return WHOLE_KINDS[story.kind].run
 }
 
 /** Throws for a story of the gate or of machines: their schedules are made elsewhere. */
 export function scheduleOf(story: Story): Schedule {
-  if (isOfGate(story) || isOfMachines(story)) throw new Error(`${nameOf(story)} has no schedule of images`)
+  if (isOfGate(story) || isOfMachines(story) || isOfTenants(story))
+    throw new Error(`${nameOf(story)} has no schedule of images`)
   return sample<Schedule>(WHOLE_KINDS[story.kind].schedules, story.seed)
 }
 

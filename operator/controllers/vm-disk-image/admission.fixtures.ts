@@ -183,6 +183,18 @@ export class AdmissionBench {
     return this.report(name, { phase: 'Succeeded', progress: '100.0%' })
   }
 
+  /** Somebody deletes the DataVolume, and these finalizers keep it. */
+  async deleting(name: string, finalizers: readonly string[]): Promise<KubeObject> {
+    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    const metadata = { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers }
+    const left = this.client.put({ ...object, metadata })
+    this.dataVolumes.put(viewDataVolume(left))
+    this.admission.downloadsChanged()
+    await settled()
+    return left
+  }
+
   /** The DataVolume is gone, for the API server and for the watch. */
   async drop(name: string): Promise<void> {
     const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))

@@ -5,7 +5,7 @@ import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from '../../kube/kube-client.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { AdmissionBench, aHolder, aStart } from './admission.fixtures.ts'
-import { viewDataVolume, viewPod } from './views.ts'
+import { viewClaim, viewDataVolume, viewPod } from './views.ts'
 import { SECOND } from './world.fixtures.ts'
 
 let bench = new AdmissionBench()
@@ -599,6 +599,95 @@ describe('a slot', () => {
     bench.want('b', '20')
     await bench.clock.advance(60 * SECOND)
     expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is freed 15 s after its DataVolume was deleted, if only a finalizer of somebody keeps that', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    const left = await bench.deleting('a', ['tenant.example.com/keep'])
+    await bench.clock.advance(14 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    await bench.clock.advance(3 * SECOND)
+    expect([bench.holding, bench.created]).toEqual([['b'], ['a', 'b']])
+    // It is no download without a slot either.
+    expect(bench.admission.isStray(viewDataVolume(left))).toBe(true)
+    bench.limit = 2
+    bench.want('c', '30')
+    await settled()
+    expect(bench.holding).toEqual(['b', 'c'])
+  })
+
+  it.each<[string, (pod: string) => unknown]>([
+    ['its importer lives', () => undefined],
+    ['its claim may be filled again', (pod) => bench.dropPod(pod)],
+  ])(
+    'is kept beside a DataVolume that was deleted and is kept by a finalizer, as long as %s',
+    async (_what, before) => {
+      bench.limit = 1
+      await bench.start()
+      bench.want('a', '10')
+      bench.want('b', '20')
+      await settled()
+      const pod = bench.import('a')
+      await bench.deleting('a', ['tenant.example.com/keep'])
+      before(pod)
+      await bench.clock.advance(10 * 60 * SECOND)
+      expect(bench.holding).toEqual(['a'])
+      bench.dropPod(pod)
+      bench.dropClaims()
+      await bench.clock.advance(2 * SECOND)
+      expect(bench.holding).toEqual(['b'])
+    },
+  )
+
+  it('is freed though a finalizer of somebody keeps the claim too, once that is being deleted', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    const pod = bench.import('a')
+    await bench.deleting('a', ['tenant.example.com/keep'])
+    for (const claim of bench.client.all('PersistentVolumeClaim')) {
+      const metadata = {
+        ...claim.metadata,
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+        finalizers: ['tenant.example.com/keep'],
+      }
+      bench.volumeClaims.put(viewClaim(bench.client.put({ ...claim, metadata })))
+    }
+    bench.dropPod(pod)
+    await bench.clock.advance(17 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is kept while the garbage collector waits for what belongs to its DataVolume, which it is told to stop after 2 minutes', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '20')
+    await settled()
+    await bench.deleting('a', ['foregroundDeletion'])
+    await bench.clock.advance(119 * SECOND)
+    expect([bench.holding, bench.client.said('delete')]).toEqual([['a'], []])
+    await bench.clock.advance(2 * SECOND)
+    const [asked] = bench.client.calls.filter(({ verb }) => verb === 'delete')
+    expect(asked?.options).toMatchObject({ propagationPolicy: 'Background', uid: expect.any(String) })
+  })
+
+  it('is counted for a download without one only until nothing can download for it any more', async () => {
+    bench.writeLedger(1, [])
+    bench.limit = 1
+    inherited('x', { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['tenant.example.com/keep'] })
+    await bench.start()
+    bench.want('a', '10')
+    await bench.clock.advance(14 * SECOND)
+    expect(bench.created).toEqual([])
+    await bench.clock.advance(3 * SECOND)
+    expect(bench.created).toEqual(['a'])
   })
 
   it('is not taken by labels alone', async () => {

@@ -8,12 +8,12 @@ import type { Logger } from '../../runtime/log.ts'
 import type { Store } from '../../runtime/store.ts'
 import { AdmissionQueue } from './admission-queue.ts'
 import { Claims, SETTLE_MS } from './claims.ts'
-import { findHolders, IMPORTING_INDEX } from './downloads.ts'
+import { findHolders, holderOf, IMPORTING_INDEX } from './downloads.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import type { LedgerState, SlotLedger } from './slot-ledger.ts'
-import { adopt, claimOf, decideSlots, isHeldBy } from './slots.ts'
+import { adopt, claimOf, decideSlots, isHeldBy, volumeNameOf } from './slots.ts'
 import type { ClaimView, DataVolumeView, ImageView, PodView } from './views.ts'
 import type { Holder, Refusal } from './world.ts'
 
@@ -91,6 +91,7 @@ export class Admission {
 
   /** Whether this download has no slot, for certain: the watch may tell of it before it tells of its claim. */
   isStray(dataVolume: DataVolumeView): boolean {
+    if (this.#claims.isOverAndLeft(dataVolume)) return true
     return !isFinished(dataVolume) && this.#strays.has(dataVolume.metadata.uid ?? '')
   }
 
@@ -282,7 +283,7 @@ export class Admission {
       }
       await this.#claims.createDataVolumes(signal)
     })
-    this.#claims.lookForEmpty(signal)
+    this.#claims.lookForEmpty(this.#leavingStrays(), signal)
     this.#wakeLater()
     // A large batch is claimed in parts, and one part's creates may have taken their time.
     if (decision.hasMore) this.wake()
@@ -334,7 +335,23 @@ export class Admission {
     const { dataVolumes, images } = this.#options
     // Anybody can name an owner that does not exist: such a one counts for nothing.
     const importing = dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => ownerAmong(one, images) !== undefined)
-    return importing.filter((one) => !holders.some((holder) => isHeldBy(one, holder)))
+    const byVolume = new Map(holders.map((one) => [keyOf({ namespace: one.namespace, name: volumeNameOf(one) }), one]))
+    const isHeld = (one: DataVolumeView) => {
+      const holder = byVolume.get(keyOf(one.metadata))
+      return holder !== undefined && isHeldBy(one, holder)
+    }
+    return importing.filter((one) => !isHeld(one) && !this.#claims.isOverAndLeft(one))
+  }
+
+  /** Downloads without a slot that are being deleted, as what would hold one: they count until they can download nothing any more. */
+  #leavingStrays(): Holder[] {
+    const { images, me } = this.#options
+    const strays = this.state === undefined ? [] : this.#unheld(this.state)
+    const isLeaving = ({ metadata }: DataVolumeView) => metadata.deletionTimestamp !== undefined
+    return strays.filter(isLeaving).flatMap((one) => {
+      const image = ownerAmong(one, images)
+      return (image && holderOf(image, one, me)) ?? []
+    })
   }
 
   /** Wakes when the next of the times that matter has come. */

@@ -52,7 +52,7 @@ export const IMAGE: ResourceType = {
   namespaced: true,
 }
 
-/** Indexes over images: by {@link familyKey}, and by `<namespace>/<name>` of what they name, wait for or make. */
+/** Indexes over images; all but the uid are `<namespace>/<name>` of what they name, wait for or make. */
 export const BY_NAMESPACE = 'namespace'
 export const BY_UID = 'uid'
 export const BY_SECRET = 'secret'
@@ -73,7 +73,7 @@ export class Caches {
   readonly reflectors: Reflectors
   readonly images = new Store<ImageView>()
     .index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
-    .index(BY_UID, ({ metadata }) => [familyKey(metadata.namespace, metadata.uid ?? '')])
+    .index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
     .index(BY_SECRET, (image) => named(image, 'secretRef'))
     .index(BY_CONFIG_MAP, (image) => named(image, 'certConfigMap'))
     .index(BY_CHILD, childrenOf)

@@ -17,9 +17,11 @@ import {
 import type { Start } from './image-plan.ts'
 import { ImporterNotes } from './importer-notes.ts'
 import { isFinished } from './judge.ts'
+import { LeavingDownloads } from './leaving-downloads.ts'
 import { RefusalBook } from './refusal-book.ts'
 import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
 import { claimOf, volumeNameOf } from './slots.ts'
+import { hasFillableClaim, isWaitingForDependents, stopWaitingForDependents } from './teardown.ts'
 import { attemptOf, type ClaimView, type DataVolumeView, type ImageView, isAlive, type PodView } from './views.ts'
 import type { Holder, Refusal, Refused } from './world.ts'
 
@@ -72,10 +74,12 @@ export class Claims {
   readonly #refusals: RefusalBook
   readonly #notes = new ClaimNotes()
   readonly #importers = new ImporterNotes()
+  readonly #leaving: LeavingDownloads
 
   constructor(options: ClaimsOptions) {
     this.#options = options
     this.#refusals = new RefusalBook(options.clock)
+    this.#leaving = new LeavingDownloads(options.dataVolumes, options.clock)
   }
 
   /** What the holder of a slot should download; undefined: nothing any more. */
@@ -103,7 +107,6 @@ export class Claims {
   /** The claim is in the ledger no more. */
   forget(holder: Holder): void {
     this.#notes.forget(claimOf(holder))
-    this.#importers.forget(claimOf(holder))
     this.#starts.delete(holder.uid)
   }
 
@@ -116,6 +119,7 @@ export class Claims {
   isOver(holder: Holder): boolean {
     const dataVolume = this.#dataVolumeOf(holder)
     if (dataVolume === undefined) return this.#notes.over.has(claimOf(holder))
+    if (this.#leaving.isOver(dataVolume)) return true
     if (!isFinished(dataVolume)) return false
     // Beside a finished one nothing can be made until somebody deletes it: what was asked for has to meet it before that.
     // What a former leader asked for is not waited for: a hand-over would stand still for it.
@@ -126,6 +130,7 @@ export class Claims {
   /** Takes in which pods download, while the claims that they fill are there to tell. */
   noteImporters(): void {
     const { volumeClaims: claims, pods } = this.#options
+    this.#leaving.prune()
     for (const holder of this.#holders) {
       const dataVolume = this.#dataVolumeOf(holder)
       if (dataVolume === undefined) continue
@@ -136,7 +141,8 @@ export class Claims {
 
   /** By the monotonic clock: when something about a claim becomes possible that is not now. */
   nextTime(now: number): number | undefined {
-    return this.#notes.nextTime(now)
+    const times = [this.#notes.nextTime(now), this.#leaving.nextTime(now)].filter((time) => time !== undefined)
+    return times.length === 0 ? undefined : Math.min(...times)
   }
 
   /** DataVolumes of all claims that have none yet, in ticket order; one that fails does not hold the next. */
@@ -154,9 +160,14 @@ export class Claims {
     }
   }
 
-  /** Slots whose DataVolume is not there and not about to be: a live look tells, later, whether they are empty. */
-  lookForEmpty(signal: AbortSignal): void {
-    for (const holder of this.#holders) {
+  /**
+   * Slots whose DataVolume is not there and not about to be, or has been leaving for a while: a live look tells, later, whether they are empty.
+   * @param strays what would hold a slot for downloads that are leaving and have none
+   */
+  lookForEmpty(strays: readonly Holder[], signal: AbortSignal): void {
+    const lookedAt = [...this.#holders, ...strays]
+    this.#importers.keep(new Set(lookedAt.map(claimOf)))
+    for (const holder of lookedAt) {
       const claim = claimOf(holder)
       if (!this.#maybeEmpty(holder) || this.#notes.verifying.has(claim)) continue
       this.#notes.verifying.add(claim)
@@ -165,6 +176,11 @@ export class Claims {
         this.#options.wake()
       })
     }
+  }
+
+  /** Whether a DataVolume, though it is still there, can download nothing any more. */
+  isOverAndLeft(dataVolume: DataVolumeView): boolean {
+    return this.#leaving.isOver(dataVolume)
   }
 
   get #holders(): readonly Holder[] {
@@ -261,7 +277,8 @@ export class Claims {
     const start = this.#startOf(holder)
     const isToBeMade = start !== undefined && this.#isStillAsPlanned(start)
     const isKnownOver = this.#notes.over.has(claimOf(holder))
-    const isInUse = this.#dataVolumeOf(holder) !== undefined || this.#hasImporter(holder)
+    const dataVolume = this.#dataVolumeOf(holder)
+    const isInUse = dataVolume === undefined ? this.#hasImporter(holder) : !this.#leaving.isDue(dataVolume)
     return !isToBeMade && this.#isSettled(holder) && !isKnownOver && !isInUse
   }
 
@@ -296,12 +313,22 @@ export class Claims {
     const { client, clock, dataVolumes, volumeClaims: claims } = this.#options
     const claim = claimOf(holder)
     const found = await lookForDataVolume(client, holder, { signal })
-    if (found !== undefined && found !== 'foreign') {
+    const isThere = found !== undefined && found !== 'foreign'
+    if (isThere) {
       dataVolumes.observeWrite(found)
-      return false
+      if (!this.#leaving.isDue(found) || (await hasFillableClaim(client, found, { signal }))) return false
     }
-    const known = new Set(this.#importers.of(claim).keys())
+    const seen = isThere
+      ? importersOf(found, { claims, pods: this.#options.pods }).map(({ metadata }) => metadata.uid ?? '')
+      : []
+    const known = new Set([...this.#importers.of(claim).keys(), ...seen])
     const remains = await lookForImporters(client, holder, { known, claims }, { signal })
-    return remains === 'nothing' || (remains === 'doubtful' && this.#importers.isDoubtOver(claim, clock.monotonic()))
+    const isNothingLeft =
+      remains === 'nothing' || (remains === 'doubtful' && this.#importers.isDoubtOver(claim, clock.monotonic()))
+    if (!isThere || !isNothingLeft) return isNothingLeft
+    // What it still waits for is nothing that downloads.
+    if (isWaitingForDependents(found)) await stopWaitingForDependents(client, found, { signal })
+    else this.#leaving.setOver(found)
+    return false
   }
 }

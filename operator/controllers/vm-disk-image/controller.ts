@@ -19,6 +19,7 @@ import { CloneReferences } from './clone-references.ts'
 import { Clones } from './clones.ts'
 import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
 import type { ImagePlan, ImageRemoval } from './image-plan.ts'
+import { noticeLookAlikes } from './look-alike-watch.ts'
 import { lookForLost } from './losses.ts'
 import { observeImage, type Sources } from './observe.ts'
 import { planImage } from './plan.ts'
@@ -233,6 +234,7 @@ export class ImageController {
         if (before !== undefined) metrics.attempted(before.status.attempts, after?.status.attempts)
       }),
     ]
+    stops.push(noticeLookAlikes(this.#options))
     return () => {
       for (const stop of stops) stop()
     }

@@ -212,7 +212,7 @@ function formerOwner(dataVolume: DataVolumeView, images: Store<ImageView>): Imag
 }
 
 /** Undefined: it does not have the name that it would have from us. */
-function holderOf({ metadata }: ImageView, dataVolume: DataVolumeView, claimant: string): Holder | undefined {
+export function holderOf({ metadata }: ImageView, dataVolume: DataVolumeView, claimant: string): Holder | undefined {
   const { uid = '', namespace = '', name } = metadata
   const revision = dataVolume.metadata.name.slice(-REVISION_LENGTH)
   const holder = { uid, namespace, name, revision, attempt: attemptOf(dataVolume), claimant }

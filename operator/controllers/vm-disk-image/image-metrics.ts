@@ -21,6 +21,7 @@ export class ImageMetrics {
   readonly #wait: Histogram
   readonly #started: Counter
   readonly #attempts: Counter
+  readonly #lookAlikes: Counter
   readonly #duration: Histogram
   readonly #removed: Counter
   readonly #clock: { now(): number }
@@ -74,6 +75,12 @@ export class ImageMetrics {
       help: '0 while a key of the policy has a value that is not used',
       registers,
     })
+    this.#lookAlikes = new Counter({
+      name: 'ot_look_alikes_total',
+      help: 'Objects that look like children of VMDiskImages and are not, by kind',
+      labelNames: ['kind'],
+      registers,
+    })
     this.#wait = new Histogram({
       name: 'ot_sync_wait_seconds',
       help: 'Time from ticket to slot',
@@ -100,6 +107,10 @@ export class ImageMetrics {
       registers,
     })
     this.#policyValid.set(1)
+  }
+
+  lookAlike(kind: string): void {
+    this.#lookAlikes.inc({ kind })
   }
 
   /** Where the gauges are read; undefined where this replica does not lead, and they are 0. */

@@ -34,9 +34,10 @@ export class ImporterNotes {
     return now - since >= DOUBT_MS
   }
 
-  forget(claim: string): void {
-    this.#known.delete(claim)
-    this.#doubtfulSince.delete(claim)
+  /** Forgets all other claims. */
+  keep(claims: ReadonlySet<string>): void {
+    for (const notes of [this.#known, this.#doubtfulSince])
+      for (const claim of notes.keys()) if (!claims.has(claim)) notes.delete(claim)
   }
 }
 

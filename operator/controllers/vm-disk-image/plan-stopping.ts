@@ -7,7 +7,7 @@ import { type Draft, type ImagePlan, plan, removalAsSeen } from './image-plan.ts
 import { downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
 import { attemptOf, type DataVolumeView } from './views.ts'
-import { NOTHING_SEEN, type World } from './world.ts'
+import { NOTHING_SEEN } from './world.ts'
 
 interface Stop {
   readonly dataVolume: DataVolumeView
@@ -28,7 +28,8 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
   const remove = stops.flatMap(({ dataVolume }) => removalAsSeen(dataVolume))
   const events = stops.flatMap(({ notes }) => notes)
   // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
-  const standing: Standing = world.slot === undefined ? standingStill(recorded, world) : stopping(recorded, stops, now)
+  const standing: Standing =
+    world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
   const wake: Wake = { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' }
   const stopped = plan(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake })
   return { ...stopped, events, ...(stops.some(({ isUnneeded }) => isUnneeded) && { unlessReferenced: true }) }
@@ -36,30 +37,42 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
 
 const STOPPING_LOOK_MS = 60_000
 
-function standingStill(status: VMDiskImageStatus, world: World): Standing {
+function standingStill(status: VMDiskImageStatus, stops: readonly Stop[], { world, now }: Draft): Standing {
   const { phase = 'Queued', message = '' } = world.image.status
   const reason = reasonOf(world.image.status) as Reason | undefined
   if (phase === 'Succeeded' && status.artifact !== undefined)
     return { phase, reason: reason ?? 'Synced', message, stalled: reason === 'NameConflict' }
   // What failed for good is not revived by the removal of something else.
   if (phase === 'Failed') return { phase, reason: reason ?? 'RetryLimitExceeded', message, stalled: true }
-  return { phase: 'Queued', reason: 'Stopping', message: 'the operator stops a download of this image' }
+  const left = stops.find(({ dataVolume }) => isLate(dataVolume, now))?.dataVolume
+  const until =
+    left === undefined ? '' : `; the next one starts when DataVolume ${left.metadata.name} is gone${keptBy(left)}`
+  return { phase: 'Queued', reason: 'Stopping', message: `the operator stops a download of this image${until}` }
 }
 
 function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonly Stop[], now: number): Standing {
   const last = attempts?.at(-1)
   const why = last === undefined ? 'the download is being stopped' : `attempt ${last.number}: ${last.message}`
-  const since = fromTime(stops[0]?.dataVolume.metadata.deletionTimestamp)
-  const isLate = since !== undefined && now - since >= STOPPING_LOOK_MS
   const next = nextRetryTime === undefined ? '' : `; next attempt at ${nextRetryTime}`
-  const late = isLate
-    ? '; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run'
+  const late = isLate(stops[0]?.dataVolume, now)
+    ? `; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run${keptBy(stops[0]?.dataVolume)}`
     : ''
   return {
     phase: 'Syncing',
     reason: 'Stopping',
     message: `${why}; waiting until its importer pod is gone${next}${late}`,
   }
+}
+
+function isLate(dataVolume: DataVolumeView | undefined, now: number): boolean {
+  const since = fromTime(dataVolume?.metadata.deletionTimestamp)
+  return since !== undefined && now - since >= STOPPING_LOOK_MS
+}
+
+/** What keeps an object that is being deleted. */
+function keptBy(object: DataVolumeView | undefined): string {
+  const { finalizers = [] } = object?.metadata ?? {}
+  return finalizers.length === 0 ? '' : `; it is kept by ${finalizers.join(', ')}`
 }
 
 /** Its DataVolume is gone, by our doing or not, and the slot is still held until a live look confirms it. */

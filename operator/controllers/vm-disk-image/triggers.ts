@@ -1,5 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
-import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
+import { controllerOfKind } from '../../cluster/ownership.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { onlyNews } from '../../runtime/news.ts'
@@ -38,7 +38,8 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
     for (const object of [before, after]) {
       if (object === undefined) continue
       const uid = object.metadata.labels?.[LABELS.imageUid] ?? controllerOfKind(object, IMAGE)?.uid
-      if (uid !== undefined) enqueue(images.find(BY_UID, familyKey(object.metadata.namespace, uid)))
+      const named = uid === undefined ? [] : images.find(BY_UID, uid)
+      enqueue(named.filter(({ metadata }) => metadata.namespace === object.metadata.namespace))
     }
   }
   /** A prime claim has no label, and comes after its pod at times: it is by name that it leads to the image of its target. */

@@ -92,8 +92,9 @@ const OWNED_LABELS = Object.values(LABELS)
 /** The last one is CDI's: how it makes a clone. */
 const KEPT_ANNOTATIONS = [ANNOTATIONS.attempt, ANNOTATIONS.imageNameFull, 'cdi.kubevirt.io/cloneType']
 
-/** Nobody asks for a child's finalizers. */
-function childMetadata({ finalizers: _finalizers, ...metadata }: ObjectMeta): ObjectMeta {
+/** A child's finalizers are of interest only when it is on its way out. */
+function childMetadata({ finalizers = [], ...rest }: ObjectMeta): ObjectMeta {
+  const metadata = rest.deletionTimestamp === undefined ? rest : { ...rest, finalizers }
   return likeItsSiblings(shared(trim(metadata, OWNED_LABELS, KEPT_ANNOTATIONS)))
 }
 

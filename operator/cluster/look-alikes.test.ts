@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import { LookAlikes } from './look-alikes.ts'
+
+const TYPE = {
+  group: 'pelotech.ot',
+  version: 'v1alpha1',
+  kind: 'VMDiskImage',
+  plural: 'vmdiskimages',
+  namespaced: true,
+}
+const image: KubeObject = {
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'VMDiskImage',
+  metadata: { name: 'img', namespace: 'team', uid: 'u1' },
+}
+const OWNER = { apiVersion: image.apiVersion, kind: image.kind, name: 'img', uid: 'u1', controller: true }
+const child = (metadata: Partial<ObjectMeta>): KubeObject => ({
+  apiVersion: 'cdi.kubevirt.io/v1beta1',
+  kind: 'DataVolume',
+  metadata: { name: 'x', namespace: 'tenant', uid: 'x', ...metadata },
+})
+
+function build() {
+  const told: string[] = []
+  let found = 0
+  let now = 0
+  const lookAlikes = new LookAlikes({
+    type: TYPE,
+    uidLabel: 'uid',
+    managerLabel: { key: 'by', value: 'us' },
+    owners: new Map([['team/img', image]]),
+    ownerWithUid: (uid) => (uid === 'u1' ? image : undefined),
+    monotonic: () => now,
+    onFound: () => {
+      found += 1
+    },
+    tell: (subject, message) => told.push(`${subject.metadata.name}: ${message}`),
+  })
+  const later = () => {
+    now += 10 * 60_000
+  }
+  return { lookAlikes, told, later, found: () => found }
+}
+
+describe('an object', () => {
+  it.each<[string, Partial<ObjectMeta>, string | undefined]>([
+    ['is a child', { namespace: 'team', ownerReferences: [OWNER] }, undefined],
+    ['says nothing', {}, undefined],
+    ['has a label in the namespace of the image', { namespace: 'team', labels: { uid: 'u1' } }, undefined],
+    [
+      'is of a namesake of another group',
+      { ownerReferences: [{ ...OWNER, apiVersion: 'nope.example/v1' }] },
+      undefined,
+    ],
+    ['has a label elsewhere', { labels: { uid: 'u1' } }, 'img'],
+    ['has the owner elsewhere', { ownerReferences: [OWNER] }, 'img'],
+    ['names it wrongly', { namespace: 'team', ownerReferences: [{ ...OWNER, name: 'other' }] }, 'img'],
+    ['names nobody', { ownerReferences: [{ ...OWNER, uid: 'made up' }] }, 'x'],
+    [
+      'names nobody of that group',
+      { labels: { by: 'us' }, ownerReferences: [{ ...OWNER, apiVersion: 'nope.example/v1' }] },
+      'x',
+    ],
+  ])('that %s', (_what, metadata, expected) => {
+    const { lookAlikes, told, found } = build()
+    lookAlikes.see(child(metadata))
+    expect([found(), told.map((line) => line.split(':')[0])]).toEqual(
+      expected === undefined ? [0, []] : [1, [expected]],
+    )
+  })
+
+  it('of thousands is counted, and few of them are told of', () => {
+    const { lookAlikes, told, later, found } = build()
+    for (let number = 0; number < 5_000; number += 1) {
+      const name = `x-${number}`
+      lookAlikes.see(child({ name, uid: name, labels: { uid: 'u1' } }))
+      lookAlikes.see(child({ name, uid: name, ownerReferences: [{ ...OWNER, uid: name }] }))
+    }
+    expect(found()).toBe(10_000)
+    expect(told).toHaveLength(20)
+    later()
+    lookAlikes.see(child({ labels: { uid: 'u1' } }))
+    expect(told.at(-1)).toContain('img: DataVolume tenant/x says that it belongs to this VMDiskImage')
+  })
+})
