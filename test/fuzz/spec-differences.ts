@@ -7,7 +7,8 @@ import type { Manifest } from './spec-manifests.ts'
  * In what way the two verdicts differ, or undefined where they are equal. Equal means:
  *
  * - both accept, or both refuse;
- * - where both refuse and both name fields, they name at least one in common;
+ * - where both refuse and both name fields, they name at least one in common; unless the server says that it left rules out, which
+ *   it does where the name of the object is bad;
  * - where both accept, the operator reads of what is stored just what it reads of what was written: nothing was dropped,
  *   filled in or changed that it would use. Halves of surrogate pairs aside, which the API server stores as U+FFFD;
  * - no accepted URL leads to a loopback, link-local or metadata address or carries a user, as the URL standard reads it;
@@ -45,7 +46,13 @@ function said(verdict: Verdict): string {
 function isSameField(server: Verdict, schema: Verdict): boolean {
   const [one, other] = [pathsOf(server), pathsOf(schema)]
   const isNamed = one.length > 0 && other.length > 0
-  return !isNamed || one.some((path) => other.includes(path))
+  return !isNamed || one.some((path) => other.includes(path)) || hasLeftOutRules(server, one)
+}
+
+/** A bad spec does not excuse it: the rule that both know has to be among what is wrong with that. */
+function hasLeftOutRules(server: Verdict, paths: readonly string[]): boolean {
+  if (server.isAccepted || paths.some((path) => path.startsWith('spec'))) return false
+  return server.problems.some(({ message }) => message.includes('some validation rules were not checked'))
 }
 
 function pathsOf(verdict: Verdict): string[] {
