@@ -94,6 +94,17 @@ describe('what was refused', () => {
   })
 })
 
+it('a guest whose pod is not ready has an agent that answers', async () => {
+  await running()
+  await world.until('its agent', () => short(world.machine('vm'), 'AgentConnected') === 'True')
+  const end = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'podUnready' })
+  await world.until('the pod to be seen', () => short(world.machine('vm'), 'Ready')?.startsWith('False') === true)
+  await world.pass(60_000)
+  expect(short(world.machine('vm'), 'AgentConnected')).toBe('True')
+  end()
+  await world.until('the pod to be ready', () => short(world.machine('vm'), 'Ready') === 'True')
+})
+
 describe('Manual', () => {
   const request = (action: 'Start' | 'Stop') => {
     const machine = world.machine('vm')

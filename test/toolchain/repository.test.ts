@@ -21,6 +21,7 @@ it('has small CRDs of its own for what it uses of CDI, snapshots, KubeVirt and M
   expect(crds.map(({ metadata }) => metadata.name)).toEqual([
     'datavolumes.cdi.kubevirt.io',
     'datasources.cdi.kubevirt.io',
+    'storageprofiles.cdi.kubevirt.io',
     'virtualmachines.kubevirt.io',
     'virtualmachineinstances.kubevirt.io',
     'network-attachment-definitions.k8s.cni.cncf.io',
