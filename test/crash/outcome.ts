@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import type { SeenRequest } from '../harness/fault-proxy.ts'
-import { isFinished } from '../harness/kinds.ts'
+import { type Image, isFinished, reasonOf } from '../harness/kinds.ts'
 import type { Play } from './play.ts'
 import { isWrite, nameOf, tally } from './writes.ts'
 
@@ -79,7 +79,7 @@ export function countWrites(writes: readonly SeenRequest[]): WriteCounts {
   const isDone = ({ status }: SeenRequest) => status >= 200 && status < 300
   const done = writes.filter(isDone)
   return {
-    done: tally(done.filter((write) => !isWrite(write, STARTING)).map(nameOf)),
+    done: tally(withoutSteps(done.filter((write) => !isWrite(write, STARTING))).map(nameOf)),
     refused: writes
       .filter((write) => write.status > 0 && !isDone(write))
       .map((write) => `${nameOf(write)}: ${write.status}`),
@@ -88,16 +88,31 @@ export function countWrites(writes: readonly SeenRequest[]): WriteCounts {
   }
 }
 
+/** How a download goes on is told as it is seen: its beginning and its first progress by one write, or by two. */
+function withoutSteps(writes: readonly SeenRequest[]): SeenRequest[] {
+  const again = new Set(
+    saidAgain(writes, (write) => `${statusIn(write)?.phase} ${reasonOf(write.body as Image | undefined)}`),
+  )
+  return writes.filter((write) => !write.resource.startsWith('vmdiskimages/') || !again.has(write))
+}
+
 function repeatedIn(done: readonly SeenRequest[]): string[] {
+  const withoutTimes = (key: string, member: unknown) => (/Time$/.test(key) ? undefined : member)
+  const repeated = saidAgain(done, (write) => JSON.stringify(statusIn(write), withoutTimes))
+  return repeated.map((write) => `${nameOf(write)} ${write.name}`)
+}
+
+/** Statuses that say what the one before them had said of the same object. */
+function saidAgain(writes: readonly SeenRequest[], saidBy: (write: SeenRequest) => string): SeenRequest[] {
   const last = new Map<string, string>()
-  return done
+  return writes
     .filter(({ resource }) => resource.endsWith('/status'))
-    .flatMap((write) => {
+    .filter((write) => {
       const object = `${nameOf(write)} ${write.name}`
-      const said = JSON.stringify(statusIn(write), (key, member) => (/Time$/.test(key) ? undefined : member))
+      const said = saidBy(write)
       const isRepeated = last.get(object) === said
       last.set(object, said)
-      return isRepeated ? [object] : []
+      return isRepeated
     })
 }
 
