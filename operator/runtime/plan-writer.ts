@@ -35,6 +35,8 @@ export interface Removal {
   readonly uid: string
   /** Where it is only right for the state that was seen. */
   readonly resourceVersion?: string
+  /** Where it is another one than that of its kind. */
+  readonly propagationPolicy?: 'Background'
 }
 
 /** A kind of children, and how one goes: in the foreground only when all that it owns is gone. */
@@ -182,10 +184,11 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     return removals
       .filter(({ uid }) => !this.#wasJustDeleted(uid))
       .map((removal) => {
-        const { kind, name, uid, resourceVersion } = removal
+        const { kind, name, uid, resourceVersion, propagationPolicy } = removal
         const key = namespace === undefined ? { name } : { namespace, name }
         return {
           ...this.#options.children[kind as R['kind']],
+          ...(propagationPolicy !== undefined && { propagationPolicy }),
           key,
           uid,
           ...(resourceVersion !== undefined && { resourceVersion }),

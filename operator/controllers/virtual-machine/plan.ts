@@ -1,4 +1,6 @@
 import { type VirtualMachineSpec, type VirtualMachineStatus, warningsOf } from '@open-terrain/constructs'
+import { endingWaits, isKeptByDependentsAlone } from '../../cluster/dependents.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { withoutUndefined } from '../../runtime/conditions.ts'
 import {
   type Draft,
@@ -7,6 +9,7 @@ import {
   hasBooted,
   isDeployed,
   type MachinePlan,
+  type MachineRemoval,
   refused,
   type Step,
   waiting,
@@ -32,7 +35,16 @@ export function planMachine(world: World, now: number): MachinePlan {
   const told = eventsBetween(world.vm.status, plan.status)
   // One Event is enough for a beginning.
   const isBegun = plan.events.length > 0 && world.vm.status.phase === undefined && plan.status.phase === 'Provisioning'
-  return { ...plan, events: [...plan.events, ...told.filter(({ type }) => type === 'Warning' || !isBegun)] }
+  const events = [...plan.events, ...told.filter(({ type }) => type === 'Warning' || !isBegun)]
+  const { machine, instance, clone } = world
+  // A guest is waited for, however long it takes: KubeVirt keeps its instance with a finalizer of its own until it has ended.
+  const run = instance === undefined ? machine : isKeptByDependentsAlone(instance) ? instance : undefined
+  const children = [run, clone]
+  const ended = endingWaits<MachineRemoval, KubeObject>(plan, children, now, ({ kind }, how) => ({
+    kind: kind as MachineRemoval['kind'],
+    ...how,
+  }))
+  return { ...plan, ...ended, events }
 }
 
 function decide(world: World, now: number): MachinePlan {

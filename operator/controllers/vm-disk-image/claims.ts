@@ -1,3 +1,4 @@
+import { isWaitingForDependents } from '../../cluster/dependents.ts'
 import { importersOf } from '../../cluster/importers.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { keyOf } from '../../kube/kube-object.ts'
@@ -21,7 +22,7 @@ import { LeavingDownloads } from './leaving-downloads.ts'
 import { RefusalBook } from './refusal-book.ts'
 import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
 import { claimOf, volumeNameOf } from './slots.ts'
-import { hasFillableClaim, isWaitingForDependents, stopWaitingForDependents } from './teardown.ts'
+import { hasFillableClaim, stopWaitingForDependents } from './teardown.ts'
 import { attemptOf, type ClaimView, type DataVolumeView, type ImageView, isAlive, type PodView } from './views.ts'
 import type { Holder, Refusal, Refused } from './world.ts'
 

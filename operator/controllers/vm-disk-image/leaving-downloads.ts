@@ -1,8 +1,9 @@
+import { DEPENDENTS_MS, isWaitingForDependents } from '../../cluster/dependents.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Store } from '../../runtime/store.ts'
 import { isFinished } from './judge.ts'
-import { DEPENDENTS_MS, isWaitingForDependents, LEAVING_MS } from './teardown.ts'
+import { LEAVING_MS } from './teardown.ts'
 import type { DataVolumeView } from './views.ts'
 
 interface Leaving {

@@ -1,11 +1,21 @@
 import { ANNOTATIONS, childName, FINALIZER, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { endingWaits } from '../../cluster/dependents.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
 import type { Wake } from '../../runtime/controller.ts'
 import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
 import { awaitedBy } from './awaited.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
-import { type Draft, finalizerOf, type ImagePlan, type Loss, plan, removalAsSeen, type Start } from './image-plan.ts'
+import {
+  type Draft,
+  finalizerOf,
+  type ImagePlan,
+  type ImageRemoval,
+  type Loss,
+  plan,
+  removalAsSeen,
+  type Start,
+} from './image-plan.ts'
 import { downloadsOf, isFinished, isPermanent } from './judge.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
@@ -43,6 +53,12 @@ export function planImage(world: World, now: number): ImagePlan {
   return {
     ...plan,
     ...(losses.length > 0 && { losses }),
+    // Of what downloads, the admission decides by a live look.
+    ...endingWaits<ImageRemoval, DataVolumeView>(plan, world.dataVolumes.filter(isFinished), now, (_one, how) => ({
+      kind: 'DataVolume',
+      unlessCloned: 'never',
+      ...how,
+    })),
     events: [...plan.events, ...eventsBetween(world.image.status, plan.status, world.policy.retryLimit)],
   }
 }

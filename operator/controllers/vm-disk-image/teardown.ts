@@ -6,16 +6,6 @@ import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.
 
 /** So long after it was deleted nobody asks what a DataVolume still does: CDI and the garbage collector are at work. */
 export const LEAVING_MS = 15_000
-/** So long what belongs to it may take to go. Importers have 30 s to end. */
-export const DEPENDENTS_MS = 120_000
-
-const FOREGROUND = 'foregroundDeletion'
-
-/** Whether the garbage collector still waits for what belongs to it, or cannot say that it is gone: CDI's webhook is asked about that. */
-export function isWaitingForDependents({ metadata }: KubeObject): boolean {
-  return metadata.finalizers?.includes(FOREGROUND) === true
-}
-
 /**
  * Whether a DataVolume that is being deleted has a claim that CDI may fill. For one that is being deleted as well it starts no importer,
  * whatever finalizer keeps it; a prime claim follows its target.

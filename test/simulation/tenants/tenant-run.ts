@@ -125,7 +125,8 @@ async function live(world: MachineWorld): Promise<void> {
   world.createImage('late', { ...SPEC, url: urlOf('late') })
   world.delete(MACHINE, TEAM, 'two')
   world.delete(IMAGE, FARM, 'vanishing')
-  await world.pass(5 * MINUTE)
+  // What somebody holds goes a step each 2 minutes: the machine, its instance, its disk.
+  await world.pass(15 * MINUTE)
 }
 
 function imagesOf(world: MachineWorld): unknown {

@@ -130,10 +130,16 @@ export class Tenant {
   #ownerLike({ apiVersion, kind, metadata }: KubeObject): OwnerReference {
     const { uid = '', name } = metadata
     const real = { apiVersion, kind, name, uid, controller: true }
+    // With `blockOwnerDeletion`, as it is there, and a finalizer it holds its owner when that is deleted in the foreground. Where that is the pod of
+    // a guest, KubeVirt itself waits, and nobody else can help.
+    const [its] = metadata.ownerReferences ?? []
+    const sibling = its === undefined || its.kind === 'Pod' || its.kind === 'VirtualMachineInstance' ? real : its
+    // The simulated KubeVirt takes every pod that names the uid of an instance for its launcher, which the real one looks for in its namespace.
+    if (kind === 'VirtualMachineInstance') return { ...real, uid: 'made-up' }
     return this.#pick([
       real,
       // What it is owned by itself: a sibling.
-      metadata.ownerReferences?.[0] ?? real,
+      sibling,
       { ...real, apiVersion: 'nope.example/v1' },
       { ...real, uid: `made-up-${Math.floor(this.#random() * 1e6)}` },
       { ...real, name: 'made-up' },

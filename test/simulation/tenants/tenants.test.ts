@@ -6,7 +6,7 @@ import { runStory } from '../story-run.ts'
 //
 //   SIMULATION_SEED=… npm test -- --project simulation tenants
 
-const STORIES = Number(process.env['SIMULATION_SCALE'] ?? 1) * 8
+const STORIES = Number(process.env['SIMULATION_SCALE'] ?? 1) * 3
 const FIRST = Number(process.env['SIMULATION_SEED'] ?? 1)
 
 describe('a tenant who forges at random', () => {

@@ -1,0 +1,47 @@
+import type { KubeObject } from '../kube/kube-object.ts'
+
+/** So long what belongs to an object may take to go. Importers have 30 s to end. */
+export const DEPENDENTS_MS = 120_000
+
+const FOREGROUND = 'foregroundDeletion'
+
+/** Whether the garbage collector still waits for what belongs to it, or cannot say that it is gone: a webhook may be asked about that. */
+export function isWaitingForDependents({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FOREGROUND) === true
+}
+
+/** Whether nothing else keeps it: all others who had to end something for it have done so. */
+export function isKeptByDependentsAlone(object: KubeObject): boolean {
+  return isWaitingForDependents(object) && object.metadata.finalizers?.length === 1
+}
+
+interface Wake {
+  readonly afterMs: number
+  readonly because: string
+}
+
+/**
+ * Ends the wait of children that are being deleted in the foreground and should long be gone, with a second deletion, in the background. Whoever
+ * knows the uid of an object can keep it so for ever, from any namespace: the garbage collector waits for all that name it as an owner that they
+ * block, and a finalizer keeps them.
+ * @param plan what is to be done besides
+ */
+export function endingWaits<R, T extends KubeObject>(
+  plan: { readonly remove: readonly R[]; readonly wake?: Wake },
+  children: readonly (T | undefined)[],
+  now: number,
+  removalOf: (child: T, how: { name: string; uid: string; propagationPolicy: 'Background' }) => R,
+): { readonly remove: readonly R[]; readonly wake?: Wake } {
+  const waiting = children.filter((child) => child !== undefined).filter(isWaitingForDependents)
+  const removals: R[] = []
+  let { wake } = plan
+  for (const child of waiting) {
+    const { name, uid = '', deletionTimestamp = '' } = child.metadata
+    const leftMs = Date.parse(deletionTimestamp) + DEPENDENTS_MS - now
+    if (leftMs <= 0) removals.push(removalOf(child, { name, uid, propagationPolicy: 'Background' }))
+    const afterMs = leftMs > 0 ? leftMs : DEPENDENTS_MS
+    if (wake === undefined || afterMs < wake.afterMs)
+      wake = { afterMs, because: 'what is being deleted should be gone' }
+  }
+  return { remove: [...plan.remove, ...removals], ...(wake !== undefined && { wake }) }
+}
