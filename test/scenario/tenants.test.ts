@@ -192,3 +192,43 @@ describe('a tenant who forges the children of somebody else’s image', () => {
     await world.finish({ forgers: [tenant.namespace] })
   })
 })
+
+describe('a finalizer of somebody', () => {
+  const cluster = useCluster()
+  const KEEP = 'tenant.example.com/keep'
+
+  it('on a DataVolume that was stopped keeps no slot; the next attempt waits until it is gone', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    world.gate.hold(world.urlOf('kept'))
+    await world.createImage('kept')
+    await world.untilDownloading('kept')
+    const [dataVolume] = world.childrenOf('kept')
+    if (dataVolume === undefined) throw new Error('no DataVolume')
+    await world.client.mergePatch(DATA_VOLUME, dataVolume.metadata, { metadata: { finalizers: [KEEP] } })
+    await world.createImage('next')
+    await world.patchImage('kept', { spec: { suspend: true } })
+    await world.untilSynced('next')
+    expect(world.childrenOf('kept').map(({ metadata }) => metadata.uid)).toEqual([dataVolume.metadata.uid])
+    await world.patchImage('kept', { spec: { suspend: false } })
+    world.gate.releaseAll()
+    await world.untilRenewed(3)
+    expect(world.holds('kept')).toBe(false)
+    await world.client.mergePatch(DATA_VOLUME, dataVolume.metadata, { metadata: { finalizers: [] } })
+    await world.untilSynced('kept')
+    await world.finish({ isOrderChecked: false, isLedgerChecked: false })
+  })
+
+  it('on what an object owns holds that one in the foreground, until it is deleted again in the background', async () => {
+    await using world = await World.start(cluster(), { idle: true })
+    const tenant = await Tenant.in(world)
+    const held = await tenant.forge(DATA_VOLUME, {})
+    const owner = ownedBy(held, { blockOwnerDeletion: true })
+    await tenant.forge(PERSISTENT_VOLUME_CLAIM, { ownerReferences: [owner], finalizers: [KEEP] })
+    await world.client.delete(DATA_VOLUME, held.metadata, { propagationPolicy: 'Foreground' })
+    const find = () => world.mirror.dataVolumes.get(`${tenant.namespace}/${held.metadata.name}`)
+    await world.until('the wait', () => find()?.metadata.finalizers?.includes('foregroundDeletion'))
+    await world.client.delete(DATA_VOLUME, held.metadata, { propagationPolicy: 'Background' })
+    await world.until('its end', () => find() === undefined || undefined)
+    await tenant.clear()
+  })
+})

@@ -306,12 +306,11 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     kind: 'undisturbed',
   },
   {
-    name: 'a child in another namespace is one',
+    name: 'a child of an earlier life, or of nobody, is one',
     invariant: 6,
-    alsoCaughtAs: [0, 1, 2, 3, 4, 5, 7],
     file: 'operator/cluster/ownership.ts',
-    find: '    object.metadata.namespace === namespace\n',
-    replace: '    object.metadata.namespace !== undefined\n',
+    find: '    controller.uid === uid &&\n',
+    replace: "    controller.uid !== '' &&\n",
     kind: 'tenants',
   },
   {
@@ -320,14 +319,6 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     file: `${IMAGES}/admission.ts`,
     find: "find(IMPORTING_INDEX, 'ours').filter((one) => ownerAmong(one, images) !== undefined)",
     replace: "find(IMPORTING_INDEX, 'ours')",
-    kind: 'tenants',
-  },
-  {
-    name: 'a finalizer of somebody is a download',
-    invariant: 6,
-    file: `${IMAGES}/leaving-downloads.ts`,
-    find: 'this.#take(dataVolume).isOver = true',
-    replace: 'this.#take(dataVolume).isOver = false',
     kind: 'tenants',
   },
 ]

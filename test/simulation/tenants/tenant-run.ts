@@ -60,6 +60,8 @@ async function run(seed: number, isForged: boolean): Promise<Run> {
   const downloads: string[] = []
   const counts = { admissions: 0, transfers: 0, commits: 0, operatorCommits: 0 }
   let holders: readonly string[] = []
+  /** Uids of the tenant's own images. */
+  const own = new Set<string>()
   cluster.onCommit((commit) => {
     counts.commits += 1
     if (!isOperator(commit.actor)) return
@@ -73,13 +75,19 @@ async function run(seed: number, isForged: boolean): Promise<Run> {
     }
     const isDownload = resource === DATA_VOLUME && type === 'ADDED' && object.metadata.namespace === FARM
     if (isDownload) downloads.push(object.metadata.name)
-    const wrong = touched(commit)
+    const wrong = touched(commit, own)
     if (wrong !== undefined) violations.push({ invariant: 6, message: wrong, atMs: time.elapsedMs })
   })
   world.simulated.create(NAMESPACE, { name: TENANT })
   // Uids of images of their own that exist, and never download, serve as well.
-  for (const name of ['own', 'a'])
-    world.simulated.create(IMAGE, { namespace: TENANT, name }, { spec: { ...SPEC, url: urlOf(name), suspend: true } })
+  for (const name of ['own', 'a']) {
+    const image = world.simulated.create<KubeObject>(
+      IMAGE,
+      { namespace: TENANT, name },
+      { spec: { ...SPEC, url: urlOf(name), suspend: true } },
+    )
+    own.add(image.metadata.uid ?? '')
+  }
   const tenant = new Tenant(cluster, TENANT, randomFrom(seedFor(seed, 'tenant')))
   if (isForged) forgeOn(world, tenant, randomFrom(seedFor(seed, 'when')))
   simulators.cdi.script({ image: urlOf('broken') }, { type: 'error' })
@@ -152,13 +160,13 @@ function machinesOf(world: MachineWorld): unknown {
 }
 
 /** Nothing of a tenant's is written; of what names an image of theirs that exists, what downloads without a slot is deleted. */
-function touched({ type, resource, object, actor }: Commit): string | undefined {
+function touched({ type, resource, object, actor }: Commit, own: ReadonlySet<string>): string | undefined {
   const { namespace, name } = object.metadata
   const isTheirs = namespace === TENANT && resource.kind !== IMAGE.kind && resource.kind !== 'Event'
-  if (!isTheirs || isChildOfOwn(object)) return undefined
+  if (!isTheirs || isChildOf(object, own)) return undefined
   return `${actor} wrote ${type} ${resource.kind} ${name}, which is the tenant's`
 }
 
-function isChildOfOwn({ metadata }: KubeObject): boolean {
-  return metadata.ownerReferences?.some(({ kind, name }) => kind === IMAGE.kind && ['own', 'a'].includes(name)) ?? false
+function isChildOf({ metadata }: KubeObject, uids: ReadonlySet<string>): boolean {
+  return metadata.ownerReferences?.some(({ uid }) => uids.has(uid)) ?? false
 }
