@@ -75,11 +75,14 @@ export interface WriteCounts {
 /** What a download waits for that does not run yet is told where it lasts 2 s, which a busy machine decides. */
 const STARTING = 'update vmdiskimages/status Starting'
 
-export function countWrites(writes: readonly SeenRequest[]): WriteCounts {
+/** @param since index of the first one that counts */
+export function countWrites(all: readonly SeenRequest[], since: number): WriteCounts {
   const isDone = ({ status }: SeenRequest) => status >= 200 && status < 300
+  const writes = all.slice(since)
   const done = writes.filter(isDone)
+  const steps = stepsIn(all.filter(isDone))
   return {
-    done: tally(withoutSteps(done.filter((write) => !isWrite(write, STARTING))).map(nameOf)),
+    done: tally(done.filter((write) => !steps.has(write)).map(nameOf)),
     refused: writes
       .filter((write) => write.status > 0 && !isDone(write))
       .map((write) => `${nameOf(write)}: ${write.status}`),
@@ -89,11 +92,12 @@ export function countWrites(writes: readonly SeenRequest[]): WriteCounts {
 }
 
 /** How a download goes on is told as it is seen: its beginning and its first progress by one write, or by two. */
-function withoutSteps(writes: readonly SeenRequest[]): SeenRequest[] {
-  const again = new Set(
-    saidAgain(writes, (write) => `${statusIn(write)?.phase} ${reasonOf(write.body as Image | undefined)}`),
-  )
-  return writes.filter((write) => !write.resource.startsWith('vmdiskimages/') || !again.has(write))
+function stepsIn(writes: readonly SeenRequest[]): ReadonlySet<SeenRequest> {
+  const ofImages = writes.filter(({ resource }) => resource === 'vmdiskimages/status')
+  const starting = ofImages.filter((write) => isWrite(write, STARTING))
+  const others = ofImages.filter((write) => !starting.includes(write))
+  const stand = (write: SeenRequest) => `${statusIn(write)?.phase} ${reasonOf(write.body as Image | undefined)}`
+  return new Set([...starting, ...saidAgain(others, stand)])
 }
 
 function repeatedIn(done: readonly SeenRequest[]): string[] {
