@@ -313,7 +313,7 @@ describe('an image that is deleted while it is used', () => {
     await machines.create('vm')
     await world.untilReason('golden', 'NameConflict')
     const { status } = await machines.until('vm', 'told', (machine) =>
-      Boolean(machine.status?.message?.includes('not ours')),
+      Boolean(machine.status?.message?.includes('belongs to somebody else')),
     )
     expect(status?.phase).not.toBe('Ready')
     expect((await orphans(world)).map(uidOf)).toEqual(left)
