@@ -11,12 +11,6 @@ const reports = process.argv.slice(2).map((file) => JSON.parse(readFileSync(file
 const files = reports.flatMap(({ testResults }) => testResults)
 const tests = files.flatMap(({ name, assertionResults }) => assertionResults.map((test) => ({ ...test, file: name })))
 
-const slowest = tests.toSorted((a, b) => (b.duration ?? 0) - (a.duration ?? 0)).slice(0, SLOWEST)
-process.stdout.write(`The slowest ${slowest.length} tests:\n`)
-for (const { duration = 0, file, fullName } of slowest)
-  process.stdout.write(`${(duration / 1_000).toFixed(1).padStart(8)} s  ${shortened(file)} > ${fullName}\n`)
-process.stdout.write('\n')
-
 for (const { name, message, assertionResults } of files) {
   const failed = assertionResults.filter(({ status }) => status === 'failed')
   const [first] = failed
@@ -25,6 +19,12 @@ for (const { name, message, assertionResults } of files) {
   for (const { fullName, failureMessages } of failed)
     process.stdout.write(`failed: ${name} > ${fullName}\n  ${firstLineOf(failureMessages[0])}\n`)
 }
+
+const slowest = tests.toSorted((a, b) => (b.duration ?? 0) - (a.duration ?? 0)).slice(0, SLOWEST)
+process.stdout.write(`The slowest ${slowest.length} tests:\n`)
+for (const { duration = 0, file, fullName } of slowest)
+  process.stdout.write(`${(duration / 1_000).toFixed(1).padStart(8)} s  ${shortened(file)} > ${fullName}\n`)
+process.stdout.write('\n')
 
 const sum = (count) => reports.reduce((total, report) => total + report[count], 0)
 const failures = sum('numFailedTests')
