@@ -160,6 +160,7 @@ export class Operator {
         runtimeMetrics: this.metrics,
         metrics: this.#machineMetrics,
         imageType: IMAGE,
+        countReferences: (image, stop) => images.countReferences(image, stop),
         policy: () => this.#policy.current,
         onPolicyChange: (listener) => this.#policy.onChange(listener),
       })

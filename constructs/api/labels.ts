@@ -32,6 +32,8 @@ export const ANNOTATIONS = {
   syncRequestedAt: 'pelotech.ot/sync-requested-at',
   /** On a VMDiskImage, set by people: any new value gives a failed revision a new budget of downloads. */
   retryRequestedAt: 'pelotech.ot/retry-requested-at',
+  /** On a VMDiskImage that a VirtualMachine, Workspace or DataSync made: which one, and the generation that it wrote. */
+  creator: 'pelotech.ot/creator',
   /** On a DataVolume: number of the attempt that it is. */
   attempt: 'pelotech.ot/attempt',
   /** On children: the image's name in full, where the label had to shorten it. */

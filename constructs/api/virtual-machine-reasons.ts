@@ -23,11 +23,17 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'The image is being downloaded or its snapshot is being taken.',
     remedy: `${NOTHING} status.progress of the VMDiskImage tells how far it is.`,
   },
+  /** What the template made was wrong, and nobody else refers to it. */
+  ImageCorrected: {
+    meaning:
+      'The image was created from the template, never had an artifact, and nothing else refers to it: it is corrected from the template, which has changed since.',
+    remedy: NOTHING,
+  },
   /** The image gave up. */
   ImageFailed: {
     meaning: 'The image is Failed and has no artifact; the message is its own.',
     remedy:
-      'Mend the VMDiskImage as its own reason says, with the command in the message: an image that exists is not changed by spec.vmDiskImageTemplate. After a correction of the template, delete the image to have it made from that. The virtual machine goes on by itself then.',
+      'Do what the message says, as the reason of the VMDiskImage itself says. Where the template of this virtual machine made the image and nothing else refers to it, correct spec.vmDiskImageTemplate. Otherwise correct the image, or delete it: it is then created from the template. The virtual machine goes on by itself then.',
   },
   /** Being deleted, and we have no disk of it. */
   ImageTerminating: {

@@ -16,6 +16,7 @@ export interface Changes {
 
 export interface Child {
   readonly type: ResourceType
+  /** With a resourceVersion where it is only right for the state that was seen. */
   readonly wanted: KubeObject
   /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
   readonly existing?: KubeObject
@@ -87,10 +88,12 @@ async function applyChild(
   { client, signal, onWritten }: ApplyContext,
 ): Promise<void> {
   if (existing === undefined) {
+    // A change of what is gone by now is no creation.
+    if (wanted.metadata.resourceVersion !== undefined) return
     onWritten(type, await client.create(type, wanted, { signal }))
     return
   }
-  const { uid, resourceVersion } = existing.metadata
+  const { uid, resourceVersion } = { ...existing.metadata, ...wanted.metadata }
   const metadata = { ...wanted.metadata, labels: labelsTo(wanted, existing), uid, resourceVersion }
   const patch = { ...changeTo(wanted, existing), metadata }
   onWritten(type, await client.mergePatch(type, wanted.metadata, patch, { signal }))

@@ -1,3 +1,4 @@
+import type { VMDiskImageSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, NAMESPACE, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
@@ -93,6 +94,58 @@ describe('the image of a machine, refreshed', () => {
     await world.untilSynced('golden')
     expect(world.downloadsOf(world.urlOf('better'))).toBe(1)
     await machines.delete('vm')
+    await finish(world)
+  })
+})
+
+describe('an image that a template made with a wrong URL', () => {
+  const WRONG = 'https://images.example.com/none/disk.qcow2'
+
+  async function startWithout404() {
+    const world = await start()
+    world.imageServer.set({ path: '/none/disk.qcow2', fault: { status: 404 } })
+    const template = world.image('golden').spec as VMDiskImageSpecInput
+    return { world, machines: new Machines(world), template, wrong: { ...template, url: WRONG } }
+  }
+
+  it('is corrected with the template, and the machine runs without any other help', async () => {
+    const { world, machines, template, wrong } = await startWithout404()
+    await using _world = world
+    await machines.create('vm', { vmDiskImageTemplate: wrong })
+    const { status } = await machines.untilReason('vm', 'ImageFailed')
+    expect(status?.message).toContain('correct spec.vmDiskImageTemplate, and the image is corrected with it')
+    const { uid } = world.getImage('golden')?.metadata ?? {}
+    await machines.patch('vm', { vmDiskImageTemplate: template })
+    const ready = await machines.untilReady('vm')
+    expect(world.getImage('golden')).toMatchObject({ metadata: { uid }, spec: { url: template.url } })
+    expect(world.downloadsOf(template.url ?? '')).toBe(1)
+    expect(conditionOf(ready, 'ImageMismatch')).toBeUndefined()
+    await machines.delete('vm')
+    await finish(world)
+  })
+
+  it('stays as it is while another machine names it: the message has the commands, and they help', async () => {
+    const { world, machines, template, wrong } = await startWithout404()
+    await using _world = world
+    for (const name of ['vm', 'other']) await machines.create(name, { vmDiskImageTemplate: wrong })
+    for (const name of ['vm', 'other']) await machines.untilReason(name, 'ImageFailed')
+    const { uid, generation } = world.getImage('golden')?.metadata ?? {}
+    await machines.patch('vm', { vmDiskImageTemplate: template })
+    const { status } = await machines.until('vm', 'told', (one) => conditionOf(one, 'ImageMismatch') !== undefined)
+    const { namespace } = world
+    expect(status?.message).toContain(`kubectl -n ${namespace} edit vmdi golden`)
+    expect(status?.message).toContain(`differs in url: kubectl -n ${namespace} delete vmdi golden`)
+    // A whole life of another machine: time enough for what should not happen.
+    await machines.create('third', {
+      vmDiskImageRef: { name: 'third' },
+      vmDiskImageTemplate: world.image('third').spec as never,
+    })
+    await machines.untilReady('third')
+    expect(world.getImage('golden')?.metadata).toMatchObject({ uid, generation })
+    await machines.patch('other', { vmDiskImageTemplate: template })
+    await world.deleteImage('golden')
+    for (const name of ['vm', 'other']) await machines.untilReady(name)
+    await machines.delete('vm', 'other', 'third')
     await finish(world)
   })
 })

@@ -6,9 +6,8 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { EventRecorder } from '../../runtime/event-recorder.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
-import { MACHINE } from './caches.ts'
 import { MachineController } from './controller.ts'
-import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
+import { aNamespace, CachesBench, IMAGE_TYPE } from './machine-caches.fixtures.ts'
 import { MachineMetrics } from './machine-metrics.ts'
 import { FINALIZER } from './machine-plan.ts'
 import {
@@ -28,6 +27,7 @@ import {
   SECOND,
   SPEC,
   START,
+  TEMPLATE,
 } from './machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 import { type MachineView, viewKubeVirt } from './views.ts'
@@ -56,7 +56,7 @@ async function build(...live: readonly KubeObject[]) {
 }
 
 /** A controller, half a second after it began, in a cluster that has the machine, its image and what `prepare` puts there. */
-async function start(vm: MachineView, prepare: (bench: CachesBench) => void) {
+async function start(vm: MachineView, prepare: (bench: CachesBench) => void, references = { names: [] as string[] }) {
   const bench = new CachesBench()
   const { client, caches } = bench
   await bench.look()
@@ -77,7 +77,8 @@ async function start(vm: MachineView, prepare: (bench: CachesBench) => void) {
     runtimeMetrics,
     events: new EventRecorder({ client, clock, log, random, component: 'test', instance: 'me' }),
     metrics: new MachineMetrics(runtimeMetrics.registry),
-    imageType: { ...MACHINE, kind: 'VMDiskImage', plural: 'vmdiskimages' },
+    countReferences: async () => references,
+    imageType: IMAGE_TYPE,
     policy: () => POLICY_DEFAULTS,
     onPolicyChange: () => () => undefined,
   })
@@ -111,6 +112,30 @@ it('KubeVirt’s machine whose DataVolume the caches have not heard of is not, a
 it('KubeVirt’s machine whose claim the caches have not heard of is not, and nothing is told', async () => {
   const client = await build(aClaim())
   expect(client.said('status', 'create', 'patch', 'delete')).toEqual([])
+})
+
+describe('an image that the template made, and that is to be corrected', () => {
+  const correct = (names: string[]) =>
+    start(
+      aVM({ finalizers: [FINALIZER] }),
+      (bench) => {
+        const annotations = { 'pelotech.ot/creator': 'VirtualMachine/team/vm/vm-uid generation 1' }
+        const spec = { ...TEMPLATE, url: 'https://images.example/wrong.qcow2' }
+        bench.put(bench.images, bench.client.put(anImage({ phase: 'Failed' }, { generation: 1, annotations }, spec)))
+      },
+      { names },
+    )
+
+  it('is, where a live look finds nothing else that refers to it', async () => {
+    const { client } = await correct(['VirtualMachine/team/vm'])
+    expect(client.said('patch')).toContain('patch VMDiskImage farm/golden')
+  })
+
+  it('is not, and nothing is told, where a live look finds something that the caches have not heard of', async () => {
+    const { client, clock } = await correct(['VirtualMachine/team/vm', 'VirtualMachine/team/other'])
+    await clock.advance(30 * SECOND)
+    expect(client.said('patch', 'status', 'create')).toEqual([])
+  })
 })
 
 describe('a Secret with a password that the API server cannot read', () => {

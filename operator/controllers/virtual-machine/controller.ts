@@ -29,6 +29,7 @@ import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval, SECRET_LOOK 
 import { diskOf, observeMachine, parsedSpec } from './observe.ts'
 import { ObstacleWatch, type Start } from './obstacle-watch.ts'
 import { planMachine } from './plan.ts'
+import { referenceOf } from './references.ts'
 import { isWorthWriting, logFacts, movesEveryMs } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
 import type { CloneSource, MachineView } from './views.ts'
@@ -37,6 +38,9 @@ import type { CloudInit, World } from './world.ts'
 const WORKERS = 8
 /** Watches bring it soon. */
 const NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should have by then what a live look has found' }
+
+/** Its status tells what refers to an image, a while after that came. */
+const NOT_COUNTED: Wake = { afterMs: 10_000, because: 'the image should tell by then what else refers to it' }
 
 export interface MachineControllerOptions {
   readonly client: KubeClient
@@ -49,6 +53,8 @@ export interface MachineControllerOptions {
   readonly metrics: MachineMetrics
   /** Kind of images, for those that are made from a template. */
   readonly imageType: ResourceType
+  /** All that refers to an image, by a live look. Throws ApiError. */
+  readonly countReferences: (image: ObjectKey, signal: AbortSignal) => Promise<{ readonly names: readonly string[] }>
   readonly policy: () => Policy
   /** Calls back at each change of the policy; returns how to stop that. */
   readonly onPolicyChange: (listener: () => void) => () => void
@@ -162,6 +168,7 @@ export class MachineController {
       throw error
     }
     if (await this.#overlooksDisk(current, plan, signal)) return NOT_SEEN
+    if (await this.#overlooksReference(current, plan, signal)) return NOT_COUNTED
     const sinceMs = this.#writer.sinceStatusWriteMs(uid)
     const everyMs = movesEveryMs(this.#waitingWith(current, plan))
     const isDue = plan.finalizer !== 'release' && isWorthWriting(current.status, plan.status, sinceMs, everyMs)
@@ -240,6 +247,13 @@ export class MachineController {
     }
     const [clone, claim] = await Promise.all([look(DATA_VOLUME), look(PERSISTENT_VOLUME_CLAIM)])
     return hasDisk(diskOf(vm, clone, claim))
+  }
+
+  /** Whether the plan changes an image that is taken for its own, and something else refers to. */
+  async #overlooksReference(vm: MachineView, { unlessShared }: MachinePlan, signal: AbortSignal): Promise<boolean> {
+    if (unlessShared === undefined) return false
+    const { names } = await this.#options.countReferences(unlessShared, signal)
+    return names.some((name) => name !== referenceOf(vm))
   }
 
   async #find(type: ResourceType, key: ObjectKey, signal: AbortSignal): Promise<KubeObject | undefined> {

@@ -4,7 +4,7 @@ import {
   type VirtualMachineSpec,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import type { KubeObject, ObjectKey } from '../../kube/kube-object.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
 import type { Remark, Standing } from './status.ts'
@@ -20,6 +20,8 @@ export const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readab
 /** What is to be done about one machine, as printable data. */
 export interface MachinePlan extends ObjectPlan<MachineRemoval> {
   readonly status: VirtualMachineStatus
+  /** An image that is to be changed: nothing of the plan is carried out if a live look finds that anything else refers to it. */
+  readonly unlessShared?: ObjectKey
 }
 
 export interface MachineRemoval extends Removal {
@@ -47,6 +49,7 @@ export interface Step {
   readonly remarks?: readonly Remark[]
   readonly events?: readonly EventNote[]
   readonly wake?: MachinePlan['wake']
+  readonly unlessShared?: ObjectKey
 }
 
 /** The removal of a child, unless it is going already. */

@@ -259,6 +259,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     hasDataVolumes: true,
     hasKubeVirt: true,
     image: anImage(),
+    isImageShared: false,
     imageNamespace: 'there',
     clone: undefined,
     storageClass: aStorageClass(),

@@ -61,6 +61,7 @@ describe('a machine that has nothing', () => {
       hasDataVolumes: false,
       hasKubeVirt: false,
       image: undefined,
+      isImageShared: false,
       imageNamespace: 'there',
       clone: undefined,
       hasCloneSource: true,
@@ -313,6 +314,21 @@ describe('the image', () => {
     expect(
       look(aVM({}, { spec: { ...SPEC, vmDiskImageRef: { name: 'none', namespace: 'farm' } } })).image,
     ).toBeUndefined()
+  })
+
+  it.each<[what: string, names: readonly string[], others: number, expected: boolean]>([
+    ['by nobody as far as is known', [], 0, false],
+    ['by the machine', ['VirtualMachine/team/vm'], 0, false],
+    ['by another machine', [], 1, true],
+    ['by something else, as its status tells', ['VirtualMachine/team/vm', 'DataVolume/team/copy'], 0, true],
+    ['by something else alone', ['DataVolume/team/copy'], 0, true],
+  ])('is referred to %s: shared or not', (_what, names, others, expected) => {
+    const { bench, look } = build()
+    bench.put(bench.images, anImage({ references: { count: names.length, names: [...names] } }))
+    const vm = aVM()
+    bench.caches.machines.put(bench.client.put(vm))
+    if (others > 0) bench.caches.machines.put(bench.client.put(aVM({ name: 'other', uid: 'other' })))
+    expect(look(vm).isImageShared).toBe(expected)
   })
 
   it.each([undefined, null, {}, { vmDiskImageRef: null }, { vmDiskImageRef: { name: 7 } }, 'text'])(

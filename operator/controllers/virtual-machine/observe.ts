@@ -3,8 +3,9 @@ import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE } from '../../kube/resource-types.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
-import { imageOf, type MachineCaches } from './caches.ts'
+import { BY_IMAGE, imageOf, type MachineCaches } from './caches.ts'
 import { storageClassOf } from './plan-children.ts'
+import { referenceOf } from './references.ts'
 import type { CloneSource, ImageFacts, MachineView } from './views.ts'
 import type { World } from './world.ts'
 
@@ -34,6 +35,7 @@ export function observeMachine(
     hasDataVolumes: caches.reflectors.isInstalled(DATA_VOLUME),
     hasKubeVirt: caches.reflectors.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
     image,
+    isImageShared: isImageShared(vm, image, caches),
     imageNamespace: namespaceState(shared.namespaces.get(imageKey?.split('/')[0] ?? '')),
     ...disk,
     storageClass: shared.storageClasses.get(storageClassOf(image) ?? ''),
@@ -107,6 +109,13 @@ function isGoing({ metadata }: KubeObject): boolean {
 
 function titleOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.name}${kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
+}
+
+/** Machines are counted where they are seen first; its own status tells of all others who refer to it. */
+function isImageShared(vm: MachineView, image: ImageFacts | undefined, { machines }: MachineCaches): boolean {
+  if (image === undefined) return false
+  const { names = [] } = image.status.references ?? {}
+  return machines.count(BY_IMAGE, keyOf(image.metadata)) > 1 || names.some((name) => name !== referenceOf(vm))
 }
 
 /** What a disk would be cloned from. */

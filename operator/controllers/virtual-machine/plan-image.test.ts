@@ -149,7 +149,12 @@ describe('an image that is created', () => {
       {
         apiVersion: 'pelotech.ot/v1alpha1',
         kind: 'VMDiskImage',
-        metadata: { name: 'golden', namespace: 'farm', labels: { 'pelotech.ot/created-by': 'VirtualMachine' } },
+        metadata: {
+          name: 'golden',
+          namespace: 'farm',
+          labels: { 'pelotech.ot/created-by': 'VirtualMachine' },
+          annotations: { 'pelotech.ot/creator': 'VirtualMachine/team/vm/vm-uid generation 1' },
+        },
         spec: TEMPLATE,
       },
     ])
@@ -171,6 +176,58 @@ describe('an image that is created', () => {
     expect(walk.log.filter((line) => line.startsWith('apply'))).toEqual(['apply VMDiskImage golden'])
     expect(walk.stand).toBe('Provisioning/WaitingForImage')
     expect(walk.told).toEqual(['Normal ImageCreated'])
+  })
+})
+
+describe('an image that a template made, and that has no artifact', () => {
+  const WRONG = { ...TEMPLATE, url: 'https://images.example/wrong.qcow2' }
+  const creator = (generation: number) => ({
+    'pelotech.ot/creator': `VirtualMachine/team/vm/vm-uid generation ${generation}`,
+  })
+  const failed: VMDiskImageStatus = { phase: 'Failed', message: 'got 404', observedGeneration: 1 }
+  const made = anImage(failed, { generation: 1, annotations: creator(1) }, WRONG)
+
+  it('follows the template when that is corrected: told once, and written as it was seen', () => {
+    const { status, apply, events, unlessShared } = planOf({ image: made, status: { phase: 'Failed' } })
+    expect(`${status.phase}/${reasonOf(status)}`).toBe('Provisioning/ImageCorrected')
+    expect(apply).toMatchObject([
+      {
+        kind: 'VMDiskImage',
+        metadata: {
+          namespace: 'farm',
+          name: 'golden',
+          uid: 'image-uid',
+          resourceVersion: '50',
+          annotations: creator(2),
+        },
+        spec: TEMPLATE,
+      },
+    ])
+    expect(unlessShared).toEqual({ namespace: 'farm', name: 'golden' })
+    const message = `${WHICH} has no artifact yet, and is corrected from vmDiskImageTemplate in url`
+    expect([status.message, events]).toEqual([message, [{ type: 'Normal', reason: 'ImageCorrected', message }]])
+  })
+
+  it('is not called Failed for what it was before the correction', () => {
+    const written = (status: VMDiskImageStatus) =>
+      planOf({ image: anImage(status, { generation: 2, annotations: creator(2) }) }).status
+    expect(reasonOf(written(failed))).toBe('ImageCorrected')
+    expect(reasonOf(written({ ...failed, observedGeneration: 2 }))).toBe('ImageFailed')
+    expect(reasonOf(written({ phase: 'Queued', observedGeneration: 2 }))).toBe('WaitingForImage')
+  })
+
+  it('is corrected for a machine that is not to be deployed, too', () => {
+    const { apply, unlessShared } = planOf({ image: made, spec: { ignoreOnDeploy: true } })
+    expect([apply.length, unlessShared?.name]).toEqual([1, 'golden'])
+  })
+
+  it.each<[string, WorldOverrides]>([
+    ['to which something else refers', { image: made, isImageShared: true }],
+    ['that somebody else made', { image: anImage(failed, { generation: 1 }, WRONG) }],
+    ['that somebody has edited', { image: anImage(failed, { generation: 2, annotations: creator(1) }, WRONG) }],
+    ['of a machine whose namespace is being deleted', { image: made, namespaceTerminating: true }],
+  ])('%s is left alone', (_what, overrides) => {
+    expect(planOf(overrides)).toMatchObject({ apply: [] })
   })
 })
 

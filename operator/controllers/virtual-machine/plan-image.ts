@@ -1,17 +1,14 @@
-import {
-  LABELS,
-  render,
-  type VirtualMachineReason,
-  type VirtualMachineSpec,
-  type VirtualMachineStatus,
-  VMDiskImage,
-  type VMDiskImageStatus,
+import type {
+  VirtualMachineReason,
+  VirtualMachineSpec,
+  VirtualMachineStatus,
+  VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
-import { isSame } from '../../runtime/owned-fields.ts'
-import { type Draft, failed, isDeployed, isSameSize, type Step, waiting } from './machine-plan.ts'
+import { type Creator, type Ensured, ensureImage, isAsMadeBy, mismatches } from '../../images/ensure-image.ts'
+import { keyOf } from '../../kube/kube-object.ts'
+import { type Draft, failed, isDeployed, type Step, waiting } from './machine-plan.ts'
 import type { Standing } from './status.ts'
-import type { ImageFacts } from './views.ts'
+import type { ImageFacts, MachineView } from './views.ts'
 import type { World } from './world.ts'
 
 /** Nobody tells of the objects that are cloned from. */
@@ -41,7 +38,7 @@ export function imageState(draft: Draft): ImageState {
       condition: { holds: true, reason: 'ImageReady', message: `${artifact?.kind} ${artifact?.name} can be cloned` },
     }
   }
-  const step = image === undefined ? missing(draft) : present(image, spec, world)
+  const step = image === undefined ? missing(draft) : present(draft, image)
   const { reason, message } = (isDeployed(world) && afterwards(draft)) || step.standing
   return { kind: 'not yet', step, shown, condition: { holds: false, reason, message } }
 }
@@ -70,20 +67,6 @@ function afterwards({ world, spec }: Draft): Standing | undefined {
   return waiting('ImageTerminating', `${which} is to be deleted, and goes when no disk of it is in use any more`)
 }
 
-/** Fields of the template that the image has otherwise. */
-export function mismatches({ vmDiskImageTemplate }: VirtualMachineSpec, image: ImageFacts | undefined): string[] {
-  if (vmDiskImageTemplate === undefined || image === undefined) return []
-  const actual = (image.spec ?? {}) as Readonly<Record<string, unknown>>
-  return Object.entries(vmDiskImageTemplate).flatMap(([field, wanted]) =>
-    isSame(text(wanted), text(actual[field])) || isSameSize(wanted, actual[field]) ? [] : [field],
-  )
-}
-
-/** A size may be written as a number. */
-function text(value: unknown): unknown {
-  return typeof value === 'number' ? String(value) : value
-}
-
 export function imageKeyOf({ vm }: Pick<World, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
   return { namespace: vmDiskImageRef.namespace ?? vm.metadata.namespace ?? '', name: vmDiskImageRef.name }
 }
@@ -106,7 +89,8 @@ function placeOf({ queuePosition, queuePositionTime }: VMDiskImageStatus) {
   return { queuePosition, ...(queuePositionTime !== undefined && { queuePositionTime }) }
 }
 
-function missing({ world, spec }: Draft): Step {
+function missing(draft: Draft): Step {
+  const { world, spec } = draft
   const { namespace, name } = imageKeyOf(world, spec)
   const which = `VMDiskImage ${namespace}/${name}`
   const { vmDiskImageTemplate, vmDiskImageMode = 'CreateIfNotExist' } = spec
@@ -127,26 +111,62 @@ function missing({ world, spec }: Draft): Step {
     const message = `${which} does not exist, and is not created for a virtual machine whose namespace is being deleted`
     return { standing: waiting('NamespaceTerminating', message) }
   }
-  const metadata = { namespace, name, labels: { [LABELS.createdBy]: 'VirtualMachine' } }
-  const [image] = render((chart) => new VMDiskImage(chart, 'VMDiskImage', { ...vmDiskImageTemplate, metadata }))
+  const ensured = ensuredImage(draft)
   return {
     standing: waiting('ImageMissing', `${which} does not exist: it is created from the template`),
-    apply: [image as KubeObject],
+    apply: ensured.kind === 'created' ? [ensured.image] : [],
     events: [{ type: 'Normal', reason: 'ImageCreated', message: `${which} is created from the template` }],
   }
 }
 
-/** Whose spec is to be corrected, and how: it is the image's, since a template is only read where there is no image. */
-function mending(image: ImageFacts, spec: VirtualMachineSpec): string {
-  const { namespace, name } = image.metadata
-  const edit = `correct that image, not the virtual machine: kubectl -n ${namespace} edit vmdi ${name}`
-  const differing = mismatches(spec, image)
-  if (differing.length === 0 || spec.vmDiskImageMode === 'FailIfNotExist') return edit
-  return `${edit}; or have it made from vmDiskImageTemplate, which differs in ${differing.join(', ')}: kubectl -n ${namespace} delete vmdi ${name}`
+function ensuredImage({ world, spec }: Draft): Ensured {
+  const { vm, image, isImageShared } = world
+  const ref = imageKeyOf(world, spec)
+  const { vmDiskImageTemplate: template, vmDiskImageMode: mode } = spec
+  return ensureImage({ ref, template, mode, createdBy: creatorOf(vm) }, image, isImageShared)
 }
 
-function present(image: ImageFacts, spec: VirtualMachineSpec, { vm }: World): Step {
+function creatorOf({ kind, metadata: { namespace = '', name, uid = '' } }: MachineView): Creator {
+  return { kind, namespace, name, uid }
+}
+
+/** Whose spec is to be corrected, and how: the template's as long as the image follows it, and the image's own otherwise. */
+function mending(image: ImageFacts, spec: VirtualMachineSpec, ensured: Ensured): string {
+  const { namespace, name } = image.metadata
+  const edit = `kubectl -n ${namespace} edit vmdi ${name}`
+  if (ensured.kind === 'follows')
+    return `correct spec.vmDiskImageTemplate, and the image is corrected with it; or correct the image alone: ${edit}`
+  const correct = `correct that image, not the virtual machine: ${edit}`
+  const { vmDiskImageTemplate: template, vmDiskImageMode: mode } = spec
+  const differing = template === undefined ? [] : mismatches(template, image)
+  if (differing.length === 0 || mode === 'FailIfNotExist') return correct
+  return `${correct}; or delete it, and it is created from vmDiskImageTemplate, which differs in ${differing.join(', ')}: kubectl -n ${namespace} delete vmdi ${name}`
+}
+
+/** A template that was wrong is corrected, and so is the image that it made. */
+function correction({ world: { vm }, spec }: Draft, image: ImageFacts, ensured: Ensured): Step | undefined {
+  const { namespace, name } = imageKeyOf({ vm }, spec)
+  const message = `VMDiskImage ${namespace}/${name} has no artifact yet, and is corrected from vmDiskImageTemplate`
+  if (ensured.kind === 'corrected')
+    return {
+      standing: waiting('ImageCorrected', `${message} in ${ensured.fields.join(', ')}`),
+      apply: [ensured.image],
+      unlessShared: { namespace, name },
+    }
+  const { phase, observedGeneration = 0 } = image.status
+  const isLookedAt = observedGeneration >= (image.metadata.generation ?? 1)
+  // Nobody has looked at the correction yet.
+  const isNew = phase === 'Failed' && !isLookedAt && isAsMadeBy(creatorOf(vm), image)
+  return isNew ? { standing: waiting('ImageCorrected', message) } : undefined
+}
+
+function present(draft: Draft, image: ImageFacts): Step {
+  const {
+    world: { vm },
+    spec,
+  } = draft
   const { metadata, status } = image
+  const ensured = ensuredImage(draft)
   const { namespace, name } = imageKeyOf({ vm }, spec)
   const which = `VMDiskImage ${namespace}/${name}`
   const says = status.message === undefined ? '' : `: ${status.message}`
@@ -162,8 +182,10 @@ function present(image: ImageFacts, spec: VirtualMachineSpec, { vm }: World): St
     const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned once the image has one that does; where that lasts, see its conditions${says}`
     return { standing: waiting('CloneSourceGone', message), wake: SOURCE_LOOK }
   }
+  const corrected = correction(draft, image, ensured)
+  if (corrected !== undefined) return corrected
   if (status.phase === 'Failed')
-    return { standing: failed('ImageFailed', `${which} is Failed${says}; ${mending(image, spec)}`) }
+    return { standing: failed('ImageFailed', `${which} is Failed${says}; ${mending(image, spec, ensured)}`) }
   if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {
     const progress = status.progress === undefined ? '' : ` (${status.progress})`
     return { standing: waiting('ImageSyncing', `${which} is ${status.phase}${progress}${says}`) }

@@ -44,8 +44,24 @@ describe('a machine whose image has failed, since the template had a wrong URL',
     expect(plan({ ...corrected, spec }).status.message).not.toContain('delete')
   })
 
-  it('does not change the image by itself', () => {
+  it('does not change an image by itself that it did not make', () => {
     expect(plan(corrected).apply.filter(isImage)).toEqual([])
+  })
+
+  const annotations = { 'pelotech.ot/creator': 'VirtualMachine/team/vm/vm-uid generation 1' }
+  const made = anImage({ ...FAILED, observedGeneration: 1 }, { generation: 1, annotations }, WRONG)
+
+  it('says that its template is to be corrected where it made the image, and that helps', () => {
+    const { status } = plan({ image: made, spec: { vmDiskImageTemplate: WRONG } })
+    expect(status.message).toContain('correct spec.vmDiskImageTemplate, and the image is corrected with it')
+    const { apply } = plan({ image: made, spec: { vmDiskImageTemplate: TEMPLATE } })
+    expect(apply.find(isImage)).toMatchObject({ spec: { url: TEMPLATE['url'] } })
+  })
+
+  it('names the image and the command where something else refers to it', () => {
+    const shared = { ...corrected, image: made, isImageShared: true }
+    expect(plan(shared).apply.filter(isImage)).toEqual([])
+    expect(plan(shared).status.message).toMatch(/kubectl -n farm delete vmdi golden$/)
   })
 })
 

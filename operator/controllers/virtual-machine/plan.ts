@@ -1,5 +1,6 @@
 import { type VirtualMachineSpec, type VirtualMachineStatus, warningsOf } from '@open-terrain/constructs'
 import { endingWaits, isKeptByDependentsAlone } from '../../cluster/dependents.ts'
+import { mismatches } from '../../images/ensure-image.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { withoutUndefined } from '../../runtime/conditions.ts'
 import {
@@ -18,7 +19,7 @@ import { imageSizeOf } from './plan-children.ts'
 import { planDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { expansionWarnings } from './plan-expansion.ts'
-import { type ImageState, imageState, mismatches } from './plan-image.ts'
+import { type ImageState, imageState } from './plan-image.ts'
 import { eventsBetween, type Remark, withPending, withStanding } from './status.ts'
 import type { World } from './world.ts'
 
@@ -73,10 +74,11 @@ function stepOf(draft: Draft, image: ImageState): Step {
 /** The image is seen to all the same; where it stands is no matter to a machine that is there already. */
 function ignored(draft: Draft, image: ImageState): Step {
   const { world } = draft
-  const { apply = [], events = [] } = image.kind === 'ready' ? {} : image.step
+  const { apply = [], events = [], unlessShared } = image.kind === 'ready' ? ({} as Partial<Step>) : image.step
   return {
     apply,
     events,
+    ...(unlessShared !== undefined && { unlessShared }),
     // What the guest was told at its first start is asked for when the machine is maintained again.
     status: isDeployed(world) && hasBooted(world) ? firstStart(draft, undefined) : {},
     standing: isDeployed(world)
@@ -97,8 +99,8 @@ function finish(
   now: number,
 ): MachinePlan {
   const { vm } = world
-  const { apply = [], remove = [], events = [], wake } = step
-  const remarks = known === undefined ? [] : [...remarksOn(world, known.spec), ...(step.remarks ?? [])]
+  const { apply = [], remove = [], events = [], wake, unlessShared } = step
+  const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...(step.remarks ?? [])]
   const standing = withPending(refused(step.standing, world), remarks)
   const status = withStanding(
     // Only what stands a machine up takes time that is limited: waiting for an image, or for CDI, does not.
@@ -119,14 +121,17 @@ function finish(
     remove,
     events,
     ...(wake !== undefined && { wake }),
+    ...(unlessShared !== undefined && { unlessShared }),
   }
 }
 
-function remarksOn(world: World, spec: VirtualMachineSpec): Remark[] {
+function remarksOn(world: World, spec: VirtualMachineSpec, { unlessShared }: Step): Remark[] {
   const { image } = world
   const imageSize = imageSizeOf(image)
   const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
-  const differing = mismatches(spec, image)
+  const { vmDiskImageTemplate: template } = spec
+  const isCorrected = unlessShared !== undefined
+  const differing = template === undefined || image === undefined || isCorrected ? [] : mismatches(template, image)
   const remarks: Remark[] = []
   const [first] = warnings
   if (first !== undefined) {

@@ -99,11 +99,16 @@ function count(image: string, machines: readonly MachineView[], diskAt: (key: st
     const { namespace = '', name } = vm.metadata
     const disk = diskAt(keyOf({ namespace, name: vmChildNames(name).clone }))
     const isUser = disk !== undefined && isChildOf(disk, vm) && needs(vm, disk, image)
-    const title = `${vm.kind}/${namespace}/${name}`
+    const title = referenceOf(vm)
     if (isUser) users.push(title)
     if (isUser || imageOf(vm).includes(image)) names.push(title)
   }
   return { count: names.length, names: names.sort().slice(0, NAMES_SHOWN), users: users.sort() }
+}
+
+/** How a machine is called among the references of an image. */
+export function referenceOf({ kind, metadata }: MachineView): string {
+  return `${kind}/${keyOf(metadata)}`
 }
 
 /** Whether a machine that has this disk keeps the image from going. */

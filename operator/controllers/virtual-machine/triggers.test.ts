@@ -4,6 +4,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Store } from '../../runtime/store.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import {
+  ARTIFACT,
   aClaim,
   aDisk,
   aMachine,
@@ -64,6 +65,21 @@ describe('a machine is looked at', () => {
     expect(taken()).toEqual(['team/other'])
     bench.drop(bench.caches.machines, vm)
     expect(taken()).toEqual(['team/other'])
+  })
+
+  it('when it is left alone with an image that has no artifact, and no sooner', () => {
+    const refer = (count: number, artifact?: typeof ARTIFACT) =>
+      bench.put(bench.images, anImage({ references: { count, names: [] }, ...(artifact && { artifact }) }))
+    refer(3)
+    taken()
+    refer(2)
+    expect(taken()).toEqual([])
+    refer(1)
+    expect(taken()).toEqual(['team/vm'])
+    refer(2, ARTIFACT)
+    taken()
+    refer(1, ARTIFACT)
+    expect(taken()).toEqual([])
   })
 
   it('when its disk comes, changes or goes, and not for a new version of the same', () => {
@@ -170,7 +186,7 @@ describe('an image', () => {
   })
 
   it('does not, for what no machine rests on: with each machine its count of them changes', () => {
-    bench.put(bench.images, anImage(QUEUED))
+    bench.put(bench.images, anImage({ ...QUEUED, references: { count: 4_999, names: [] } }))
     taken()
     bench.put(bench.images, anImage({ ...QUEUED, references: { count: 5_000, names: [] }, attempt: 2 }))
     expect(taken()).toEqual([])

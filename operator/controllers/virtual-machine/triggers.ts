@@ -65,5 +65,20 @@ function aboutImage(image: ImageFacts | undefined): unknown {
   if (image === undefined) return undefined
   const { metadata, spec, status } = image
   const { phase, message, progress, queuePosition, revision, artifact } = status
-  return [metadata.uid, metadata.deletionTimestamp, spec, phase, message, progress, queuePosition, revision, artifact]
+  const isLookedAt = status.observedGeneration === metadata.generation
+  // Whoever is left alone with it may have it corrected, as long as it has no artifact.
+  const isShared = artifact === undefined && (status.references?.count ?? 0) > 1
+  return [
+    metadata.uid,
+    metadata.deletionTimestamp,
+    spec,
+    isLookedAt,
+    isShared,
+    phase,
+    message,
+    progress,
+    queuePosition,
+    revision,
+    artifact,
+  ]
 }

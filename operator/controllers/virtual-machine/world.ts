@@ -18,6 +18,8 @@ export interface World {
   readonly hasDataVolumes: boolean
   readonly hasKubeVirt: boolean
   readonly image: ImageFacts | undefined
+  /** Whether anything else refers to the image, as far as caches and the image's own status tell. */
+  readonly isImageShared: boolean
   readonly imageNamespace: 'there' | 'missing' | 'terminating'
   /** Ours alone; namesakes of others are in `conflict`. */
   readonly clone: CloneFacts | undefined

@@ -2,7 +2,7 @@ import { FINALIZER, type Policy } from '@open-terrain/constructs'
 import { ownerAmong } from '../../cluster/ownership.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
+import { compareResourceVersions, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Controller, sooner, type Wake } from '../../runtime/controller.ts'
@@ -361,8 +361,12 @@ export class ImageController {
   }
 
   async #countLive({ metadata: { name, namespace = '' } }: ImageView, signal: AbortSignal): Promise<References> {
-    const counts = this.#references.map((source) => source.live({ namespace, name }, { signal }))
-    return sumReferences(await Promise.all(counts))
+    return await this.countReferences({ namespace, name }, signal)
+  }
+
+  /** All that refers to an image, by a live look. Throws ApiError. */
+  async countReferences(image: ObjectKey, signal: AbortSignal): Promise<References> {
+    return sumReferences(await Promise.all(this.#references.map((source) => source.live(image, { signal }))))
   }
 
   #onError(key: string, error: unknown): void {

@@ -76,7 +76,7 @@ export function viewImage(object: KubeObject): ImageView {
   const metadata = trim(
     object.metadata,
     [LABELS.createdBy],
-    [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt],
+    [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt, ANNOTATIONS.creator],
   )
   const seen = new Map<string, string>()
   return {

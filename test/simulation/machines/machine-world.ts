@@ -3,6 +3,7 @@ import {
   POLICY_NAME,
   type VirtualMachineSpecInput,
   type VirtualMachineStatus,
+  type VMDiskImageSpecInput,
   type VMDiskImageStatus,
 } from '../../../constructs/index.ts'
 import { isApiError } from '../../../operator/kube/api-error.ts'
@@ -41,6 +42,7 @@ export interface Machine extends KubeObject {
 }
 
 interface Image extends KubeObject {
+  readonly spec: VMDiskImageSpecInput
   readonly status?: VMDiskImageStatus
 }
 

@@ -9,7 +9,7 @@ import {
   SECRET,
 } from '../../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
-import { FARM, MACHINE, type Machine, MachineWorld, PASSWORD, TEAM } from './machine-world.ts'
+import { FARM, MACHINE, type Machine, MachineWorld, PASSWORD, TEAM, TEMPLATE } from './machine-world.ts'
 
 const MINUTE = 60_000
 let world: MachineWorld
@@ -136,6 +136,28 @@ describe('an image', () => {
       message: expect.stringContaining('diskSize'),
     })
     expect(world.events('vm').filter((reason) => reason === 'ImageMismatch')).toHaveLength(1)
+  })
+
+  it('that its template made with a wrong URL follows the template as long as nobody else names it', async () => {
+    await start({ retryLimit: '0' })
+    const wrong = 'https://images.example.com/none/vm.qcow2'
+    const template = { ...TEMPLATE, url: wrong }
+    const message = 'Unable to process data: expected status code 200, got 404. Status: 404 Not Found'
+    world.simulated.simulators.cdi.script({ namespace: FARM, image: wrong }, { type: 'error', message })
+    world.create('vm', { vmDiskImageTemplate: template })
+    await world.untilReason('vm', 'ImageFailed')
+    world.create('other', { vmDiskImageTemplate: template })
+    await world.untilReason('other', 'ImageFailed')
+    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { vmDiskImageTemplate: TEMPLATE } })
+    await world.pass(10 * MINUTE)
+    expect(world.image('golden')?.spec.url).toBe(wrong)
+    expect(world.vm('vm')?.status?.message).toMatch(/differs in url: kubectl -n farm delete vmdi golden$/)
+    expect(world.vm('vm')?.status?.message).toContain('kubectl -n farm edit vmdi golden')
+
+    world.delete(MACHINE, TEAM, 'other')
+    await world.untilReady('vm')
+    expect(world.image('golden')?.spec.url).toBe(TEMPLATE.url)
+    expect(world.events('vm').filter((reason) => reason === 'ImageCorrected')).toHaveLength(1)
   })
 
   it('that is deleted while a machine uses it goes when the machine goes', async () => {
