@@ -7,6 +7,7 @@ export { ANNOTATIONS, FINALIZER, LABELS, MANAGER } from './api/labels.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
 export type { SpecProblem } from './api/parse-spec.ts'
 export {
+  CONCURRENCY_MAX,
   isUrlAllowed,
   NETWORK_DRIVERS,
   type NetworkDriver,

@@ -53,6 +53,9 @@ export interface Policy {
   readonly kickLimit: number
 }
 
+/** The ledger is one object of at most 1 MiB, with some 200 to 500 bytes for each holder. */
+export const CONCURRENCY_MAX = 2_000
+
 export const POLICY_DEFAULTS: Policy = {
   concurrency: 4,
   retryLimit: 2,
@@ -170,8 +173,7 @@ const reclaim = z.enum(RECLAIM_POLICIES, { error: 'must be Retain or Delete' })
 export const POLICY_SCHEMA = {
   concurrency: key(
     'concurrency',
-    // The ledger is one object of at most 1 MiB, with some 200 bytes for each.
-    integer(2_000),
+    integer(CONCURRENCY_MAX),
     'Images that download at once. 0 pauses: downloads that run go on to their end, none starts.',
   ),
   retryLimit: key(

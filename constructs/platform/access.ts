@@ -51,6 +51,7 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
 
 /** What the operator may do in its own namespace beyond that: its slot ledger and its Lease. */
 export const NAMESPACE_ACCESS: readonly AccessRule[] = [
-  allow('', ['configmaps'], ['create', 'update', 'patch']),
+  // Deleted only where somebody has made the ledger immutable.
+  allow('', ['configmaps'], ['create', 'update', 'patch', 'delete']),
   allow('coordination.k8s.io', ['leases'], ['get', 'list', 'watch', 'create', 'update', 'patch']),
 ]

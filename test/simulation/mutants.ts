@@ -26,9 +26,8 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     invariant: 1,
     alsoCaughtAs: [2, 7],
     file: `${IMAGES}/slot-ledger.ts`,
-    find: 'const next: LedgerObject = { ...this.#object, data',
-    replace:
-      'const { resourceVersion: _version, ...metadata } = this.#object.metadata\n    const next: LedgerObject = { ...this.#object, metadata, data',
+    find: 'const { name, namespace, uid, resourceVersion } = before.metadata',
+    replace: 'const { name, namespace, uid } = before.metadata\n    const resourceVersion: string | undefined = undefined',
     kind: 'lateLedger',
   },
   {

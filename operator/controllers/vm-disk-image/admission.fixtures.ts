@@ -70,7 +70,7 @@ export class AdmissionBench {
       metrics: new ImageMetrics(this.registry, clock),
       volumeClaims,
       pods,
-      ledger: new SlotLedger({ client, clock, namespace: NAMESPACE }),
+      ledger: new SlotLedger({ client, clock, log, namespace: NAMESPACE }),
       me: 'me',
       limit: (ledgerLimit) => this.limit ?? ledgerLimit ?? 4,
       refresh: () => Promise.resolve(),

@@ -5,6 +5,7 @@ import { keyOf } from '../../kube/kube-object.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Store } from '../../runtime/store.ts'
+import { Turnstile } from '../../runtime/turnstile.ts'
 import { compareTickets } from './admission-queue.ts'
 import { ClaimNotes } from './claim-notes.ts'
 import {
@@ -32,6 +33,8 @@ import type { Holder, Refusal, Refused } from './world.ts'
  */
 export const SETTLE_MS = 15_000
 const LOOK_AGAIN_MS = 1_000
+/** Somebody may have written thousands of holders: other requests must not wait behind all of them. */
+const LOOKS_AT_ONCE = 16
 /** An API server, or a webhook, that answers with errors so often gets the slot back for somebody else. */
 const ANSWERED_FAILURES = 4
 /** So many, a few seconds, are more than one answer that got lost. */
@@ -50,6 +53,8 @@ export interface ClaimsOptions {
   /** Claims of volumes; the other ones here are of slots. */
   readonly volumeClaims: Store<ClaimView>
   readonly pods: Store<PodView>
+  /** The limit that the policy wants, given what the ledger says. */
+  readonly limit: (ledgerLimit: number | undefined) => number
   /** The image should be looked at: its DataVolume was asked for. */
   readonly onChange: (key: string) => void
   /** A claim may be over, or its DataVolume is due. */
@@ -76,6 +81,7 @@ export class Claims {
   readonly #notes = new ClaimNotes()
   readonly #importers = new ImporterNotes()
   readonly #leaving: LeavingDownloads
+  readonly #looks = new Turnstile(LOOKS_AT_ONCE)
 
   constructor(options: ClaimsOptions) {
     this.#options = options
@@ -197,6 +203,23 @@ export class Claims {
     return found !== undefined && isDownloadOf(found, holder) ? found : undefined
   }
 
+  /**
+   * Whether the limit allows this claim to begin to download. It does for each claim that we make; but the limit may have been lowered since, and somebody
+   * else may have written holders. Those that certainly do not download yet leave room for each other, or none of them could be the first.
+   */
+  #hasRoom(claim: string): boolean {
+    const { ledger, limit } = this.#options
+    const most = limit(ledger.state?.limit)
+    if (this.#holders.length <= most) return true
+    return this.#holders.filter((holder) => claimOf(holder) !== claim && !this.#isIdle(holder)).length < most
+  }
+
+  /** Whether it waits for its DataVolume, and no request for that can be on its way. */
+  #isIdle(holder: Holder): boolean {
+    const isWanted = this.#startOf(holder) !== undefined
+    return isWanted && this.#isSettled(holder) && this.#dataVolumeOf(holder) === undefined
+  }
+
   #startOf(holder: Holder): Start | undefined {
     const start = this.#starts.get(holder.uid)
     return start !== undefined && claimOf(start) === claimOf(holder) ? start : undefined
@@ -215,7 +238,7 @@ export class Claims {
     // A claim is only as good as the answer that shows it is young; looked at again right before the request leaves.
     if (!ledger.isFresh && (await ledger.load(signal)) === undefined) return this.#options.onLedgerLost()
     const isClaimed = this.#holders.some((holder) => holder.claimant === me && claimOf(holder) === claim)
-    if (!isClaimed || !ledger.isFresh) return
+    if (!isClaimed || !ledger.isFresh || !this.#hasRoom(claim)) return
     this.#notes.asked(claim, clock.monotonic() + SETTLE_MS)
     const options = { timeoutMs: CLAIM_VALID_MS, signal, isStillValid: () => ledger.isFresh }
     await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
@@ -296,7 +319,7 @@ export class Claims {
     const { clock, log } = this.#options
     const claim = claimOf(holder)
     try {
-      const isEmpty = await this.#isEmpty(holder, signal)
+      const isEmpty = await this.#look(holder, signal)
       // What was true before the look must be true after it: meanwhile the image may have changed its mind.
       const isSame = this.#holders.some((one) => claimOf(one) === claim)
       if (isEmpty && isSame && this.#maybeEmpty(holder)) {
@@ -308,6 +331,15 @@ export class Claims {
       log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')
     }
     await sleep(clock, LOOK_AGAIN_MS, signal).catch(() => undefined)
+  }
+
+  async #look(holder: Holder, signal: AbortSignal): Promise<boolean> {
+    await this.#looks.enter()
+    try {
+      return await this.#isEmpty(holder, signal)
+    } finally {
+      this.#looks.leave()
+    }
   }
 
   async #isEmpty(holder: Holder, signal: AbortSignal): Promise<boolean> {

@@ -102,7 +102,7 @@ export class ImageController {
       random,
       log,
       metrics,
-      ledger: new SlotLedger({ client, clock, namespace }),
+      ledger: new SlotLedger({ client, clock, log, namespace }),
       me: identity,
       images: caches.images,
       dataVolumes: caches.dataVolumes,

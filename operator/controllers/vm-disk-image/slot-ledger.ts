@@ -1,54 +1,41 @@
-import { z } from 'zod'
 import { isApiError } from '../../kube/api-error.ts'
-import type { KubeClient } from '../../kube/kube-client.ts'
+import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
 import { compareResourceVersions, type KubeObject } from '../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Holder } from './world.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { foreignIn, type LedgerObject, type LedgerState, parseLedger, renderLedger } from './ledger-content.ts'
 
 export const LEDGER_NAME = 'sync-operator-slots'
 /** Also the time that a claim is good for after it was asked for: an answer later than this is too old to act on. */
 export const CLAIM_VALID_MS = 5_000
 
-interface LedgerObject extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-
-const holdersSchema = z.array(
-  z.object({
-    uid: z.string(),
-    namespace: z.string(),
-    name: z.string(),
-    revision: z.string(),
-    attempt: z.int().min(1),
-    claimant: z.string(),
-  }),
-)
-
-/** The limit in force and who downloads under it, as one object says at one version. */
-export interface LedgerState {
-  readonly limit: number
-  readonly holders: readonly Holder[]
-}
+/** So much is logged of what somebody else put into the ledger. */
+const NAMES_TOLD = 10
+const NAME_MAX = 60
 
 /**
  * The slots: one ConfigMap that is only ever replaced by compare-and-swap. Whoever believes to lead, the limit holds,
- * because limit and holders are in the same object.
+ * because limit and holders are in the same object. The object is ours alone: what somebody else puts into it is dropped with the next write,
+ * so that nobody can fill it until no write fits.
  */
 export class SlotLedger {
   readonly #client: KubeClient
   readonly #clock: Clock
+  readonly #log: Logger
   readonly #namespace: string
   #object: LedgerObject | undefined
   #state: LedgerState | undefined
   #askedAt = Number.NEGATIVE_INFINITY
   /** The newest version that a watch told of. */
   #seenVersion = '0'
-  #isReadable = false
+  /** Why the object cannot serve as the ledger. */
+  #fault: string | undefined
 
-  constructor(options: { client: KubeClient; clock: Clock; namespace: string }) {
+  constructor(options: { client: KubeClient; clock: Clock; log: Logger; namespace: string }) {
     this.#client = options.client
     this.#clock = options.clock
+    this.#log = options.log
     this.#namespace = options.namespace
   }
 
@@ -65,9 +52,9 @@ export class SlotLedger {
     return this.#clock.monotonic() - this.#askedAt < CLAIM_VALID_MS
   }
 
-  /** Whether there is a ledger, and nobody can read it. */
+  /** Whether there is a ledger, and it cannot be used. */
   get isGarbled(): boolean {
-    return this.#object !== undefined && !this.#isReadable
+    return this.#fault !== undefined
   }
 
   /**
@@ -83,7 +70,7 @@ export class SlotLedger {
     return compareResourceVersions(this.#seenVersion, this.#object?.metadata.resourceVersion ?? '0') > 0
   }
 
-  /** Reads it live. Undefined: there is none, or none that can be read. Throws ApiError. */
+  /** Reads it live. Undefined: there is none, or none that can be used. Throws ApiError. */
   async load(signal: AbortSignal): Promise<LedgerState | undefined> {
     const askedAt = this.#clock.monotonic()
     try {
@@ -93,10 +80,11 @@ export class SlotLedger {
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
       this.#object = undefined
+      this.#fault = undefined
       this.#seenVersion = '0'
       return undefined
     }
-    return this.#isReadable ? this.#state : undefined
+    return this.isGarbled ? undefined : this.#state
   }
 
   /**
@@ -104,19 +92,16 @@ export class SlotLedger {
    * else was faster.
    */
   async make(state: LedgerState, signal: AbortSignal): Promise<void> {
-    if (this.#object !== undefined) return await this.replace(state, signal)
-    const askedAt = this.#clock.monotonic()
-    const object: LedgerObject = {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: {
-        name: LEDGER_NAME,
-        namespace: this.#namespace,
-        labels: { 'app.kubernetes.io/managed-by': 'open-terrain-operator' },
-      },
-      data: dataOf(state),
+    const options = { timeoutMs: CLAIM_VALID_MS, signal }
+    if (this.#fault !== undefined)
+      this.#log.warn({ because: this.#fault }, 'the slot ledger cannot be used: it is made again')
+    if (this.#object !== undefined) {
+      if (isWritable(this.#object)) return await this.replace(state, signal)
+      await this.#remove(this.#object, options)
     }
-    this.#take(await this.#client.create(CONFIG_MAP, object, { timeoutMs: CLAIM_VALID_MS, signal }), askedAt)
+    const askedAt = this.#clock.monotonic()
+    const ledger = renderLedger({ namespace: this.#namespace, name: LEDGER_NAME }, state)
+    this.#take(await this.#client.create(CONFIG_MAP, ledger, options), askedAt)
   }
 
   /**
@@ -126,37 +111,61 @@ export class SlotLedger {
   async replace(state: LedgerState, signal: AbortSignal): Promise<void> {
     if (this.#object === undefined) throw new TypeError('the ledger has to be loaded before it is replaced')
     const askedAt = this.#clock.monotonic()
-    const next: LedgerObject = { ...this.#object, data: { ...this.#object.data, ...dataOf(state) } }
-    this.#take(await this.#client.replace(CONFIG_MAP, next, { timeoutMs: CLAIM_VALID_MS, signal }), askedAt)
+    const before = this.#object
+    const { name, namespace, uid, resourceVersion } = before.metadata
+    const key = {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    }
+    const options = { timeoutMs: CLAIM_VALID_MS, signal }
+    this.#take(await this.#client.replace(CONFIG_MAP, renderLedger(key, state), options), askedAt)
+    this.#tellDropped(foreignIn(before))
+  }
+
+  #tellDropped(foreign: readonly string[]): void {
+    if (foreign.length === 0) return
+    const dropped = foreign.slice(0, NAMES_TOLD).map((name) => name.slice(0, NAME_MAX))
+    const facts = { dropped, count: foreign.length }
+    this.#log.warn(
+      facts,
+      'the slot ledger belongs to the operator alone: what somebody else had put into it was dropped',
+    )
+  }
+
+  /** What nobody can write, or is about to go whatever is written: nobody else may have changed it since. */
+  async #remove({ metadata }: LedgerObject, options: RequestOptions): Promise<void> {
+    const { uid, finalizers = [] } = metadata
+    let { resourceVersion } = metadata
+    try {
+      if (finalizers.length > 0) {
+        const patch = { metadata: { resourceVersion, finalizers: [] } }
+        const freed = await this.#client.mergePatch(CONFIG_MAP, metadata, patch, options)
+        resourceVersion = freed.metadata.resourceVersion
+      }
+      const preconditions = {
+        ...(uid !== undefined && { uid }),
+        ...(resourceVersion !== undefined && { resourceVersion }),
+      }
+      await this.#client.delete(CONFIG_MAP, metadata, { ...options, ...preconditions })
+    } catch (error) {
+      // The last finalizer has kept it.
+      if (!isApiError(error, 'NotFound')) throw error
+    }
   }
 
   #take(object: LedgerObject, askedAt: number): void {
-    const state = stateOf(object)
+    const state = parseLedger(object)
     this.#object = object
-    this.#isReadable = state !== undefined
-    if (state === undefined) return
+    this.#fault = typeof state === 'string' ? state : undefined
+    if (typeof state === 'string') return
     this.#state = state
     // From before the question was sent: a frozen process may read an answer long after it was true.
     this.#askedAt = askedAt
   }
 }
 
-function dataOf({ limit, holders }: LedgerState): Record<string, string> {
-  return { limit: String(limit), holders: JSON.stringify(holders) }
-}
-
-/** A ledger that somebody edited beyond recognition is as good as none: it is made anew from what runs. */
-function stateOf({ data = {} }: LedgerObject): LedgerState | undefined {
-  const { limit = '', holders: text = '[]' } = data
-  const holders = holdersSchema.safeParse(parseJson(text))
-  if (!/^\d{1,9}$/.test(limit) || !holders.success) return undefined
-  return { limit: Number(limit), holders: holders.data }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function isWritable({ immutable, metadata }: LedgerObject): boolean {
+  return immutable !== true && metadata.deletionTimestamp === undefined
 }

@@ -2,7 +2,7 @@ import { childName, vmDiskImage } from '@open-terrain/constructs'
 import { isChildOf, type Owner } from '../../cluster/ownership.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Start } from './image-plan.ts'
-import type { LedgerState } from './slot-ledger.ts'
+import type { LedgerState } from './ledger-content.ts'
 import type { Holder } from './world.ts'
 
 /** What the ledger should say next. Pure: who may write it, and whether it is still current, is checked by the write. */

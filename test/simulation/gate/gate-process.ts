@@ -151,7 +151,7 @@ export class GateProcess {
       log,
       me,
       metrics: UNCOUNTED,
-      ledger: new SlotLedger({ client, clock, namespace: OPERATOR_NAMESPACE }),
+      ledger: new SlotLedger({ client, clock, log, namespace: OPERATOR_NAMESPACE }),
       images: this.#images,
       refresh: () => Promise.resolve(),
       dataVolumes: this.dataVolumes,

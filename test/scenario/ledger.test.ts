@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { World } from '../harness/world.ts'
+
+// What somebody with `edit` in the operator's namespace can make of the ledger.
+
+describe('somebody who writes the ledger', () => {
+  const cluster = useCluster()
+  const ledgerIn = ({ operatorNamespace }: World) => ({ namespace: operatorNamespace, name: 'sync-operator-slots' })
+  const keysOf = (world: World) =>
+    Object.keys(world.mirror.configMaps.get(`${world.operatorNamespace}/sync-operator-slots`)?.data ?? {}).sort()
+
+  it('stops no queue by filling it: what is not the operator’s is dropped', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const release = world.gate.hold(world.urlOf('first'))
+    await world.createImage('first')
+    await world.untilDownloading('first')
+    await world.createImage('next')
+    const metadata = { annotations: { note: 'x'.repeat(200_000) }, finalizers: ['somebody.example.com/keep'] }
+    await world.client.mergePatch(CONFIG_MAP, ledgerIn(world), { metadata, data: { other: 'x'.repeat(1_040_000) } })
+    release()
+    await world.untilSynced('next')
+    const ledger = await world.client.get(CONFIG_MAP, ledgerIn(world))
+    expect([keysOf(world), ledger.metadata.annotations, ledger.metadata.finalizers]).toEqual([
+      ['holders', 'limit'],
+      undefined,
+      undefined,
+    ])
+    await world.finish()
+  })
+
+  it('freezes it for no longer than the operator needs to make another one', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    world.gate.hold(world.urlOf('running'))
+    await world.createImage('running')
+    await world.untilDownloading('running')
+    const frozen = await world.client.mergePatch(CONFIG_MAP, ledgerIn(world), {
+      metadata: { finalizers: ['somebody.example.com/keep'] },
+      immutable: true,
+    })
+    const now = () => world.mirror.configMaps.get(`${world.operatorNamespace}/sync-operator-slots`)
+    await world.until('another ledger', () => now() !== undefined && now()?.metadata.uid !== frozen.metadata.uid)
+    expect(world.ledger).toMatchObject({ limit: 1, holders: [{ name: 'running' }] })
+    world.gate.releaseAll()
+    await world.untilSynced('running')
+    await world.finish()
+  })
+})
