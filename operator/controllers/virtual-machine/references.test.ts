@@ -6,6 +6,7 @@ import { aDisk, aVM, childMeta, DISK, SPEC } from './machine-world.fixtures.ts'
 import { MachineReferences } from './references.ts'
 import type { CloneFacts, MachineView } from './views.ts'
 
+const { signal } = new AbortController()
 const GOLDEN = { namespace: 'farm', name: 'golden' }
 const OTHER = { ...SPEC, vmDiskImageRef: { namespace: 'farm', name: 'other' } }
 
@@ -137,7 +138,7 @@ describe('references and users of an image', () => {
     const client = new FakeClient()
     for (const one of [...machines, ...disks]) client.put(one)
     const references = new MachineReferences(client, caches)
-    expect(await references.live(GOLDEN, {})).toEqual({ count: names.length, names, users })
+    expect(await references.live(GOLDEN, signal)).toEqual({ count: names.length, names, users })
   })
 
   it('name the first ten, and all users', async () => {
@@ -145,9 +146,18 @@ describe('references and users of an image', () => {
     const { caches } = new CachesBench()
     const client = new FakeClient()
     for (const name of names) for (const one of [vm(name), disk(name)]) client.put<KubeObject>(one)
-    const found = await new MachineReferences(client, caches).live(GOLDEN, {})
+    const found = await new MachineReferences(client, caches).live(GOLDEN, signal)
     expect([found.count, found.names.length, found.users.length]).toEqual([700, 10, 700])
     expect(found.names.at(-1)).toBe('VirtualMachine/team/vm-009')
+  })
+
+  it('shares the lists of all who ask together', async () => {
+    const { client, caches } = new CachesBench()
+    client.put(vm('a'))
+    const references = new MachineReferences(client, caches)
+    const found = await Promise.all(Array.from({ length: 16 }, () => references.live(GOLDEN, signal)))
+    expect(found.map(({ names }) => names)).toEqual(Array.from({ length: 16 }, () => ['VirtualMachine/team/a']))
+    expect(client.said('list')).toHaveLength(2)
   })
 
   it('are no guess: an API server that does not answer is an error, and a kind that is not there is none', async () => {
@@ -158,11 +168,11 @@ describe('references and users of an image', () => {
     client.before = () => {
       throw apiError('Unavailable')
     }
-    await expect(references.live(GOLDEN, {})).rejects.toMatchObject({ reason: 'Unavailable' })
+    await expect(references.live(GOLDEN, signal)).rejects.toMatchObject({ reason: 'Unavailable' })
     client.before = ({ kind }) => {
       if (kind === 'DataVolume') throw apiError('NotFound')
     }
-    expect(await references.live(GOLDEN, {})).toEqual({ count: 1, names: ['VirtualMachine/team/a'], users: [] })
+    expect(await references.live(GOLDEN, signal)).toEqual({ count: 1, names: ['VirtualMachine/team/a'], users: [] })
   })
 })
 

@@ -1,9 +1,10 @@
 import { LABELS, vmChildNames } from '@open-terrain/constructs'
 import { isChildOf, ownerAmong } from '../../cluster/ownership.ts'
-import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
+import { SharedLooks } from '../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { BY_FORMER_IMAGE, BY_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches } from './caches.ts'
@@ -22,11 +23,11 @@ type StoredDisk = KubeObject & { readonly status?: { readonly phase?: string } }
  * long as the disk is not complete.
  */
 export class MachineReferences {
-  readonly #client: KubeClient
+  readonly #live: SharedLooks<LiveMachines>
   readonly #caches: MachineCaches
 
   constructor(client: KubeClient, caches: MachineCaches) {
-    this.#client = client
+    this.#live = new SharedLooks((_all, signal) => listMachines(client, signal))
     this.#caches = caches
   }
 
@@ -37,17 +38,11 @@ export class MachineReferences {
     return count(key, found, (diskKey) => shared.dataVolumes.get(diskKey))
   }
 
-  /** Throws ApiError. */
-  async live(image: ObjectKey, options: RequestOptions) {
+  /** By lists that begin after this call; those who ask meanwhile share them. Throws ApiError. */
+  async live(image: ObjectKey, signal: AbortSignal) {
     const key = keyOf(image)
-    const machines: MachineView[] = []
-    for await (const vm of listAll(this.#client, MACHINE, { ...options, project: viewMachine })) {
-      if (imagesOf(vm).includes(key)) machines.push(vm)
-    }
-    const disks = new Map<string, Disk>()
-    const ofMachines = { ...options, labelSelector: LABELS.vmUid, project: viewDisk }
-    for await (const disk of listAll(this.#client, DATA_VOLUME, ofMachines)) disks.set(keyOf(disk.metadata), disk)
-    return count(key, machines, (diskKey) => disks.get(diskKey))
+    const { machines, disks } = await this.#live.take('', signal)
+    return count(key, machines.get(key) ?? [], (diskKey) => disks.get(diskKey))
   }
 
   /** Calls back with the `<namespace>/<name>` of each image whose references may have changed; returns how to stop that. */
@@ -73,6 +68,43 @@ export class MachineReferences {
     return () => {
       for (const stop of stops) stop()
     }
+  }
+}
+
+/** What live lists tell of all machines. */
+interface LiveMachines {
+  /** By key of each image that they may be a reference to. */
+  readonly machines: ReadonlyMap<string, readonly MachineView[]>
+  readonly disks: ReadonlyMap<string, Disk>
+}
+
+async function listMachines(client: KubeClient, signal: AbortSignal): Promise<LiveMachines> {
+  const machines = new Map<string, MachineView[]>()
+  for await (const vm of listAll(client, MACHINE, { signal, project: viewReference })) {
+    for (const image of imagesOf(vm)) {
+      const those = machines.get(image)
+      if (those === undefined) machines.set(image, [vm])
+      else those.push(vm)
+    }
+  }
+  const disks = new Map<string, Disk>()
+  const ofMachines = { signal, labelSelector: LABELS.vmUid, project: viewDisk }
+  for await (const disk of listAll(client, DATA_VOLUME, ofMachines)) disks.set(keyOf(disk.metadata), disk)
+  return { machines, disks }
+}
+
+/** As much of a machine as makes it a reference: the lists are of all machines. */
+function viewReference(object: KubeObject): MachineView {
+  const { apiVersion, kind, metadata, spec, status } = viewMachine(object)
+  const { name, namespace = '', uid = '' } = metadata
+  const { vmDiskImageRef } = (spec ?? {}) as { readonly vmDiskImageRef?: unknown }
+  const { clone } = status
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid },
+    spec: { vmDiskImageRef },
+    status: clone === undefined ? {} : { clone },
   }
 }
 

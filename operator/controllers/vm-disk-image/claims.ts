@@ -1,29 +1,20 @@
-import { isWaitingForDependents } from '../../cluster/dependents.ts'
 import { importersOf } from '../../cluster/importers.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Store } from '../../runtime/store.ts'
-import { Turnstile } from '../../runtime/turnstile.ts'
 import { compareTickets } from './admission-queue.ts'
 import { ClaimNotes } from './claim-notes.ts'
-import {
-  type CreateOutcome,
-  createDataVolume,
-  isDownloadOf,
-  lookForDataVolume,
-  lookForImporters,
-  refusal,
-} from './downloads.ts'
+import { type CreateOutcome, createDataVolume, isDownloadOf, lookForDataVolume, refusal } from './downloads.ts'
 import type { Start } from './image-plan.ts'
 import { ImporterNotes } from './importer-notes.ts'
 import { isFinished } from './judge.ts'
 import { LeavingDownloads } from './leaving-downloads.ts'
 import { RefusalBook } from './refusal-book.ts'
 import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
+import { SlotLooks } from './slot-looks.ts'
 import { claimOf, volumeNameOf } from './slots.ts'
-import { hasFillableClaim, stopWaitingForDependents } from './teardown.ts'
 import { attemptOf, type ClaimView, type DataVolumeView, type ImageView, isAlive, type PodView } from './views.ts'
 import type { Holder, Refusal, Refused } from './world.ts'
 
@@ -33,8 +24,6 @@ import type { Holder, Refusal, Refused } from './world.ts'
  */
 export const SETTLE_MS = 15_000
 const LOOK_AGAIN_MS = 1_000
-/** Somebody may have written thousands of holders: other requests must not wait behind all of them. */
-const LOOKS_AT_ONCE = 16
 /** An API server, or a webhook, that answers with errors so often gets the slot back for somebody else. */
 const ANSWERED_FAILURES = 4
 /** So many, a few seconds, are more than one answer that got lost. */
@@ -81,12 +70,13 @@ export class Claims {
   readonly #notes = new ClaimNotes()
   readonly #importers = new ImporterNotes()
   readonly #leaving: LeavingDownloads
-  readonly #looks = new Turnstile(LOOKS_AT_ONCE)
+  readonly #looks: SlotLooks
 
   constructor(options: ClaimsOptions) {
     this.#options = options
     this.#refusals = new RefusalBook(options.clock)
     this.#leaving = new LeavingDownloads(options.dataVolumes, options.clock)
+    this.#looks = new SlotLooks({ ...options, importers: this.#importers, leaving: this.#leaving })
   }
 
   /** What the holder of a slot should download; undefined: nothing any more. */
@@ -319,7 +309,7 @@ export class Claims {
     const { clock, log } = this.#options
     const claim = claimOf(holder)
     try {
-      const isEmpty = await this.#look(holder, signal)
+      const isEmpty = await this.#looks.isEmpty(holder, signal)
       // What was true before the look must be true after it: meanwhile the image may have changed its mind.
       const isSame = this.#holders.some((one) => claimOf(one) === claim)
       if (isEmpty && isSame && this.#maybeEmpty(holder)) {
@@ -331,37 +321,5 @@ export class Claims {
       log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')
     }
     await sleep(clock, LOOK_AGAIN_MS, signal).catch(() => undefined)
-  }
-
-  async #look(holder: Holder, signal: AbortSignal): Promise<boolean> {
-    await this.#looks.enter()
-    try {
-      return await this.#isEmpty(holder, signal)
-    } finally {
-      this.#looks.leave()
-    }
-  }
-
-  async #isEmpty(holder: Holder, signal: AbortSignal): Promise<boolean> {
-    const { client, clock, dataVolumes, volumeClaims: claims } = this.#options
-    const claim = claimOf(holder)
-    const found = await lookForDataVolume(client, holder, { signal })
-    const isThere = found !== undefined && found !== 'foreign'
-    if (isThere) {
-      dataVolumes.observeWrite(found)
-      if (!this.#leaving.isDue(found) || (await hasFillableClaim(client, found, { signal }))) return false
-    }
-    const seen = isThere
-      ? importersOf(found, { claims, pods: this.#options.pods }).map(({ metadata }) => metadata.uid ?? '')
-      : []
-    const known = new Set([...this.#importers.of(claim).keys(), ...seen])
-    const remains = await lookForImporters(client, holder, { known, claims }, { signal })
-    const isNothingLeft =
-      remains === 'nothing' || (remains === 'doubtful' && this.#importers.isDoubtOver(claim, clock.monotonic()))
-    if (!isThere || !isNothingLeft) return isNothingLeft
-    // What it still waits for is nothing that downloads.
-    if (isWaitingForDependents(found)) await stopWaitingForDependents(client, found, { signal })
-    else this.#leaving.setOver(found)
-    return false
   }
 }

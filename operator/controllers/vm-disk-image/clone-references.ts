@@ -1,41 +1,35 @@
 import { virtualMachine } from '@open-terrain/constructs'
 import { controllerOfKind, ownerAmong } from '../../cluster/ownership.ts'
-import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
-import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
-import { listAll } from '../../kube/list-all.ts'
-import { DATA_VOLUME } from '../../kube/resource-types.ts'
+import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { BY_CLONE_SOURCE, type Caches } from './caches.ts'
 import type { Clones } from './clones.ts'
 import { type ReferenceSource, unfinishedCloneOf } from './references.ts'
-import { type CloneSource, type DataVolumeView, targetOfDataSource, viewDataVolume } from './views.ts'
+import { type CloneSource, targetOfDataSource } from './views.ts'
 import type { References } from './world.ts'
 
 /** How clones in flight count as references to an image, and as its users: DataVolumes of anybody but the machines, which count themselves. */
 export class CloneReferences implements ReferenceSource {
-  readonly #client: KubeClient
   readonly #caches: Caches
   readonly #clones: Clones
 
-  constructor(client: KubeClient, caches: Caches, clones: Clones) {
-    this.#client = client
+  constructor(caches: Caches, clones: Clones) {
     this.#caches = caches
     this.#clones = clones
   }
 
   cached(image: ObjectKey): References {
     const { dataVolumes } = this.#caches
-    return count([...this.#sourcesOf(image)].flatMap((source) => dataVolumes.find(BY_CLONE_SOURCE, source)))
+    const clones = [...this.#sourcesOf(image)].flatMap((source) => dataVolumes.find(BY_CLONE_SOURCE, source))
+    return count(
+      clones.filter((clone) => !isOfMachine(clone)).map(({ kind, metadata }) => `${kind}/${keyOf(metadata)}`),
+    )
   }
 
   /** Throws ApiError. */
-  async live(image: ObjectKey, options: RequestOptions): Promise<References> {
+  async live(image: ObjectKey, signal: AbortSignal): Promise<References> {
     const sources = this.#sourcesOf(image)
-    const clones: DataVolumeView[] = []
-    if (sources.size === 0) return count(clones)
-    for await (const dataVolume of listAll(this.#client, DATA_VOLUME, { ...options, project: viewDataVolume })) {
-      if (unfinishedCloneOf(dataVolume).some((source) => sources.has(source))) clones.push(dataVolume)
-    }
-    return count(clones)
+    const clones = sources.size === 0 ? [] : await this.#clones.live.of(sources, signal)
+    return count(clones.filter((clone) => !clone.isOfMachine).map(({ title }) => title))
   }
 
   onChange(listener: (imageKey: string) => void): () => void {
@@ -70,14 +64,11 @@ export class CloneReferences implements ReferenceSource {
   }
 }
 
-function count(clones: readonly DataVolumeView[]): References {
-  const names = clones
-    .filter((clone) => !isOfMachine(clone))
-    .map(({ kind, metadata }) => `${kind}/${metadata.namespace}/${metadata.name}`)
-    .sort()
+function count(titles: readonly string[]): References {
+  const names = titles.toSorted()
   return { count: names.length, names, users: names }
 }
 
-function isOfMachine(clone: DataVolumeView): boolean {
+function isOfMachine(clone: KubeObject): boolean {
   return controllerOfKind(clone, virtualMachine) !== undefined
 }

@@ -2,7 +2,8 @@ import { childrenOf, familyKey } from '../../cluster/ownership.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { BY_CLONE_SOURCE, BY_IMAGE, BY_TARGET, type Caches } from './caches.ts'
-import { cloneSourceKey, isBeingCloned } from './references.ts'
+import { LiveClones } from './live-clones.ts'
+import { cloneSourceKey } from './references.ts'
 import type { ImageView } from './views.ts'
 
 interface Child {
@@ -13,11 +14,11 @@ interface Child {
 
 /** Who reads from the children of an image: DataVolumes of anybody, in any namespace, that are still being filled. */
 export class Clones {
-  readonly #client: KubeClient
+  readonly live: LiveClones
   readonly #caches: Caches
 
   constructor(client: KubeClient, caches: Caches) {
-    this.#client = client
+    this.live = new LiveClones(client)
     this.#caches = caches
   }
 
@@ -26,7 +27,7 @@ export class Clones {
     const sources = this.#sourcesOf(child, image)
     const { dataVolumes } = this.#caches
     if ([...sources].some((key) => dataVolumes.find(BY_CLONE_SOURCE, key).length > 0)) return true
-    return look === 'live' && (await isBeingCloned(this.#client, child, sources, { signal }))
+    return look === 'live' && (await this.live.readFrom(child, sources, signal))
   }
 
   /** Whether any child of the image is being cloned, by a live look. */

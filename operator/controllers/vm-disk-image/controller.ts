@@ -95,7 +95,7 @@ export class ImageController {
     this.#queue = new WorkQueue(clock)
     this.#progress = new ProgressWatch(clock)
     this.#clones = new Clones(client, caches)
-    this.#references = [...options.references, new CloneReferences(client, caches, this.#clones)]
+    this.#references = [...options.references, new CloneReferences(caches, this.#clones)]
     this.#admission = new Admission({
       client,
       clock,
@@ -366,7 +366,7 @@ export class ImageController {
 
   /** All that refers to an image, by a live look. Throws ApiError. */
   async countReferences(image: ObjectKey, signal: AbortSignal): Promise<References> {
-    return sumReferences(await Promise.all(this.#references.map((source) => source.live(image, { signal }))))
+    return sumReferences(await Promise.all(this.#references.map((source) => source.live(image, signal))))
   }
 
   #onError(key: string, error: unknown): void {

@@ -5,7 +5,9 @@ import { type ApiError, isApiError, isNamespaceTerminating } from '../../kube/ap
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
-import { DATA_VOLUME, POD } from '../../kube/resource-types.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../kube/resource-types.ts'
+import { SharedLooks } from '../../kube/shared-looks.ts'
+import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { Start } from './image-plan.ts'
@@ -150,28 +152,42 @@ export type Remains =
   | 'nothing'
 
 /**
- * People delete DataVolumes in the background, their pods live on for a while. Looks at all pods of the namespace that have not ended:
- * whoever may write there can take labels off, but neither change a uid nor revive what has ended.
+ * Pods of a namespace that have not ended, by live lists that several looks share: all of them, for whoever may write there can take labels off, but neither
+ * change a uid nor revive what has ended.
+ */
+export function livePods(client: KubeClient): SharedLooks<readonly KubeObject[]> {
+  return new SharedLooks(async (namespace, signal) => {
+    const pods: KubeObject[] = []
+    const options = { signal, namespace, fieldSelector: NOT_ENDED, metadataOnly: true, project: viewFiller }
+    for await (const pod of listAll(client, POD, options)) pods.push(pod)
+    return pods
+  })
+}
+
+/** As much of a pod as tells which claim it fills. */
+function viewFiller(pod: KubeObject): KubeObject {
+  const { apiVersion, kind, metadata } = pod
+  const { name, namespace = '', uid = '' } = metadata
+  const claim = controllerOfKind(pod, PERSISTENT_VOLUME_CLAIM)
+  return bounded(
+    { apiVersion, kind, metadata: { name, namespace, uid, ...(claim !== undefined && { ownerReferences: [claim] }) } },
+    KEPT_MAX,
+  )
+}
+
+/**
+ * People delete DataVolumes in the background, their pods live on for a while.
  * @param known uids of the importers that were seen
  */
 export async function lookForImporters(
-  client: KubeClient,
+  pods: SharedLooks<readonly KubeObject[]>,
   holder: Holder,
   { known, claims }: { readonly known: ReadonlySet<string>; readonly claims: ImporterCaches['claims'] },
-  options: RequestOptions,
+  signal: AbortSignal,
 ): Promise<Remains> {
-  const remainsOf = (pod: KubeObject): Remains => {
-    if (known.has(pod.metadata.uid ?? '')) return 'importer'
-    return mayFill(pod, volumeNameOf(holder), claims) ? 'doubtful' : 'nothing'
-  }
-  const { namespace } = holder
-  const pods = { ...options, namespace, fieldSelector: NOT_ENDED, metadataOnly: true, project: remainsOf }
-  let remains: Remains = 'nothing'
-  for await (const one of listAll(client, POD, pods)) {
-    if (one === 'importer') return one
-    if (one === 'doubtful') remains = one
-  }
-  return remains
+  const found = await pods.take(holder.namespace, signal)
+  if (found.some(({ metadata }) => known.has(metadata.uid ?? ''))) return 'importer'
+  return found.some((pod) => mayFill(pod, volumeNameOf(holder), claims)) ? 'doubtful' : 'nothing'
 }
 
 const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed'

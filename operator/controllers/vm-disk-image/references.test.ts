@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { cloneSourceKey, isBeingCloned, sumReferences } from './references.ts'
+import { LiveClones } from './live-clones.ts'
+import { cloneSourceKey, sumReferences } from './references.ts'
 
+const { signal } = new AbortController()
 const put = (client: FakeClient, kind: string, name: string, more: object, namespace = 'other'): KubeObject =>
   client.put({ apiVersion: 'v1', kind, metadata: { name, namespace }, ...more } as KubeObject)
 const snapshot = { kind: 'VolumeSnapshot', namespace: 'team', name: 's' }
@@ -10,7 +12,7 @@ const volume = { kind: 'DataVolume', namespace: 'team', name: 's' }
 const from = (source: object, phase = 'CloneInProgress') => ({ spec: { source }, status: { phase } })
 
 const isCloned = (client: FakeClient, child: typeof snapshot) =>
-  isBeingCloned(client, child, new Set([cloneSourceKey(child)]), {})
+  new LiveClones(client).readFrom(child, new Set([cloneSourceKey(child)]), signal)
 
 describe('a child is being cloned', () => {
   it.each<[string, object, typeof snapshot, boolean]>([
@@ -45,6 +47,17 @@ describe('a child is being cloned', () => {
     put(client, 'DataVolume', 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
     expect(await isCloned(client, snapshot)).toBe(true)
     expect(client.said('list')).toHaveLength(3)
+  })
+
+  it('is asked of the same two lists for all who ask together, and of others by who asks later', async () => {
+    const client = new FakeClient()
+    const clones = new LiveClones(client)
+    const ask = () => clones.readFrom(snapshot, new Set([cloneSourceKey(snapshot)]), signal)
+    const first = Promise.all(Array.from({ length: 16 }, ask))
+    expect(await first).not.toContain(true)
+    expect(client.said('list')).toHaveLength(2)
+    put(client, 'DataVolume', 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
+    expect(await ask()).toBe(true)
   })
 
   it('is no guess: an API server that does not answer is an error', async () => {

@@ -1,0 +1,73 @@
+import { virtualMachine } from '@open-terrain/constructs'
+import { controllerOfKind } from '../../cluster/ownership.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import { listAll } from '../../kube/list-all.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
+import { SharedLooks } from '../../kube/shared-looks.ts'
+import { unfinishedCloneOf } from './references.ts'
+import { sourceOfClaim, viewDataVolume } from './views.ts'
+
+/** The label of CDI's helper claims, which have no owner while they carry a clone across namespaces. */
+const CLONE_HELPER = 'cdi.kubevirt.io/OwnedByUID'
+/** Longer than a kind, a namespace and a name can be. What is longer names nothing that exists. */
+const SOURCE_MAX = 400
+
+/** A DataVolume of anybody that is still being filled from something else. */
+export interface LiveClone {
+  /** `DataVolume/<namespace>/<name>` */
+  readonly title: string
+  /** Key of what it reads from. */
+  readonly source: string
+  readonly isOfMachine: boolean
+}
+
+/**
+ * Who reads from what, by live lists, at the moment of a decision that cannot be undone. Those lists are of the whole cluster, and many images may go
+ * at once: they share them.
+ */
+export class LiveClones {
+  readonly #clones: SharedLooks<readonly LiveClone[]>
+  /** Names that helper claims of a namespace read from. */
+  readonly #helpers: SharedLooks<ReadonlySet<string>>
+
+  constructor(client: KubeClient) {
+    this.#clones = new SharedLooks((_all, signal) => listClones(client, signal))
+    this.#helpers = new SharedLooks((namespace, signal) => listHelpers(client, namespace, signal))
+  }
+
+  /** Those that read from one of these sources. Throws ApiError. */
+  async of(sources: ReadonlySet<string>, signal: AbortSignal): Promise<readonly LiveClone[]> {
+    return (await this.#clones.take('', signal)).filter(({ source }) => sources.has(source))
+  }
+
+  /**
+   * Whether anything reads from this object. Throws ApiError.
+   * @param child a VolumeSnapshot or DataVolume of ours
+   * @param sources keys of what a clone that reads from it may name
+   */
+  async readFrom(child: ObjectKey, sources: ReadonlySet<string>, signal: AbortSignal): Promise<boolean> {
+    if ((await this.of(sources, signal)).length > 0) return true
+    return (await this.#helpers.take(child.namespace ?? '', signal)).has(child.name)
+  }
+}
+
+async function listClones(client: KubeClient, signal: AbortSignal): Promise<LiveClone[]> {
+  const clones: LiveClone[] = []
+  for await (const found of listAll(client, DATA_VOLUME, { signal, project: viewClone })) clones.push(...found)
+  return clones
+}
+
+function viewClone(object: KubeObject): readonly LiveClone[] {
+  const sources = unfinishedCloneOf(viewDataVolume(object)).filter(({ length }) => length <= SOURCE_MAX)
+  const title = `${object.kind}/${keyOf(object.metadata)}`
+  const isOfMachine = controllerOfKind(object, virtualMachine) !== undefined
+  return sources.map((source) => ({ title, source, isOfMachine }))
+}
+
+async function listHelpers(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Set<string>> {
+  const helpers = { signal, namespace, labelSelector: CLONE_HELPER, project: sourceOfClaim }
+  const names = new Set<string>()
+  for await (const name of listAll(client, PERSISTENT_VOLUME_CLAIM, helpers)) if (name !== undefined) names.add(name)
+  return names
+}
