@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
+import { Pace } from './pace.ts'
 import { WorkQueue } from './work-queue.ts'
 
 const build = () => {
@@ -173,6 +174,65 @@ describe('the queue', () => {
         expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(earliest))
       }),
       { numRuns: 30 },
+    )
+  })
+})
+
+describe('a key that comes again and again', () => {
+  const PACE = { burst: 3, everyMs: 10 }
+  const paced = () => {
+    const clock = new FakeClock()
+    return { clock, queue: new WorkQueue(clock, new Pace(PACE.burst, PACE.everyMs)) }
+  }
+
+  it('is worked on at its pace, and others at once', async () => {
+    const { clock, queue } = paced()
+    const seen: string[] = []
+    for (let now = 0; now < 100; now += 1) {
+      queue.add('loop')
+      if (now === 50) queue.add('other')
+      seen.push(...(await drain(queue)).map((key) => `${key} at ${now}`))
+      await clock.advance(1)
+    }
+    expect(seen.filter((one) => one.startsWith('other'))).toEqual(['other at 50'])
+    expect(seen).toHaveLength(1 + PACE.burst + 9)
+  })
+
+  /** When each key was taken, and when it was last added. */
+  async function play(acts: readonly { key: string; delay: number; gap: number; urgent: boolean }[]) {
+    const { clock, queue } = paced()
+    const taken = new Map<string, number[]>()
+    const added = new Map<string, number>()
+    const run = async (forMs: number) => {
+      for (let at = 0; at < forMs; at += 1) {
+        for (const key of await drain(queue)) taken.set(key, [...(taken.get(key) ?? []), clock.monotonic()])
+        await clock.advance(1)
+      }
+    }
+    for (const { key, delay, gap, urgent } of acts) {
+      queue.addAfter(key, delay, urgent ? 'urgent' : 'normal')
+      added.set(key, clock.monotonic())
+      await run(gap)
+    }
+    await run(200)
+    return { taken, added, left: [queue.depth, clock.pending] }
+  }
+
+  it('never is worked on more often than its pace allows, nor forgotten, whatever is added', async () => {
+    const delay = fc.constantFrom(0, 0, 0, 1, 15, 30)
+    const act = fc.record({ key: fc.constantFrom('a', 'b'), delay, gap: fc.nat(2), urgent: fc.boolean() })
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 80 }), async (acts) => {
+        const { taken, added, left } = await play(acts)
+        for (const [key, last] of added) {
+          const times = taken.get(key) ?? []
+          expect(times.at(-1)).toBeGreaterThanOrEqual(last)
+          const gaps = times.slice(PACE.burst).map((time, at) => time - (times[at] ?? 0))
+          expect(Math.min(PACE.everyMs, ...gaps)).toBe(PACE.everyMs)
+        }
+        expect(left).toEqual([0, 0])
+      }),
+      { numRuns: 60 },
     )
   })
 })

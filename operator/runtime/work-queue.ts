@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { Pace } from './pace.ts'
 
 /** `urgent` work goes before all `normal` work that is due; within a lane first come, first served. */
 export type Lane = 'urgent' | 'normal'
@@ -11,10 +12,12 @@ interface Scheduled {
 
 /**
  * Keys that want a reconcile. A key is in here once: adding it again keeps the earlier due time and the more urgent
- * lane. A key that is being worked on waits until {@link done}, so that no two workers have the same one.
+ * lane. A key that is being worked on waits until {@link done}, so that no two workers have the same one; and one that comes again and again, until
+ * its pace allows it.
  */
 export class WorkQueue {
   readonly #clock: Clock
+  readonly #pace: Pace
   readonly #ready: Record<Lane, Set<string>> = { urgent: new Set(), normal: new Set() }
   readonly #delayed = new Map<string, Scheduled>()
   readonly #heap: Scheduled[] = []
@@ -29,8 +32,9 @@ export class WorkQueue {
   /** Called for each key that becomes ready; for metrics. */
   onAdd: (() => void) | undefined
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, pace = new Pace()) {
     this.#clock = clock
+    this.#pace = pace
   }
 
   /** Keys that are due and wait for a worker. */
@@ -87,10 +91,17 @@ export class WorkQueue {
   }
 
   #makeReady(key: string, lane: Lane): void {
+    const now = this.#clock.monotonic()
+    const waitMs = this.#pace.waitMs(key, now)
+    const delayed = this.#delayed.get(key)
     this.#delayed.delete(key)
+    if (waitMs > 0) {
+      this.#delay({ key, lane: delayed?.lane === 'urgent' ? delayed.lane : lane, due: now + waitMs })
+      return
+    }
     if (this.#ready.urgent.has(key)) return
     if (!this.#ready.normal.has(key)) {
-      this.#addedAt.set(key, this.#clock.monotonic())
+      this.#addedAt.set(key, now)
       this.onAdd?.()
     } else if (lane === 'normal') {
       return
@@ -107,6 +118,7 @@ export class WorkQueue {
       for (const key of lane) {
         lane.delete(key)
         this.#working.add(key)
+        this.#pace.take(key, this.#clock.monotonic())
         return key
       }
     }
