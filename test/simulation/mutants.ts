@@ -27,7 +27,8 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     alsoCaughtAs: [2, 7],
     file: `${IMAGES}/slot-ledger.ts`,
     find: 'const { name, namespace, uid, resourceVersion } = before.metadata',
-    replace: 'const { name, namespace, uid } = before.metadata\n    const resourceVersion: string | undefined = undefined',
+    replace:
+      'const { name, namespace, uid } = before.metadata\n    const resourceVersion: string | undefined = undefined',
     kind: 'lateLedger',
   },
   {
