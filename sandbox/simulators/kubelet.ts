@@ -137,7 +137,7 @@ export class Kubelet {
       const restarts = container?.restartCount ?? 0
       // Any other container without a download died with the kubelet before this one.
       if (this.#told.get(key) === startOf(pod, restarts)) this.#begin(key, pod)
-      else await this.#run(key, pod, restarts + 1, container?.lastState)
+      else await this.#run(key, pod, restarts + 1, podStatus.lost(pod, this.#world.timestamp()))
     } else if (held.run.end !== undefined) {
       await this.#write(pod, podStatus.ended(pod, held.run.end, this.#world.timestamp()))
       this.#held.delete(key)

@@ -63,6 +63,11 @@ export function crashLooping(pod: Pod, lastState: ContainerState): PodStatus {
   return { phase: 'Running', containerStatuses: [container(pod, state, lastState)] }
 }
 
+/** What a kubelet keeps of a container that it finds dead when it starts: that it ended, and nothing of how. */
+export function lost(pod: Pod, now: string): ContainerState {
+  return endOf(pod, 255, 'Unknown', undefined, now)
+}
+
 function finished(pod: Pod, phase: string, state: ContainerState): PodStatus {
   return { phase, containerStatuses: [container(pod, state, pod.status?.containerStatuses?.[0]?.lastState)] }
 }

@@ -141,7 +141,14 @@ function atWork(
 function stuck(draft: Draft, reason: Standing['reason'], message: string): ImagePlan {
   return standing(
     draft,
-    { phase: 'Snapshotting', reason, message, stalled: reason === 'NameConflict', upToDate: false },
+    {
+      phase: 'Snapshotting',
+      reason,
+      message,
+      stalled: reason === 'NameConflict',
+      isHeldBack: true,
+      upToDate: false,
+    },
     {},
   )
 }

@@ -72,6 +72,7 @@ it('an image of a person stays in the queue, whoever refers to it', () => {
 
 const TTL = 2 * MINUTE
 const secretMissing = aLookup({ secrets: ['creds'] })
+const classMissing = aLookup({ snapshotClasses: ['snap'] })
 
 /** The states that an image can be in, how it comes there, and what it says. `rests`: nothing goes on there by itself. */
 const STATES: readonly (readonly [state: string, lead: (walk: Walk) => unknown, stand: string, rests: boolean])[] = [
@@ -82,6 +83,12 @@ const STATES: readonly (readonly [state: string, lead: (walk: Walk) => unknown, 
   ['has its snapshot taken', (walk) => walk.admit().succeed(), 'Snapshotting/Snapshotting', false],
   ['is refreshed', (walk) => walk.publish().edit({ diskSize: '11Gi' }).settle(), 'Queued/Queued', false],
   ['waits for something missing', (walk) => walk.set({ lookup: secretMissing }).settle(), 'Queued/SecretMissing', true],
+  [
+    'waits for what its snapshot needs',
+    (walk) => walk.admit().set({ lookup: classMissing }).succeed(),
+    'Snapshotting/SnapshotClassMissing',
+    true,
+  ],
   ['is suspended', (walk) => walk.edit({ suspend: true }).settle(), 'Queued/Suspended', true],
   ['has failed', (walk) => walk.fail(CDI.notFound), 'Failed/NotFound', true],
   ['is ready', (walk) => walk.publish(), 'Succeeded/Synced', true],
