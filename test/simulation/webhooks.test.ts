@@ -227,14 +227,19 @@ describe("CDI's webhook that does not work", () => {
     expectBothSynced(scene)
   })
 
-  it('is told of within seconds: nobody who has a slot is said to wait for one', async () => {
+  it.each([
+    ['that cannot be called, at once', failing('no endpoints available for service "cdi-api"'), 300],
+    ['that does not answer, within seconds', HANGING, 3 * SECOND],
+  ] as const)('is told of %s: nobody who has a slot is said to wait for one', async (_name, answer, withinMs) => {
     await using scene = new Scene()
-    scene.answer = () => failing('no endpoints available for service "cdi-api"')
-    await scene.pass(6 * SECOND)
+    scene.answer = () => answer
+    while (scene.asked.length === 0) await scene.pass(50)
+    await scene.pass(withinMs - 50)
     expect(scene.holders).toMatchObject([{ name: 'first' }])
     expect(scene.standOf('first')).toEqual({ phase: 'Queued', reason: 'CreateFailed', downloads: 0 })
     expect(scene.image('first').status?.message).toContain('it has a slot')
     expect(scene.image('first').status?.queuePosition).toBeUndefined()
+    expect(scene.standOf('second')).toMatchObject({ phase: 'Queued', reason: 'Queued' })
   })
 
   it('and lets everybody wait, without an answer, is told of, and all goes on in order when it is back', async () => {

@@ -9,6 +9,8 @@ export class ClaimNotes {
   readonly over = new Set<string>()
   /** Being looked at, live. */
   readonly verifying = new Set<string>()
+  /** Of which people are told: a create has had no answer for seconds, or found no webhook. */
+  readonly inVain = new Set<string>()
   /** When no request about it can be on its way any more, by the monotonic clock. */
   readonly settledAt = new Map<string, number>()
   readonly #inherited = new Set<string>()
@@ -77,6 +79,7 @@ export class ClaimNotes {
 
   forget(claim: string): void {
     this.over.delete(claim)
+    this.inVain.delete(claim)
     this.settledAt.delete(claim)
     this.#inherited.delete(claim)
     this.#retries.delete(claim)

@@ -6,7 +6,14 @@ import type { Logger } from '../../runtime/log.ts'
 import type { Store } from '../../runtime/store.ts'
 import { compareTickets } from './admission-queue.ts'
 import { ClaimNotes } from './claim-notes.ts'
-import { type CreateOutcome, createDataVolume, isDownloadOf, lookForDataVolume, refusal } from './downloads.ts'
+import {
+  type CreateOutcome,
+  createDataVolume,
+  isDownloadOf,
+  isWebhookDown,
+  lookForDataVolume,
+  refusal,
+} from './downloads.ts'
 import type { Start } from './image-plan.ts'
 import { ImporterNotes } from './importer-notes.ts'
 import { isFinished } from './judge.ts'
@@ -26,8 +33,10 @@ export const SETTLE_MS = 15_000
 const LOOK_AGAIN_MS = 1_000
 /** An API server, or a webhook, that answers with errors so often gets the slot back for somebody else. */
 const ANSWERED_FAILURES = 4
-/** So many, a few seconds, are more than one answer that got lost. */
+/** So many are more than one answer that got lost. */
 const VAIN_CREATES = 2
+/** So long a create may be on its way before anybody is told. */
+const PROMPT_MS = 2_000
 
 export interface ClaimsOptions {
   readonly client: KubeClient
@@ -92,7 +101,8 @@ export class Claims {
 
   /** Whether the DataVolume of this holder is asked for in vain. Its slot is kept meanwhile, since one may come of it. */
   isAskedInVain(holder: Holder): boolean {
-    return this.#notes.failures(claimOf(holder)) >= VAIN_CREATES
+    const claim = claimOf(holder)
+    return this.#notes.inVain.has(claim) || this.#notes.failures(claim) >= VAIN_CREATES
   }
 
   /** The image is gone. */
@@ -231,7 +241,14 @@ export class Claims {
     if (!isClaimed || !ledger.isFresh || !this.#hasRoom(claim)) return
     this.#notes.asked(claim, clock.monotonic() + SETTLE_MS)
     const options = { timeoutMs: CLAIM_VALID_MS, signal, isStillValid: () => ledger.isFresh }
-    await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
+    const cancelTimer = clock.setTimer(() => this.#tellInVain(start), PROMPT_MS)
+    const outcome = await createDataVolume(client, start, options).finally(cancelTimer)
+    await this.#takeOutcome(start, outcome, signal)
+    this.#options.onChange(start.key)
+  }
+
+  #tellInVain(start: Start): void {
+    this.#notes.inVain.add(claimOf(start))
     this.#options.onChange(start.key)
   }
 
@@ -255,6 +272,7 @@ export class Claims {
         const now = clock.monotonic()
         const answered = this.#notes.failed(claim, now, outcome, random)
         if (outcome.mayHappen) this.#notes.doubt(claim, now + SETTLE_MS)
+        if (isWebhookDown(outcome)) this.#tellInVain(start)
         log.warn({ key: start.key, error: outcome.error, answered }, 'the DataVolume could not be created')
         const message = `the DataVolume could not be created: ${outcome.error}`
         if (answered >= ANSWERED_FAILURES) this.#refuse(start, refusal(start, 'CreateFailed', message), false)

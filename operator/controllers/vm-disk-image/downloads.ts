@@ -62,6 +62,11 @@ export type CreateOutcome =
       readonly error: string
     }
 
+/** The API server could not ask CDI's webhook. That is no answer that got lost: nothing is created until the webhook is back. */
+export function isWebhookDown({ error }: { readonly error: string }): boolean {
+  return error.includes('failed calling webhook')
+}
+
 /** Asks for the DataVolume of a claim; POST alone, so that nothing that exists is changed. */
 export async function createDataVolume(
   client: KubeClient,

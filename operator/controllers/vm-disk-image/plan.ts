@@ -209,7 +209,7 @@ function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, w
     return { phase, reason: 'CDINotResponding', message }
   }
   if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}` }
-  return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume)}, ${attempt}` }
+  return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume, observation)}, ${attempt}` }
 }
 
 function untilTimeout({ startedAt }: VMDiskImageStatus, { world, now }: Draft): number {
@@ -244,7 +244,7 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
 function askedInVain({ world, now }: Draft): VMDiskImageStatus {
   const { status } = world.image
   const message =
-    "it has a slot, but its DataVolume cannot be created: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; it is tried again by itself, and the slot is kept meanwhile"
+    "it has a slot, but its DataVolume is not created yet: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; the operator tries again by itself, and keeps the slot meanwhile"
   return withStanding(
     { ...status, queuePosition: undefined, queuePositionTime: undefined },
     { phase: 'Queued', reason: 'CreateFailed', message },
