@@ -3,6 +3,9 @@ import { saidOfClaim } from './said-of-claim.ts'
 
 const PROVISIONER =
   "Waiting for a volume to be created either by the external provisioner 'csi' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
+/** Somebody else wrote the claim first. Kubernetes tries again at once, but the event remains the newest one for seconds. */
+const CONFLICT =
+  'Error saving claim: Operation cannot be fulfilled on persistentvolumeclaims "prime-1": the object has been modified; please apply your changes to the latest version and try again'
 
 describe('saidOfClaim', () => {
   it.each([
@@ -12,6 +15,7 @@ describe('saidOfClaim', () => {
     [`target PVC x Pending and [prime-1] : ${PROVISIONER}`, ''],
     [`PVC x Pending and ${PROVISIONER}`, ''],
     ['target PVC x Pending and [prime-1] : Successfully provisioned volume pvc-1', ''],
+    [`target PVC x Pending and [prime-1] : ${CONFLICT}`, ''],
     ['target PVC x Pending and storageclass.storage.k8s.io "n" not found', 'storageclass.storage.k8s.io "n" not found'],
     ['target PVC x Pending and [prime-1] : failed to provision volume: no room', 'failed to provision volume: no room'],
     ['the driver is busy', 'the driver is busy'],

@@ -1,6 +1,6 @@
-/** What Kubernetes says of every claim that has no volume yet, however quickly one comes. */
+/** What Kubernetes says of every claim that has no volume yet, however quickly one comes; and of a conflict, which is over at once. */
 const PROVISIONING =
-  /^Waiting for a volume to be created either by the external provisioner|^waiting for first consumer/i
+  /^Waiting for a volume to be created either by the external provisioner|^waiting for first consumer|^Error saving claim: Operation cannot be fulfilled/i
 /** `target PVC x Pending and [prime-…] : text`: the newest event of either claim. */
 const OF_A_CLAIM = /^(?:target )?PVC \S+ (?:Pending|Bound)(?: and (?:\[\S+\] : )?)?/
 

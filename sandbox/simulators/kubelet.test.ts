@@ -73,6 +73,24 @@ describe('an importer pod that is deleted', () => {
     expect(podMs).toBeGreaterThanOrEqual(20_000)
   })
 
+  it('before its container could start is given an end in the words of the kubelet, and is replaced', async () => {
+    world.simulators.cdi.script(DISK, { type: 'imagePull' })
+    createDisk()
+    await world.until('the pod waits', () => container()?.state.waiting?.reason === 'ImagePullBackOff')
+    const first = pod()
+    const ends: Pod['status'][] = []
+    world.cluster.onCommit(({ resource, object }) => {
+      if (resource === POD && object.metadata.uid === first?.metadata.uid) ends.push((object as Pod).status)
+    })
+    world.cluster.admin.delete(POD, { namespace: TEAM, name: first?.metadata.name ?? '' })
+    await world.until('the next pod', () => pod() !== undefined && pod()?.metadata.uid !== first?.metadata.uid)
+    expect(ends.at(-1)).toMatchObject({
+      phase: 'Failed',
+      containerStatuses: [{ state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } } }],
+    })
+    expect(ends.at(-1)?.containerStatuses?.[0]?.state.terminated?.startedAt).toBeUndefined()
+  })
+
   it('before its container runs goes at once', async () => {
     world.simulators.cdi.script(DISK, { type: 'unschedulable' })
     createDisk()

@@ -192,14 +192,21 @@ export class Kubelet {
     this.#held.delete(key)
     const { finalizers = [] } = pod.metadata
     if (!finalizers.includes(KUBELET_FINALIZER)) return
-    const hasStarted = pod.status?.phase === 'Running'
-    const last = hasStarted ? await this.#write(pod, podStatus.stopped(pod, this.#world.timestamp())) : pod
+    const end = this.#endOf(pod)
+    const last = end === undefined ? pod : await this.#write(pod, end)
     await this.#world.patch(POD, this.#world.pods, last, {
       metadata: {
         resourceVersion: last.metadata.resourceVersion,
         finalizers: (last.metadata.finalizers ?? []).filter((finalizer) => finalizer !== KUBELET_FINALIZER),
       },
     })
+  }
+
+  /** What a kubelet says of a pod that was deleted; undefined where it has said its last word, or never had the pod. */
+  #endOf(pod: Pod): podStatus.PodStatus | undefined {
+    const { phase, containerStatuses } = pod.status ?? {}
+    if (phase === 'Running') return podStatus.stopped(pod, this.#world.timestamp())
+    return phase === 'Pending' && containerStatuses !== undefined ? podStatus.neverRan(pod) : undefined
   }
 
   /** The status of a pod whose container cannot start; `wait` where a kubelet says nothing. */

@@ -58,6 +58,12 @@ export function stopped(pod: Pod, now: string): PodStatus {
   return finished(pod, 'Failed', died === undefined ? endOf(pod, 143, 'Error', undefined, now) : { terminated: died })
 }
 
+/** A deleted pod whose container never started. The kubelet gives it an end, too: without a time, and in its own words. */
+export function neverRan(pod: Pod): PodStatus {
+  const message = 'The container could not be located when the pod was terminated'
+  return finished(pod, 'Failed', { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown', message } })
+}
+
 export function crashLooping(pod: Pod, lastState: ContainerState): PodStatus {
   const state = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off restarting failed container' } }
   return { phase: 'Running', containerStatuses: [container(pod, state, lastState)] }

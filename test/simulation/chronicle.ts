@@ -51,6 +51,8 @@ export interface Download {
   transfers: number
   /** Starts of the containers of its importer pods, by uid of the pod. */
   readonly starts: Map<string, number>
+  /** When the first of those was. */
+  startedAtMs: number | undefined
 }
 
 /** An importer pod that carries an image's label. */
@@ -190,6 +192,7 @@ export class Chronicle {
       isAfterthought: this.#isAfterthought(imageUid, of),
       transfers: 0,
       starts: new Map(),
+      startedAtMs: undefined,
     }
     this.downloads.set(uid, download)
     this.#latest.set(`${imageUid}/${of}`, download)
@@ -224,7 +227,7 @@ export class Chronicle {
     const download = this.downloadOf(imageUid, revision)
     if (download !== undefined && type === 'ADDED') download.importerUid ??= uid
     if (isHarmed) this.#trouble(imageUid, `its importer pod ended (${phase})`)
-    if (download !== undefined) noteContainer(download, uid, containerStatuses?.[0])
+    if (download !== undefined) noteContainer(download, uid, containerStatuses?.[0], this.nowMs)
   }
 
   #claimsAdded(): number {
@@ -253,11 +256,17 @@ export function isOperator(actor: string): boolean {
   return actor.startsWith('operator')
 }
 
-function noteContainer(download: Download, podUid: string, container: ContainerStatus | undefined): void {
+function noteContainer(
+  download: Download,
+  podUid: string,
+  container: ContainerStatus | undefined,
+  nowMs: number,
+): void {
   const { restartCount = 0, state, lastState } = container ?? {}
   const end = state?.terminated ?? lastState?.terminated
   if (state?.running !== undefined || end?.startedAt !== undefined) download.starts.set(podUid, 1 + restartCount)
   if (end !== undefined && end.exitCode !== 0) download.trouble ??= `an importer ended with ${end.exitCode}`
+  if (download.starts.size > 0) download.startedAtMs ??= nowMs
 }
 
 /** Who drains nodes. */

@@ -72,6 +72,35 @@ export const amnesiac: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule)
   steps: [1, 2, 3].map(() => ({ afterMs: 35_000, action: { do: 'deleteLedger' } })),
 }))
 
+const drainsAfter = (afterMs: number): readonly Step[] =>
+  [0, 1, 2].map((image) => ({ afterMs: image === 0 ? afterMs : 0, action: { do: 'drain', image } }))
+
+/**
+ * Nodes are drained: of importers that wait for their container image, and, when they run at last and CDI is away, of those again. What they
+ * did is told by their pods alone.
+ */
+export const drained: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+  ...schedule,
+  policy: { ...schedule.policy, concurrency: 4, retryLimit: 1 },
+  images: schedule.images.slice(0, 3).map((image) => ({
+    ...image,
+    isInvalid: false,
+    ttlSeconds: undefined,
+    nature: 'good',
+    failures: 0,
+    storageClass: 0,
+    secret: undefined,
+    downloadSeconds: 60,
+    createdAtMs: 0,
+  })),
+  steps: [
+    { afterMs: 0, action: { do: 'cdiFault', image: undefined, fault: 'imagePull', times: 1, forMs: 40_000 } },
+    ...drainsAfter(15_000),
+    { afterMs: 10_000, action: { do: 'stopCdi', forMs: 90_000 } },
+    ...drainsAfter(20_000),
+  ],
+}))
+
 const oldNews = (kind: string): Step => ({
   afterMs: 0,
   action: { do: 'watchFaults', fault: 'held', percent: 100, forMs: TEN_MINUTES_MS, kind },

@@ -169,7 +169,15 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     file: `${IMAGES}/progress-watch.ts`,
     find: 'if (!pod.hasFinished) starts += pod.starts',
     replace: 'if (!pod.hasFinished && !pod.isGoing) starts += pod.starts',
-    kind: 'outages',
+    kind: 'drained',
+  },
+  {
+    name: 'a pod that is deleted before it ran is a failed importer',
+    invariant: 4,
+    file: `${IMAGES}/judge.ts`,
+    find: 'const hasEnded = ends.some(({ metadata }) => metadata.deletionTimestamp === undefined)',
+    replace: 'const hasEnded = end !== undefined',
+    kind: 'drained',
   },
   {
     name: 'teardown before the status',

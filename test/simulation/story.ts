@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { FAMILIES } from './arbitraries.ts'
 import { crowd } from './crowd.ts'
 import { GATE_KINDS, type GateKind } from './gate/gate-story.ts'
-import { amnesiac, cloners, impatient, laggingTakeOvers, lateLedger, takeOvers } from './hunts.ts'
+import { amnesiac, cloners, drained, impatient, laggingTakeOvers, lateLedger, takeOvers } from './hunts.ts'
 import { MACHINE_FAMILIES } from './machines/machine-arbitraries.ts'
 import {
   machinesForgotten,
@@ -51,6 +51,7 @@ export const WHOLE_KINDS = {
   impatient: inFull(impatient),
   lateLedger: inFull(lateLedger),
   amnesiac: inFull(amnesiac),
+  drained: inFull(drained),
   // For admissions.
   crowded: briefly(FAMILIES.crowded),
   crowd: briefly(crowd),

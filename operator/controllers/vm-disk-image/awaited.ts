@@ -1,9 +1,11 @@
 import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import type { DataVolumeView } from './views.ts'
+import type { Observation } from './world.ts'
 
 /** What a download waits for whose importer does not run yet, to be read after "waiting for". */
-export function awaitedBy(dataVolume: DataVolumeView): string {
+export function awaitedBy(dataVolume: DataVolumeView, { claimRefusal }: Pick<Observation, 'claimRefusal'>): string {
   const { phase, bound, running } = dataVolume
+  if (claimRefusal !== undefined) return `its volume (${claimRefusal})`
   const isUntold = phase === '' && bound.status === '' && running.status === ''
   if (isUntold) return 'CDI to act on its DataVolume'
   if (phase === 'PendingPopulation') return 'the first consumer of its volume'

@@ -15,6 +15,7 @@ import type { Change } from '../../runtime/store.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { Admission } from './admission.ts'
 import { type Caches, IMAGE } from './caches.ts'
+import { ClaimRefusals } from './claim-refusals.ts'
 import { CloneReferences } from './clone-references.ts'
 import { Clones } from './clones.ts'
 import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
@@ -82,6 +83,7 @@ export class ImageController {
   readonly #queue: WorkQueue
   readonly #admission: Admission
   readonly #progress: ProgressWatch
+  readonly #claimRefusals: ClaimRefusals
   readonly #writer: PlanWriter<ImageView, ImageRemoval>
   /** Images whose queue position is to be written now, though nothing else changed. */
   readonly #positionDue = new Set<string>()
@@ -94,6 +96,7 @@ export class ImageController {
     this.#options = options
     this.#queue = new WorkQueue(clock)
     this.#progress = new ProgressWatch(clock)
+    this.#claimRefusals = new ClaimRefusals({ ...options, onNews: (key) => this.#queue.add(key, 'urgent') })
     this.#clones = new Clones(client, caches)
     this.#references = [...options.references, new CloneReferences(caches, this.#clones)]
     this.#admission = new Admission({
@@ -131,6 +134,7 @@ export class ImageController {
       policy: options.policy,
       admission: this.#admission,
       progress: this.#progress,
+      claimRefusals: this.#claimRefusals,
       references: this.#references,
       sinceStatusWriteMs: (uid) => this.#writer.sinceStatusWriteMs(uid),
     }
@@ -160,6 +164,7 @@ export class ImageController {
       await Promise.all([
         controller.run(signal),
         this.#admission.run(signal),
+        this.#claimRefusals.run(signal),
         refreshPositions({
           admission: this.#admission,
           images: this.#options.caches.images,
@@ -250,6 +255,7 @@ export class ImageController {
     const uid = image?.metadata.uid ?? ''
     this.#admission.forget(uid)
     this.#progress.forget(uid)
+    this.#claimRefusals.drop(uid)
     this.#writer.forget(uid)
     this.#positionDue.delete(uid)
   }

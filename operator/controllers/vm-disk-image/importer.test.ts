@@ -5,6 +5,12 @@ const startedAt = '2026-01-01T00:00:00Z'
 const container = (state: object, more: object = {}) => ({
   containerStatuses: [{ name: 'importer', restartCount: 0, state, ...more }],
 })
+/** The words of a kubelet, not of an importer. */
+const LOST = {
+  exitCode: 137,
+  reason: 'ContainerStatusUnknown',
+  message: 'The container could not be located when the pod was terminated',
+}
 const terminated = (more: object = {}) => ({ terminated: { exitCode: 1, reason: 'Error', startedAt, ...more } })
 
 describe('viewImporter', () => {
@@ -30,8 +36,8 @@ describe('viewImporter', () => {
     ],
     [
       'that was deleted before it ran',
-      container(terminated({ exitCode: 137, reason: 'ContainerStatusUnknown', startedAt: null })),
-      { starts: 0 },
+      container(terminated({ ...LOST, startedAt: null })),
+      { starts: 0, ended: { exitCode: 137, message: '' } },
     ],
     [
       'that could not be started',

@@ -42,10 +42,13 @@ function hasStarted(terminated: Raw): boolean {
   return typeof startedAt === 'string' && !startedAt.startsWith('1970-')
 }
 
+/** Its message is the kubelet's own: it found no container, so nobody knows what the importer said. */
+const UNKNOWN = 'ContainerStatusUnknown'
+
 function endOf({ reason, exitCode, message }: Raw): ContainerEnd {
   return {
     reason: String(reason ?? ''),
     exitCode: Number(exitCode ?? 0),
-    message: String(message ?? '').slice(0, MESSAGE_LIMIT),
+    message: reason === UNKNOWN ? '' : String(message ?? '').slice(0, MESSAGE_LIMIT),
   }
 }

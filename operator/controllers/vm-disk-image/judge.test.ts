@@ -23,6 +23,10 @@ const judge = (
 
 const podThat = (importer: Partial<ImporterView>, phase = 'Running') =>
   aPod('first', { phase, importer: { starts: 1, isRunning: false, ended: undefined, ...importer } })
+const leaving = (importer: Partial<ImporterView>) => {
+  const pod = podThat(importer, 'Failed')
+  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+}
 const endOf = (exitCode: number, reason: string, message = '') => ({ exitCode, reason, message })
 
 describe('a download goes on', () => {
@@ -79,6 +83,11 @@ describe('a download goes on', () => {
       'while its importer has ended well and CDI does not know it yet',
       CDI.running,
       { importers: [podThat({ ended: endOf(0, 'Completed', 'Import Complete') }, 'Succeeded')], starts: 0 },
+    ],
+    [
+      'while a pod that never ran is deleted, whatever end its kubelet gives it',
+      { phase: 'ImportScheduled', running: said('False', 'ContainerCreating') },
+      { importers: [leaving({ starts: 0, ended: endOf(143, 'Error') })], starts: 0 },
     ],
   ])('%s', (_name, dataVolume, observation) => {
     expect(judge(dataVolume, observation)).toEqual({ state: 'running' })
@@ -239,6 +248,12 @@ describe('a download has failed', () => {
     })
   })
 
+  it('by its own words, though its pod is being deleted when they are read', () => {
+    const importers = [leaving({ ended: endOf(1, 'Error', 'expected status code 200, got 404') })]
+    const verdict = judge(CDI.running, { importers, starts: 1, isImporterLost: true })
+    expect(verdict).toMatchObject({ state: 'failed', reason: 'NotFound', downloads: 1 })
+  })
+
   it.each([
     ['more than CDI does', 5, 1, 5],
     ['less than CDI does', 1, 3, 4],
@@ -262,6 +277,28 @@ describe('a claim that cannot be made', () => {
 
   it('does not count once the importer got going', () => {
     expect(judge({ ...CDI.running, bound: invalid })).toEqual({ state: 'running' })
+  })
+
+  describe('as the Events of its target tell alone', () => {
+    const claimRefusal = 'persistentvolumeclaims "prime-1" is forbidden: exceeded quota: q'
+    const pending = { ...CDI.new, bound: said('False', 'Pending', 'PVC x Pending') }
+
+    it('has failed at once and at no cost where a quota refuses it', () => {
+      expect(judge(pending, { claimRefusal })).toMatchObject({
+        state: 'failed',
+        reason: 'QuotaExceeded',
+        message: claimRefusal,
+        downloads: 0,
+      })
+      expect(judge(CDI.running, { claimRefusal, starts: 1 })).toEqual({ state: 'running' })
+    })
+
+    it('is waited for otherwise, in the words of the Event', () => {
+      const denied = { claimRefusal: 'admission webhook denied it' }
+      expect(judge(pending, denied)).toEqual({ state: 'running' })
+      const message = 'nothing was downloaded: 15 minutes of waiting for its volume (admission webhook denied it)'
+      expect(judge(pending, { ...denied, unchangedMs: 15 * MINUTE })).toMatchObject({ state: 'failed', message })
+    })
   })
 })
 

@@ -85,7 +85,8 @@ function failedImporter(dataVolume: DataVolumeView, context: JudgeContext): Fail
   const { importers, isImporterLost } = context.observation
   const failed = failuresOf(dataVolume, context)
   const said = running.status === 'False' ? running.reason : ''
-  const end = importers.find(({ phase, importer }) => phase !== 'Succeeded' && isError(importer.ended))?.importer.ended
+  const ends = importers.filter(({ phase, importer }) => phase !== 'Succeeded' && isError(importer.ended))
+  const end = ends[0]?.importer.ended
   if (end?.reason === 'OOMKilled' || said === 'OOMKilled')
     return failed('OutOfMemory', 'the importer ran out of memory')
   const named = NAMED[said]
@@ -95,7 +96,9 @@ function failedImporter(dataVolume: DataVolumeView, context: JudgeContext): Fail
   if (isImporterLost || isKilled(dataVolume, context) || importers.some(isOver)) return failed('Evicted', EVICTED)
   const hasRestarted = dataVolume.restartCount > 0 || importers.some(({ importer }) => importer.starts > 1)
   const hasFailed = FAILED.has(said) && dataVolume.phase !== 'ImportScheduled'
-  if (!hasRestarted && !hasFailed && end === undefined) return undefined
+  // Its kubelet also gives an end to a pod that is deleted before it ran. Then CDI makes the next one.
+  const hasEnded = ends.some(({ metadata }) => metadata.deletionTimestamp === undefined)
+  if (!hasRestarted && !hasFailed && !hasEnded) return undefined
   return failed(undefined, importError(dataVolume) || withoutText(end))
 }
 
@@ -137,6 +140,8 @@ function withoutText(end: ContainerEnd | undefined): string {
 function cannotStart(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
   const { bound, ready, phase } = dataVolume
   if (phase !== '' && phase !== 'Pending') return undefined
+  const { claimRefusal = '' } = context.observation
+  if (claimRefusal.includes('exceeded quota')) return failuresOf(dataVolume, context)('QuotaExceeded', claimRefusal)
   const said = [bound, ready].find(({ reason }) => reason === 'ErrClaimNotValid' || reason === 'ErrExceededQuota')
   if (said === undefined) return undefined
   const failed = failuresOf(dataVolume, context)
@@ -153,7 +158,7 @@ function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext): Failure
   if (context.isCdiAway || (ageMs < attemptTimeoutMs && !isStalled)) return undefined
   if (!hasRun(dataVolume, observation)) {
     const waited = ageMs >= attemptTimeoutMs ? attemptTimeoutMs : stallTimeoutMs
-    const message = `nothing was downloaded: ${minutes(waited)} of waiting for ${awaitedBy(dataVolume)}`
+    const message = `nothing was downloaded: ${minutes(waited)} of waiting for ${awaitedBy(dataVolume, observation)}`
     return failed('ImporterNotStarted', message)
   }
   if (ageMs >= attemptTimeoutMs)

@@ -30,6 +30,7 @@ function build() {
       admission,
       policy: () => aPolicy(),
       progress: new ProgressWatch(clock),
+      claimRefusals: { note: () => undefined, drop: () => undefined },
       references: [],
       sinceStatusWriteMs: () => undefined,
     })

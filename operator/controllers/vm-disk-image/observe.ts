@@ -1,11 +1,13 @@
 import { isUrlAllowed, LABELS, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
 import { importersOf, mayFill } from '../../cluster/importers.ts'
 import { childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
+import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import type { Admission } from './admission.ts'
 import { BY_IMAGE, BY_NAMESPACE, type Caches, siblingKey } from './caches.ts'
+import type { ClaimRefusals } from './claim-refusals.ts'
 import { isFinished } from './judge.ts'
 import type { ProgressWatch } from './progress-watch.ts'
 import { type ReferenceSource, sumReferences } from './references.ts'
@@ -20,6 +22,7 @@ export interface Sources {
   readonly policy: () => Policy
   readonly admission: Admission
   readonly progress: ProgressWatch
+  readonly claimRefusals: Pick<ClaimRefusals, 'note' | 'drop'>
   readonly references: readonly ReferenceSource[]
   readonly sinceStatusWriteMs: (uid: string) => number | undefined
 }
@@ -64,23 +67,44 @@ export function observeImage(image: ImageView, sources: Sources): World {
   }
 }
 
-function look(
-  { metadata: { uid = '' }, status }: ImageView,
-  dataVolumes: readonly DataVolumeView[],
-  { progress, caches }: Sources,
-): World['observation'] {
+function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources: Sources): World['observation'] {
+  const { uid = '' } = image.metadata
+  const { status } = image
+  const { progress, caches } = sources
   const running = dataVolumes.find((one) => !isFinished(one))
   const { dataVolumeUID } = status
+  const claimRefusal = claimRefusalOf(image, running, sources)
   if (running !== undefined) {
     const isKnown = dataVolumeUID === running.metadata.uid
     const knownPodUid = isKnown ? status.importerPodUID : undefined
     const wasDue = isKnown && status.reason === 'CDINotResponding'
     const importers = importersOf(running, caches)
     const hasClaim = caches.claims.get(keyOf(running.metadata)) !== undefined
-    return progress.look(uid, { dataVolume: running, hasClaim, importers, knownPodUid, wasDue })
+    return { ...progress.look(uid, { dataVolume: running, hasClaim, importers, knownPodUid, wasDue }), claimRefusal }
   }
   if (isRecorded(status) || dataVolumeUID === undefined) progress.forget(uid)
   return progress.recall(uid, dataVolumeUID)
+}
+
+/** Of a download that has a claim, of which CDI shows neither an importer nor what it waits for. */
+function claimRefusalOf(
+  { metadata }: ImageView,
+  running: DataVolumeView | undefined,
+  { claimRefusals, caches }: Sources,
+): string | undefined {
+  const { uid = '', namespace = '' } = metadata
+  const claim = running && caches.claims.get(keyOf(running.metadata))
+  const isSilent =
+    running !== undefined &&
+    claim !== undefined &&
+    isChildOf(claim, running) &&
+    running.metadata.deletionTimestamp === undefined &&
+    running.running.reason === '' &&
+    saidOfClaim(running) === '' &&
+    importersOf(running, caches).length === 0
+  if (isSilent) return claimRefusals.note(uid, { key: keyOf(metadata), namespace, claimUid: claim.metadata.uid ?? '' })
+  claimRefusals.drop(uid)
+  return undefined
 }
 
 /** Claims by our label, and those of our DataVolumes in case somebody took the label off. */

@@ -80,6 +80,8 @@ export interface Observation {
   readonly starts: number | undefined
   /** One that has run is being deleted unfinished, or another one is in its place. */
   readonly isImporterLost: boolean
+  /** Why CDI cannot create the claim that it fills, where a live look has found that. The DataVolume says nothing of it. */
+  readonly claimRefusal?: string | undefined
 }
 
 export const NOTHING_SEEN: Observation = {

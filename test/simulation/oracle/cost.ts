@@ -11,6 +11,8 @@ type Budget = Map<string, number>
 const SEEN_IN_TIME_MS = 60_000
 /** From the status that tells of a failure to the end of its importer. */
 const TORN_DOWN_MS = 1_000
+/** From the start of an importer until the operator knows of it. */
+const NOTICED_MS = 1_000
 const TIMED_OUT: ReadonlySet<string> = new Set(['Stalled', 'AttemptTimeout'])
 
 export interface CostWitness extends Witness {
@@ -101,11 +103,16 @@ export class CostOracle implements Oracle {
     const { dataVolumeUID: uid, outcome, reason } = attempt
     if (uid === undefined || this.#recorded.has(uid)) return
     this.#recorded.set(uid, this.#witness.chronicle.nowMs)
-    this.#over.add(`${image.metadata.uid}/${attempt.revision}/${attempt.number}`)
-    if (outcome !== 'Failed') return
     const { chronicle, report, stallTimeoutMs } = this.#witness
     const download = chronicle.downloads.get(uid)
     const name = image.metadata.name
+    // What cost nothing is tried again under its number.
+    if (attempt.downloads === 0) {
+      this.#checkFree(attempt, download, `revision ${revision}: image ${name}`)
+      return
+    }
+    this.#over.add(`${image.metadata.uid}/${attempt.revision}/${attempt.number}`)
+    if (outcome !== 'Failed') return
     if (download === undefined) {
       report(4, `revision ${revision}: image ${name} failed by an unknown DataVolume`)
       return
@@ -128,6 +135,17 @@ export class CostOracle implements Oracle {
     const isSeen = disturbances.calmForMs('api', 'watch', 'freeze', 'crash') > SEEN_IN_TIME_MS
     if (paid <= (isSeen ? ran : Math.max(1, ran))) return
     report(4, `${who} paid ${paid} downloads for ${key} (${reason}), whose importers ran ${ran} times`)
+  }
+
+  /** An attempt that nobody pays for is one in which no importer ran, and so no importer is to blame for it. */
+  #checkFree({ reason, message }: Attempt, download: Download | undefined, who: string): void {
+    const { chronicle, disturbances, report } = this.#witness
+    if (download === undefined) return
+    if (reason === 'ImporterFailed') report(4, `${who} paid nothing, and blames an importer: ${message}`)
+    const { key, starts, createdAtMs, startedAtMs = chronicle.nowMs } = download
+    const isWatched = disturbances.calmForMs('api', 'watch', 'freeze', 'crash') > chronicle.nowMs - createdAtMs
+    if (isWatched && chronicle.nowMs - startedAtMs > NOTICED_MS)
+      report(4, `${who} paid nothing for ${key} (${reason}), whose ${starts.size} importers ran`)
   }
 
   #followDownload(commit: Commit): void {
