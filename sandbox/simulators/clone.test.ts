@@ -75,6 +75,17 @@ describe('a clone of a snapshot in another namespace', () => {
     await world.untilStatus('vm', 'Running')
   })
 
+  it('repeats the words of the provisioner while nothing is wrong', async () => {
+    await world.createSnapshot('golden')
+    world.createClone('disk', 'golden')
+    const clone = await world.untilPhase('disk', 'CloneFromSnapshotSourceInProgress')
+    const bound = clone.status?.conditions?.find(({ type }) => type === 'Bound')
+    expect(bound?.message).toMatch(
+      /^target PVC disk Pending and Waiting for a volume to be created .* please verify that the provisioner is running/,
+    )
+    await world.untilPhase('disk', 'Succeeded')
+  })
+
   it('goes on under simulators that start anew', async () => {
     await world.createSnapshot('golden')
     world.createClone('disk', 'golden')

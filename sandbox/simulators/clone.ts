@@ -11,7 +11,7 @@ import type { FaultScript } from './faults.ts'
 import { type Claim, type DataVolume, isTerminating, ownerUid, type StorageClass, uidOf } from './models.ts'
 import { isQuota, quotaText } from './quota.ts'
 import { type CloneSource, keyOfSource, sourceWithKey } from './source.ts'
-import { bind, defaultClass, needsConsumer } from './storage.ts'
+import { bind, defaultClass, needsConsumer, provisioningText } from './storage.ts'
 import type { Worker } from './worker.ts'
 import { BY_DATA_VOLUME, type World } from './world.ts'
 
@@ -168,7 +168,7 @@ export class ClonePopulator {
     if (type === undefined) return
     const marked = await this.#markType(dataVolume, type)
     const error = this.#faults.state('cloneError', marked)
-    const situation: Situation = { at: 'cloning', phase: PHASES[type] }
+    const situation = this.#cloning(typed, PHASES[type])
     if (error !== undefined) {
       const { fatal = false, message } = error
       return await this.#show(marked, fatal ? { at: 'clone failed', message } : { ...situation, error: message })
@@ -184,11 +184,19 @@ export class ClonePopulator {
   async #transfer(key: string, dataVolume: DataVolume, target: Claim, helper: Claim, type: CloneType): Promise<void> {
     if (isTerminating(helper)) return
     if (await this.#isPreparing(key, target, helper, type)) {
-      return await this.#show(dataVolume, { at: 'cloning', phase: 'PrepClaimInProgress' })
+      return await this.#show(dataVolume, this.#cloning(target, 'PrepClaimInProgress'))
     }
-    await this.#show(dataVolume, { at: 'cloning', phase: PHASES[type] })
+    await this.#show(dataVolume, this.#cloning(target, PHASES[type]))
     if (helper.status?.phase !== 'Bound' || !this.#hasData(key, dataVolume, target, type)) return
     await bind(this.#world, target, type === 'copy' ? `pvc-${uidOf(target)}` : (helper.spec.volumeName ?? ''))
+  }
+
+  /** A claim of an immediate class is looked at by its provisioner at once, and is told to wait. */
+  #cloning(target: Claim, phase: string): Extract<Situation, { at: 'cloning' }> {
+    const storageClass = this.#classOf(target)
+    if (storageClass === undefined || storageClass.volumeBindingMode === 'WaitForFirstConsumer')
+      return { at: 'cloning', phase }
+    return { at: 'cloning', phase, event: provisioningText(storageClass) }
   }
 
   /** A helper claim that needs a node, or has to grow, gets a pod that uses it, and some time. */

@@ -30,8 +30,8 @@ export type Situation =
   | { readonly at: 'clone scheduled'; readonly message: string }
   /** A clone that may not begin; as soon as it may, it does. */
   | { readonly at: 'clone blocked'; readonly reason: string; readonly message: string }
-  /** `phase` says how it is cloned. With an error the data does not come any nearer. */
-  | { readonly at: 'cloning'; readonly phase: string; readonly error?: string }
+  /** `phase` says how it is cloned. With an error the data does not come any nearer. `event` is the newest one of its claim. */
+  | { readonly at: 'cloning'; readonly phase: string; readonly event?: string; readonly error?: string }
   | { readonly at: 'clone failed'; readonly message: string }
   | { readonly at: 'cloned' }
   | { readonly at: 'populated'; readonly claim: Claim; readonly prime: Claim | undefined }
@@ -192,9 +192,11 @@ function cloneDraft(situation: CloneSituation, name: string, waiting: Draft): Dr
       return { ...waiting, phase: 'Pending', claimName: undefined, bound: blocked, ready: blocked }
     }
     case 'cloning': {
-      const { phase, error } = situation
-      if (error === undefined) return { ...waiting, phase, bound, running: ['True', 'Populator is running', ''] }
-      return { ...waiting, phase, bound, running: ['False', 'Error', error] }
+      const { phase, event, error } = situation
+      // The real one repeats the provisioner's words on clones that take no second longer than others.
+      const told: Short = event === undefined ? bound : ['False', 'Pending', `target PVC ${name} Pending and ${event}`]
+      if (error === undefined) return { ...waiting, phase, bound: told, running: ['True', 'Populator is running', ''] }
+      return { ...waiting, phase, bound: told, running: ['False', 'Error', error] }
     }
     case 'clone failed':
       return { ...waiting, phase: 'Failed', bound, running: ['False', 'Error', situation.message] }

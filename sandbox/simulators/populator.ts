@@ -26,7 +26,7 @@ import type { FaultScript } from './faults.ts'
 import type { Kubelet } from './kubelet.ts'
 import { type Claim, type DataVolume, isTerminating, ownerUid, type Pod, uidOf } from './models.ts'
 import { isQuota, quotaText } from './quota.ts'
-import { bind, defaultClass, needsConsumer } from './storage.ts'
+import { bind, defaultClass, needsConsumer, provisioningText } from './storage.ts'
 import type { Worker } from './worker.ts'
 import type { World } from './world.ts'
 
@@ -155,8 +155,7 @@ export class Populator {
     if (fatal !== undefined) return await this.#giveUp(dataVolume, prime, pod)
     const isRefused = pod === undefined && !(await this.#createPod(dataVolume, target, prime))
     if (prime.status?.phase !== 'Bound') {
-      const provisioner = storageClass.provisioner ?? ''
-      const message = `target PVC ${name} Pending and [${prime.metadata.name}] : Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`
+      const message = `target PVC ${name} Pending and [${prime.metadata.name}] : ${provisioningText(storageClass)}`
       return await this.#show(dataVolume, { at: 'pending', message })
     }
     await this.#import(key, dataVolume, target, prime, pod, isRefused)

@@ -119,3 +119,8 @@ export function defaultClass(world: World): string | undefined {
   }
   return undefined
 }
+
+/** What Kubernetes says of every claim of an immediate class that has no volume yet, however quickly one comes. */
+export function provisioningText({ provisioner = '' }: StorageClass): string {
+  return `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`
+}

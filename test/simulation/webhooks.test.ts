@@ -229,7 +229,7 @@ describe("CDI's webhook that does not work", () => {
 
   it.each([
     ['that cannot be called, at once', failing('no endpoints available for service "cdi-api"'), 300],
-    ['that does not answer, within seconds', HANGING, 3 * SECOND],
+    ['that does not answer, within seconds', HANGING, 4 * SECOND],
   ] as const)('is told of %s: nobody who has a slot is said to wait for one', async (_name, answer, withinMs) => {
     await using scene = new Scene()
     scene.answer = () => answer

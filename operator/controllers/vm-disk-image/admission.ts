@@ -324,7 +324,7 @@ export class Admission {
     for (const holder of now.values()) {
       const start = this.#queue.get(holder.uid)
       if (start !== undefined) {
-        metrics.admitted(images.get(start.key)?.status.queuedAt)
+        metrics.admitted(images.get(start.key))
         this.#queue.remove(holder.uid)
         this.#claims.want(holder.uid, start)
       }

@@ -35,8 +35,8 @@ const LOOK_AGAIN_MS = 1_000
 const ANSWERED_FAILURES = 4
 /** So many are more than one answer that got lost. */
 const VAIN_CREATES = 2
-/** So long a create may be on its way before anybody is told. */
-const PROMPT_MS = 2_000
+/** So long a claim may wait for its DataVolume before anybody is told. */
+const PROMPT_MS = 3_000
 
 export interface ClaimsOptions {
   readonly client: KubeClient
@@ -161,9 +161,17 @@ export class Claims {
       const isFree = !this.#notes.over.has(claim) && !this.#notes.verifying.has(claim) && this.#notes.isDue(claim, now)
       return start !== undefined && isFree && this.#dataVolumeOf(holder) === undefined ? [start] : []
     })
-    for (const start of wanted.toSorted(compareTickets)) {
-      if (signal.aborted) return
-      if (this.#isStillAsPlanned(start)) await this.#create(start, signal)
+    const inOrder = wanted.toSorted(compareTickets)
+    // Those behind the first one wait for its answer as well.
+    const timers = inOrder.map((start) => this.#options.clock.setTimer(() => this.#tellInVain(start), PROMPT_MS))
+    try {
+      for (const [at, start] of inOrder.entries()) {
+        if (signal.aborted) return
+        if (this.#isStillAsPlanned(start)) await this.#create(start, signal)
+        timers[at]?.()
+      }
+    } finally {
+      for (const cancel of timers) cancel()
     }
   }
 
@@ -241,9 +249,7 @@ export class Claims {
     if (!isClaimed || !ledger.isFresh || !this.#hasRoom(claim)) return
     this.#notes.asked(claim, clock.monotonic() + SETTLE_MS)
     const options = { timeoutMs: CLAIM_VALID_MS, signal, isStillValid: () => ledger.isFresh }
-    const cancelTimer = clock.setTimer(() => this.#tellInVain(start), PROMPT_MS)
-    const outcome = await createDataVolume(client, start, options).finally(cancelTimer)
-    await this.#takeOutcome(start, outcome, signal)
+    await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
     this.#options.onChange(start.key)
   }
 

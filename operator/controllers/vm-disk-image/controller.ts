@@ -236,6 +236,7 @@ export class ImageController {
         if (isNew && ownerAmong(after, caches.images) !== undefined) metrics.started()
       }),
       caches.images.onChange(({ before, after }) => {
+        metrics.waited(before, after)
         if (before !== undefined) metrics.attempted(before.status.attempts, after?.status.attempts)
       }),
     ]

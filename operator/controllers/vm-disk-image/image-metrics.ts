@@ -1,5 +1,7 @@
 import { type Attempt, PHASES, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { ImageWaits } from './image-waits.ts'
+import type { ImageView } from './views.ts'
 
 const WAITS = [1, 5, 15, 60, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400]
 
@@ -19,6 +21,8 @@ export interface ImageFacts {
 export class ImageMetrics {
   readonly #policyValid: Gauge
   readonly #wait: Histogram
+  readonly #blocked: Histogram
+  readonly #waits = new ImageWaits()
   readonly #started: Counter
   readonly #attempts: Counter
   readonly #lookAlikes: Counter
@@ -83,7 +87,14 @@ export class ImageMetrics {
     })
     this.#wait = new Histogram({
       name: 'ot_sync_wait_seconds',
-      help: 'Time from ticket to slot',
+      help: 'Time that images waited for a slot alone: from the ticket, or from when nothing was missing any more',
+      buckets: WAITS,
+      registers,
+    })
+    this.#blocked = new Histogram({
+      name: 'ot_sync_blocked_seconds',
+      help: 'Time that images waited for something that was missing, by reason; counted when it ends',
+      labelNames: ['reason'],
       buckets: WAITS,
       registers,
     })
@@ -118,10 +129,18 @@ export class ImageMetrics {
     this.#facts = facts
   }
 
-  /** @param queuedAt RFC 3339 */
-  admitted(queuedAt: string | undefined): void {
-    const seconds = secondsBetween(queuedAt, this.#clock.now())
-    if (seconds !== undefined) this.#wait.observe(seconds)
+  /** An image got a slot. */
+  admitted(image: ImageView | undefined): void {
+    const now = this.#clock.now()
+    const since = image && this.#waits.freeSince(image.metadata.uid ?? '', image.status, now)
+    if (since !== undefined) this.#wait.observe(Math.max(0, now - since) / 1_000)
+  }
+
+  /** What an image says of its wait, before and after a change. */
+  waited(before: ImageView | undefined, after: ImageView | undefined): void {
+    const uid = (after ?? before)?.metadata.uid ?? ''
+    const ended = this.#waits.take(uid, before?.status, after?.status, this.#clock.now())
+    if (ended !== undefined) this.#blocked.observe({ reason: ended.reason }, ended.seconds)
   }
 
   /** An image was deleted because nothing refers to it. */

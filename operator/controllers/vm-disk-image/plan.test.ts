@@ -126,6 +126,21 @@ describe('the happy path', () => {
   })
 })
 
+describe('a download that has begun', () => {
+  it('is said to download until CDI has noticed its end', () => {
+    const walk = new Walk()
+    walk
+      .settle()
+      .admit()
+      .observe({ starts: 1, importers: [aPod('first')] })
+    expect(walk.stand).toBe('Syncing/Syncing')
+    const before = walk.log.length
+    walk.observe({ starts: 0, importers: [aPod('first', { phase: 'Succeeded' })] })
+    expect(walk.stand).toBe('Syncing/Syncing')
+    expect(walk.log.slice(before)).toEqual([])
+  })
+})
+
 describe('a failure', () => {
   it('is written down before anything is torn down, and the slot is held until the importer is gone', () => {
     const walk = new Walk()

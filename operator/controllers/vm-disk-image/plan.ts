@@ -173,7 +173,8 @@ function planRunning(draft: Draft): ImagePlan | undefined {
   if (!world.isSlotKnown) return plan(image.status, {})
   const { uid } = dataVolume.metadata
   const isNew = status.dataVolumeUID !== uid
-  const hasRun = downloadsOf(dataVolume, observation.starts) > 0
+  // What has begun stays so: an importer that has ended well counts as no download, and CDI may say so later.
+  const hasRun = downloadsOf(dataVolume, observation.starts) > 0 || (!isNew && status.startedAt !== undefined)
   const leftMs = STARTING_TOLD_AFTER_MS - observation.seenMs
   if (isNew && !hasRun && leftMs > 0)
     return plan(image.status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
