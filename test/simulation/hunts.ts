@@ -6,7 +6,12 @@ import type { Action, Schedule, Step } from './schedule.ts'
 
 const TEN_MINUTES_MS = 600_000
 
-/** People delete DataVolumes in the background while they download: importers outlive them. */
+const oldNews = (kind: string): Step => ({
+  afterMs: 0,
+  action: { do: 'watchFaults', fault: 'held', percent: 100, forMs: TEN_MINUTES_MS, kind },
+})
+
+/** People delete DataVolumes in the background while they download: importers outlive them, and news of pods comes late. */
 export const impatient: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
@@ -17,10 +22,16 @@ export const impatient: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule
     nature: 'good',
     downloadSeconds: 10 + image.downloadSeconds,
   })),
-  steps: schedule.steps.map(({ afterMs }, image) => ({
-    afterMs: 1_000 + (afterMs % 5_000),
-    action: { do: 'deleteChild', image, kind: 'DataVolume', foreground: false },
-  })),
+  steps: [
+    { afterMs: 0, action: { do: 'cdiFault', image: undefined, fault: 'slowEnd', times: 1, forMs: TEN_MINUTES_MS } },
+    oldNews('Pod'),
+    ...schedule.steps.map(
+      ({ afterMs }, image): Step => ({
+        afterMs: 1_000 + (afterMs % 5_000),
+        action: { do: 'deleteChild', image, kind: 'DataVolume', foreground: false },
+      }),
+    ),
+  ],
 }))
 
 const LATE_LEDGER: Action = {
@@ -100,11 +111,6 @@ export const drained: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) 
     ...drainsAfter(20_000),
   ],
 }))
-
-const oldNews = (kind: string): Step => ({
-  afterMs: 0,
-  action: { do: 'watchFaults', fault: 'held', percent: 100, forMs: TEN_MINUTES_MS, kind },
-})
 
 /**
  * One replica after the other takes over, and of what it knows about half comes from an API server that is behind: which kinds,
