@@ -1,6 +1,6 @@
 import type fc from 'fast-check'
 import { FAMILIES } from './arbitraries.ts'
-import type { Action, Schedule, Step } from './schedule.ts'
+import type { Action, ImagePlan, Schedule, Step } from './schedule.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
 
@@ -10,6 +10,12 @@ const oldNews = (kind: string): Step => ({
   afterMs: 0,
   action: { do: 'watchFaults', fault: 'held', percent: 100, forMs: TEN_MINUTES_MS, kind },
 })
+
+/** An image that lacks nothing, and is there from the start. */
+function withoutTrouble(image: ImagePlan): ImagePlan {
+  const lacksNothing = { storageClass: 0, secret: undefined, isInvalid: false, ttlSeconds: undefined }
+  return { ...image, ...lacksNothing, nature: 'good', failures: 0, createdAtMs: 0 }
+}
 
 /** People delete DataVolumes in the background while they download: importers outlive them, and news of pods comes late. */
 export const impatient: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
@@ -52,17 +58,7 @@ export const lateLedger: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) =
 export const cloners: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 4 },
-  images: schedule.images.slice(0, 3).map((image) => ({
-    ...image,
-    isInvalid: false,
-    ttlSeconds: undefined,
-    nature: 'good',
-    failures: 0,
-    storageClass: 0,
-    secret: undefined,
-    downloadSeconds: 1,
-    createdAtMs: 0,
-  })),
+  images: schedule.images.slice(0, 3).map((image) => ({ ...withoutTrouble(image), downloadSeconds: 1 })),
   steps: [0, 1, 2].flatMap((image) => [
     { afterMs: image === 0 ? 40_000 : 1_000, action: { do: 'clone', image, forMs: 2 * TEN_MINUTES_MS } },
     { afterMs: 20_000, action: { do: 'refresh', image } },
@@ -93,17 +89,7 @@ const drainsAfter = (afterMs: number): readonly Step[] =>
 export const drained: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 4, retryLimit: 1 },
-  images: schedule.images.slice(0, 3).map((image) => ({
-    ...image,
-    isInvalid: false,
-    ttlSeconds: undefined,
-    nature: 'good',
-    failures: 0,
-    storageClass: 0,
-    secret: undefined,
-    downloadSeconds: 60,
-    createdAtMs: 0,
-  })),
+  images: schedule.images.slice(0, 3).map((image) => ({ ...withoutTrouble(image), downloadSeconds: 60 })),
   steps: [
     { afterMs: 0, action: { do: 'cdiFault', image: undefined, fault: 'imagePull', times: 1, forMs: 40_000 } },
     ...drainsAfter(15_000),
