@@ -43,6 +43,8 @@ export const ANNOTATIONS = {
    * was given when it first started.
    */
   cloudInit: 'pelotech.ot/cloud-init',
+  /** On KubeVirt's VirtualMachine or its instance: when we last had KubeVirt try again what was refused. */
+  retriedAt: 'pelotech.ot/retried-at',
 } as const
 
 /** Holds a VMDiskImage until its download has ended and nobody uses it. */

@@ -39,7 +39,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   ImageTerminating: {
     meaning: 'The image is being deleted, so no disk is cloned from it any more.',
     remedy:
-      'Nothing with a template: the image is created anew once it is gone. Otherwise create it, or name another in spec.vmDiskImageRef.',
+      'Nothing with a template: the image is created again once it is gone. Otherwise create it, or name another in spec.vmDiskImageRef.',
   },
   /** FailIfNotExist, or nothing to create it from. */
   ImageNotFound: {
@@ -65,7 +65,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning:
       'The root disk could not be cloned, or CDI cannot begin for want of quota or of a valid claim; the message is the answer of CDI or of the API server.',
     remedy:
-      'Read the message. A quota, a storage class or the rights of the operator may stand in the way. Where the phase is Provisioning it goes on by itself then; where it is Failed, a change of the spec makes the disk anew, and so does deleting the DataVolume.',
+      'Read the message. A quota, a storage class or the rights of the operator may stand in the way. Where the phase is Provisioning it goes on by itself then; where it is Failed, the disk is recreated when the spec changes or somebody deletes the DataVolume.',
   },
   /** The artifact went before or while it was cloned. */
   CloneSourceGone: {
@@ -115,7 +115,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   StartFailed: {
     meaning: 'KubeVirt cannot create the instance or its pod; the message is the answer of the API server.',
     remedy:
-      'Read the message: a quota, Pod Security or an admission rule refuses it. Once that is mended KubeVirt starts the machine by itself, after up to 17 minutes; the command in the message has it try at once.',
+      'Read the message: a quota, Pod Security or an admission rule refuses it. Once that is fixed, the machine starts by itself, within 5 minutes; the command in the message has KubeVirt try at once.',
   },
   /** Fails before it runs, again and again. */
   CrashLoop: {
@@ -159,19 +159,19 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   Timeout: {
     meaning: 'The machine was not ready in the time that the policy gives it, not counting the wait for its image.',
     remedy:
-      'Read the message for the step that hangs. What was begun goes on, and a disk that lost its source is made anew. It is left by itself when the machine becomes ready, or the spec changes.',
+      'Read the message for the step that hangs. What was begun goes on, and a disk that lost its source is cloned again. The machine leaves this state by itself when it becomes ready or its spec changes.',
   },
   /** Kicked often enough. */
   KickBudgetSpent: {
     meaning:
-      'The machine was restarted, or its root disk cloned anew, as often as the policy allows, and it still hangs.',
+      'The machine was restarted, or its root disk cloned again, as often as the policy allows, and it still hangs.',
     remedy:
       'See why: for a guest its console and the events of the VirtualMachineInstance; for a disk the events of its DataVolume and claim, and whether CDI and the storage driver run. A change of the spec gives a new budget.',
   },
   /** Restarted, or cloned anew, by us. */
   Kicked: {
     meaning:
-      'The instance ran and was not ready for too long, or the clone of the root disk got no further, so it was deleted; it is made anew.',
+      'The instance ran and was not ready for too long, or the clone of the root disk made no progress, so it was deleted; it is recreated.',
     remedy: NOTHING,
   },
   /** Only the image is wanted. */
@@ -188,13 +188,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** A foreign object has the name we need. */
   NameConflict: {
     meaning:
-      'An object that is not ours, or that has lost its ownerReference to the virtual machine, has the name that it needs; it is left alone.',
+      'An object that belongs to somebody else, or that has lost its ownerReference to the virtual machine, has the name that it needs; it is left alone.',
     remedy:
       'Delete or rename the object that the message names, or give the virtual machine another name. Where it was made for this one, put its ownerReference back instead.',
   },
   /** A foreign object has the name we need, and goes. */
   NamesakeTerminating: {
-    meaning: 'An object that is not ours has the name that the virtual machine needs, and is being deleted.',
+    meaning: 'An object that belongs to somebody else has the name that the virtual machine needs, and is being deleted.',
     remedy: `${NOTHING} Where it lasts, see the finalizers of the object that the message names.`,
   },
   /** The stored spec breaks a rule. */
@@ -207,7 +207,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning:
       'A Secret, or its key, that passwordSecretRef of a user names does not exist, its value is no password, or the API server does not let the operator read it; the message says which.',
     remedy:
-      'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, mend that. It goes on by itself then.',
+      'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, fix that. It goes on by itself then.',
   },
   /** No KubeVirt. */
   KubeVirtMissing: {

@@ -26,8 +26,8 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   allow('pelotech.ot', ['virtualmachines/status'], ['get', 'update', 'patch']),
   allow('pelotech.ot', ['virtualmachines/finalizers'], ['update']),
   allow('kubevirt.io', ['virtualmachines'], [...READ, 'create', 'update', 'patch', 'delete']),
-  // Deleting the instance is how a virtual machine is restarted.
-  allow('kubevirt.io', ['virtualmachineinstances'], [...READ, 'delete']),
+  // Deleting the instance is how a virtual machine is restarted; an annotation has KubeVirt try again to create its pod.
+  allow('kubevirt.io', ['virtualmachineinstances'], [...READ, 'patch', 'delete']),
   allow('cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'delete']),
   // What CDI asks of whoever clones from another namespace.
   allow('cdi.kubevirt.io', ['datavolumes/source'], ['create']),

@@ -45,6 +45,31 @@ describe('finalizers of others', () => {
   })
 })
 
+describe('a child that was judged as it was seen', () => {
+  it('is not created where it is gone by now, nor changed where it is another', async () => {
+    const primary = client.put(anObject('ConfigMap', 'a'))
+    const wanted = anObject('Secret', 'child', { uid: 'seen', resourceVersion: '1' })
+    await apply(primary, { children: [{ type: SECRET, wanted }] })
+    expect(client.said('create')).toEqual([])
+    const existing = client.put(anObject('Secret', 'child'))
+    await expect(apply(primary, { children: [{ type: SECRET, wanted, existing }] })).rejects.toThrow()
+  })
+})
+
+describe('annotations', () => {
+  const touch = (uid: string) => ({
+    touches: [{ type: SECRET, key: { namespace: 'n', name: 'a' }, uid, annotations: { at: 'now' } }],
+  })
+
+  it('are added to an object that is still the one that was seen, and nothing else of it changes', async () => {
+    const primary = client.put(anObject('ConfigMap', 'a'))
+    const { metadata } = client.put(anObject('Secret', 'a', { labels: { 'pelotech.ot/image': 'i' } }))
+    await apply(primary, touch(metadata.uid ?? ''))
+    const { annotations, labels } = client.peek('Secret', 'n/a')?.metadata ?? {}
+    expect([annotations, labels]).toEqual([{ at: 'now' }, { 'pelotech.ot/image': 'i' }])
+  })
+})
+
 describe('changes', () => {
   it('are written in their order: status, finalizer, children, removals, and last the release', async () => {
     const primary = client.put(anObject('ConfigMap', 'a', { finalizers: ['f', 'other'] }))

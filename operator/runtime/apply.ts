@@ -10,6 +10,7 @@ export interface Changes {
   readonly status?: object
   readonly addFinalizer?: string
   readonly children: readonly Child[]
+  readonly touches?: readonly Touched[]
   readonly removals: readonly ChildRemoval[]
   readonly releaseFinalizer?: string
 }
@@ -20,6 +21,14 @@ export interface Child {
   readonly wanted: KubeObject
   /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
   readonly existing?: KubeObject
+}
+
+/** An object that exists, and gets annotations. */
+export interface Touched {
+  readonly type: ResourceType
+  readonly key: ObjectKey
+  readonly uid: string
+  readonly annotations: Readonly<Record<string, string>>
 }
 
 export interface ChildRemoval {
@@ -43,7 +52,7 @@ export interface ApplyContext {
 }
 
 /**
- * Writes what is to be written for one object: status, finalizer, children, removals, and last the release of the
+ * Writes what is to be written for one object: status, finalizer, children, annotations, removals, and last the release of the
  * finalizer. The first error ends it; the next reconcile finds out what is still to be done.
  *
  * Writes to the object itself carry the resourceVersion of what the plan was made from: when somebody was faster,
@@ -64,6 +73,8 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
     written(await patchFinalizers(current, (finalizers) => [...finalizers, addFinalizer], context))
   }
   for (const child of changes.children) await applyChild(child, context)
+  for (const { type: touched, key, uid, annotations } of changes.touches ?? [])
+    onWritten(touched, await client.mergePatch(touched, key, { metadata: { uid, annotations } }, { signal }))
   for (const removal of changes.removals) await remove(removal, context)
   if (changes.releaseFinalizer !== undefined) {
     const left = (finalizers: readonly string[]) => finalizers.filter((one) => one !== changes.releaseFinalizer)

@@ -16,7 +16,7 @@ const DELETED_SEEN_MS = 30_000
 
 /**
  * What is to be done about one object, as printable data. It is carried out in this order: status, finalizer, children,
- * removals; the release of the finalizer last.
+ * annotations, removals; the release of the finalizer last.
  */
 export interface ObjectPlan<R extends Removal = Removal> {
   readonly status: object
@@ -24,6 +24,7 @@ export interface ObjectPlan<R extends Removal = Removal> {
   /** Children as they should be. */
   readonly apply: readonly KubeObject[]
   readonly remove: readonly R[]
+  readonly touch?: readonly Touch<R>[]
   readonly events: readonly EventNote[]
   readonly wake?: Wake
 }
@@ -37,6 +38,14 @@ export interface Removal {
   readonly resourceVersion?: string
   /** Where it is another one than that of its kind. */
   readonly propagationPolicy?: 'Background'
+}
+
+/** Annotations for an object, if it is still the one that was seen: whoever waits before a new try makes it when the object changes. */
+export interface Touch<R extends Removal = Removal> {
+  readonly kind: R['kind']
+  readonly name: string
+  readonly uid: string
+  readonly annotations: Readonly<Record<string, string>>
 }
 
 /** A kind of children, and how one goes: in the foreground only when all that it owns is gone. */
@@ -98,6 +107,7 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
       ...(isStatusDue && { status: plan.status }),
       ...(!this.#wasJustDeleted(uid) && this.#finalizerChange(primary, plan)),
       children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
+      touches: this.#touches(primary, plan.touch ?? []),
       removals: this.#removals(primary, plan.remove, async (removal) => {
         const isHeldBack = await this.#options.isHeldBack(removal, primary, signal)
         if (!isHeldBack) deleted.push(removal.uid)
@@ -153,12 +163,20 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     log.info(facts, `${type.kind} is ${transition['phase']}`)
   }
 
-  #logPlan({ metadata }: P, { finalizer, apply, remove, wake }: ObjectPlan<R>, isStatusDue: boolean): void {
-    const isIdle = !isStatusDue && finalizer === 'keep' && apply.length === 0 && remove.length === 0
+  #logPlan({ metadata }: P, { finalizer, apply, remove, touch = [], wake }: ObjectPlan<R>, isStatusDue: boolean): void {
+    const count = apply.length + remove.length + touch.length
+    const isIdle = !isStatusDue && finalizer === 'keep' && count === 0
     if (isIdle) return
     const nameOf = ({ kind, name }: { kind: string; name: string }) => `${kind}/${name}`
     const children = apply.map(({ kind, metadata: { name } }) => nameOf({ kind, name }))
-    const facts = { status: isStatusDue, finalizer, apply: children, remove: remove.map(nameOf), wake }
+    const facts = {
+      status: isStatusDue,
+      finalizer,
+      apply: children,
+      remove: remove.map(nameOf),
+      touch: touch.map(nameOf),
+      wake,
+    }
     this.#options.log.debug({ key: keyOf(metadata), ...facts }, `plan for a ${this.#options.type.kind}`)
   }
 
@@ -177,6 +195,13 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     const { type } = children[kind as R['kind']]
     const existing = caches.get(type, keyOf(metadata))
     return existing === undefined ? { type } : { type, existing }
+  }
+
+  #touches({ metadata: { namespace } }: P, touches: readonly Touch<R>[]): Changes['touches'] {
+    return touches.map(({ kind, name, uid, annotations }) => {
+      const { type } = this.#options.children[kind]
+      return { type, key: namespace === undefined ? { name } : { namespace, name }, uid, annotations }
+    })
   }
 
   #removals(primary: P, removals: readonly R[], isHeldBack: (removal: R) => Promise<boolean>): Changes['removals'] {

@@ -11,7 +11,7 @@ import type { KubevirtOptions } from './kubevirt-options.ts'
 import { type ShortCondition, shortened, withTimes } from './kubevirt-status.ts'
 import { disksOf, hasFailed, isReadyToLaunch, type MachineDisk, needsTemporaryPod } from './kubevirt-volumes.ts'
 import { isTerminating, type Pod, uidOf } from './models.ts'
-import { Retries } from './retries.ts'
+import { Retries, toldOf } from './retries.ts'
 import { Worker } from './worker.ts'
 import { BY_INSTANCE, type World } from './world.ts'
 
@@ -124,10 +124,13 @@ export class Instances {
       const provisioning: ShortCondition[] = disks.some(needsTemporaryPod) ? [['Provisioning', 'True']] : []
       return await this.#enter(instance, 'Pending', [NOT_SCHEDULED, NOT_ALL_READY, ...provisioning, ...stale])
     }
-    if (!this.#retries.isDue(this.worker, key, uidOf(instance))) return
+    const told = JSON.stringify([uidOf(instance), toldOf(instance)])
+    if (!this.#retries.isDue(this.worker, key, told)) return
     const refusal = await this.#launch(instance)
     if (refusal === undefined) return this.#retries.forget(key)
-    this.#retries.refused(this.worker, key, uidOf(instance))
+    this.#retries.refused(this.worker, key, told)
+    // Each try has its own text; that of the condition is the first.
+    this.#world.event(instance, instance.kind, 'FailedCreate', `Error creating pod: ${refusal}`)
     const text = sticky(instance, 'FailedCreate') ?? `failed to create virtual machine pod: ${refusal}`
     await this.#enter(instance, 'Pending', [NOT_SCHEDULED, ['Synchronized', 'False', 'FailedCreate', text], ...stale])
   }

@@ -8,7 +8,7 @@ import type { KubevirtOptions } from './kubevirt-options.ts'
 import { hasStartRequest, hasStopRequest, machineStatusIn, restarts, startFailureAfter } from './kubevirt-status.ts'
 import { disksOf } from './kubevirt-volumes.ts'
 import { isTerminating, uidOf } from './models.ts'
-import { Retries } from './retries.ts'
+import { Retries, toldOf } from './retries.ts'
 import { Worker } from './worker.ts'
 import type { World } from './world.ts'
 
@@ -103,6 +103,8 @@ export class Machines {
       return
     }
     this.#retries.refused(this.worker, key, toldOf(machine))
+    const message = `Error creating virtual machine instance: ${refusal}`
+    this.#world.event(machine, machine.kind, 'FailedCreate', message)
     if (this.#refusals.get(key) === refusal) return
     this.#refusals.set(key, refusal)
     await this.#show(key, machine, undefined, startFailure)
@@ -147,12 +149,6 @@ export class Machines {
     if (status === machine.status) return machine
     return await this.#world.writeStatus(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, status)
   }
-}
-
-/** Without the status: what that says is KubeVirt's own. */
-function toldOf({ metadata }: Machine): string {
-  const { generation, labels, annotations } = metadata
-  return JSON.stringify([generation, labels, annotations])
 }
 
 function isOwnedBy(instance: Instance, machine: Machine): boolean {

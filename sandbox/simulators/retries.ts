@@ -1,3 +1,4 @@
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { Delays } from './delays.ts'
 import type { Worker } from './worker.ts'
 import type { World } from './world.ts'
@@ -6,6 +7,12 @@ export interface RetryRule {
   /** First wait after a refusal; doubles with each. */
   readonly retryMs: number
   readonly retryMaxMs: number
+}
+
+/** What of an object has its controller try at once when it changes: not the status, what that says is the controller's own. */
+export function toldOf({ metadata }: KubeObject): string {
+  const { generation, labels, annotations } = metadata
+  return JSON.stringify([generation, labels, annotations])
 }
 
 interface Refused {

@@ -413,7 +413,7 @@ describe('a machine that comes while its image is being deleted', () => {
     await world.untilImage('golden', 'blocked', isBlocked)
     await machines.create('second')
     const waiting = await machines.untilReason('second', 'ImageTerminating')
-    expect(waiting.status?.message).toContain('it is created anew from the template once it is gone')
+    expect(waiting.status?.message).toContain('it is created again from the template once it is gone')
     expect(machines.disk('second')).toBeUndefined()
     await machines.delete('first')
     await machines.untilReady('second')

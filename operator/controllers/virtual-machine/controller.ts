@@ -23,12 +23,13 @@ import { redactUrls } from '../../runtime/redact.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
-import { isStarting, tellsOfHang } from './judge.ts'
+import { isRefused, isStarting, tellsOfHang } from './judge.ts'
 import { factsOf, type MachineMetrics } from './machine-metrics.ts'
 import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval, SECRET_LOOK } from './machine-plan.ts'
 import { diskOf, observeMachine, parsedSpec } from './observe.ts'
 import { ObstacleWatch, type Start } from './obstacle-watch.ts'
 import { planMachine } from './plan.ts'
+import { refusedOf } from './plan-retries.ts'
 import { referenceOf } from './references.ts'
 import { isWorthWriting, logFacts, movesEveryMs } from './status.ts'
 import { listenForTriggers } from './triggers.ts'
@@ -161,7 +162,7 @@ export class MachineController {
       const world = this.#observe(current, cloudInit)
       const start = this.#start(world)
       // What was told of it stays, until this process has looked itself.
-      if (start?.isLookedAt === false && tellsOfHang(current.status)) return undefined
+      if (start?.isAwaited) return undefined
       plan = planMachine({ ...world, obstacle: start?.obstacle }, clock.now())
     } catch (error) {
       await this.#writer.tellBug(current, error, signal)
@@ -197,7 +198,8 @@ export class MachineController {
   /** What is known of its start; undefined where it is not starting. */
   #start(world: World): Start | undefined {
     const { vm, spec, instance } = world
-    if (!isStarting(world) || !spec.ok) {
+    const refused = refusedOf(world)
+    if (!spec.ok || !(isStarting(world) || isRefused(world))) {
       this.#obstacles.drop(vm)
       return undefined
     }
@@ -205,6 +207,7 @@ export class MachineController {
     return this.#obstacles.note(vm, {
       instanceUid: instance?.metadata.uid,
       networks,
+      refusedUid: refused?.object.metadata.uid,
       hasHung: tellsOfHang(vm.status),
     })
   }

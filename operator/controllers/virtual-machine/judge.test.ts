@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { isStarting, standingOfDisk, standingOfMachine, tellsOfHang } from './judge.ts'
 import { failed, waiting } from './machine-plan.ts'
-import { aDisk, aMachine, anInstance, aWorld, DISK, KUBEVIRT, type WorldOverrides } from './machine-world.fixtures.ts'
+import {
+  aDisk,
+  aMachine,
+  anInstance,
+  aWorld,
+  DISK,
+  KUBEVIRT,
+  START,
+  type WorldOverrides,
+} from './machine-world.fixtures.ts'
 import type { Obstacle } from './obstacle.ts'
 import { type Standing, withStanding } from './status.ts'
 import type { CloneFacts, KubeVirtView } from './views.ts'
@@ -56,6 +65,29 @@ describe('what KubeVirt says', () => {
   it('of a pod that was refused counts no more when its instance is gone', () => {
     const left = machine({ printableStatus: 'Stopped', refusedPod: 'exceeded quota: small' })
     expect(standingOfMachine(left).reason).toBe('GuestStopped')
+  })
+
+  describe('of what was refused is told in the newest words', () => {
+    const SAID = 'Failure while starting VMI: no such label'
+    const machineRefused = machine({ printableStatus: 'Stopped', failure: SAID, refusedSince: START })
+    const podRefused = machine({ printableStatus: 'Starting', refusedPod: SAID, refusedSince: START })
+    const obstacle = (at: number): Obstacle => ({
+      missingNetworks: [],
+      hasMultus: true,
+      warning: undefined,
+      refusal: { text: 'Failure while starting VMI: is forbidden', at },
+    })
+
+    it.each([
+      ['instance', machineRefused, 'Failed'],
+      ['pod', podRefused, 'Provisioning'],
+    ] as const)('of an %s: an Event has them, which is no older than the condition', (_what, refused, phase) => {
+      expect(standingOfMachine(refused).message).toContain(SAID)
+      expect(standingOfMachine(refused, obstacle(START - 1)).message).toContain(SAID)
+      const now = standingOfMachine(refused, obstacle(START))
+      expect(now).toMatchObject({ phase, reason: 'StartFailed', message: expect.stringContaining('is forbidden') })
+      expect(now.message).not.toContain('no such label')
+    })
   })
 
   it('of an instance that was refused counts before its state', () => {

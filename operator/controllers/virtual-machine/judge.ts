@@ -2,6 +2,7 @@ import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { failed, waiting } from './machine-plan.ts'
 import type { Obstacle } from './obstacle.ts'
+import { refusedOf } from './plan-retries.ts'
 import { reasonOf, type Standing } from './status.ts'
 import { type CloneFacts, type InstanceView, IS_ON, type KubeVirtView, type MachineView } from './views.ts'
 import type { World } from './world.ts'
@@ -38,17 +39,27 @@ export function waitsForConsumer({ phase }: Pick<CloneFacts, 'phase'>): boolean 
 }
 
 /** Whether a machine is starting, as KubeVirt says without saying more: where that lasts, it is worth a look. */
-export function isStarting({ vm, spec, clone, machine }: Pick<World, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
+export function isStarting(world: Pick<World, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
+  const { machine } = world
+  if (machine === undefined || !isToStart(world)) return false
+  return STARTS.has(machine.printableStatus) && machine.failure === '' && machine.refusedPod === ''
+}
+
+/** Whether KubeVirt cannot create its instance or pod: its conditions keep the first text, whatever is said later. */
+export function isRefused(world: Pick<World, 'vm' | 'spec' | 'clone' | 'machine' | 'instance'>): boolean {
+  return isToStart(world) && refusedOf(world) !== undefined && !IS_ON.has(world.machine?.printableStatus)
+}
+
+function isToStart({ vm, spec, clone, machine }: Pick<World, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
   if (vm.metadata.deletionTimestamp !== undefined || !spec.ok || spec.spec.ignoreOnDeploy === true) return false
-  if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) return false
-  const hasDisk = clone === undefined || clone.phase === 'Succeeded'
-  return hasDisk && STARTS.has(machine.printableStatus) && machine.failure === '' && machine.refusedPod === ''
+  const isThere = machine !== undefined && machine.metadata.deletionTimestamp === undefined
+  return isThere && (clone === undefined || clone.phase === 'Succeeded')
 }
 
 /** Whether the status tells of a machine that has been starting for too long. */
 export function tellsOfHang({ phase, kubevirt, conditions }: MachineView['status']): boolean {
   const reason = reasonOf({ conditions })
-  if (reason === 'NetworkMissing' || reason === 'PodNotStarting') return true
+  if (reason === 'NetworkMissing' || reason === 'PodNotStarting' || reason === 'StartFailed') return true
   return phase === 'Failed' && reason === 'Timeout' && STARTS.has(kubevirt?.printableStatus ?? '')
 }
 
@@ -88,23 +99,34 @@ export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle, in
   const { printableStatus, failure, refusedPod } = machine
   // Whatever KubeVirt says beside: it has been created.
   if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance)
+  const says = (first: string) => newestOf(first, machine, obstacle)
   if (failure !== '') {
-    const isRefused = REFUSED.test(failure)
-    return (isRefused ? failed : waiting)(
+    const text = says(failure)
+    const isEnd = REFUSED.test(text)
+    return (isEnd ? failed : waiting)(
       'StartFailed',
-      `KubeVirt cannot start the machine: ${failure}; ${triedAgain('vm.kubevirt.io', machine)}`,
+      `KubeVirt cannot start the machine: ${text}; ${triedAgain('vm.kubevirt.io', machine)}`,
     )
   }
   // A full quota shows only here, while the state says `Starting`, or something stale.
   if (refusedPod !== '' && printableStatus !== 'Stopped')
-    return waiting('StartFailed', `KubeVirt cannot start the machine: ${refusedPod}; ${triedAgain('vmi', machine)}`)
+    return waiting(
+      'StartFailed',
+      `KubeVirt cannot start the machine: ${says(refusedPod)}; ${triedAgain('vmi', machine)}`,
+    )
   if (obstacle !== undefined && STARTS.has(printableStatus)) return standingOfPod(machine, obstacle)
   return standingWithoutGuest(machine, instance)
 }
 
-/** KubeVirt doubles its wait after each refusal, up to 1,000 s, and nobody tells it that the cause is gone. A change of the object does. */
+/** KubeVirt never updates the text of a condition that stays. An Event has the newer one, if it is no older than the condition. */
+function newestOf(first: string, { refusedSince = 0 }: KubeVirtView, obstacle: Obstacle | undefined): string {
+  const { refusal } = obstacle ?? {}
+  return refusal === undefined || refusal.at < refusedSince ? first : refusal.text
+}
+
+/** KubeVirt itself waits for up to 1,000 s between two tries: see `withRetry`. */
 function triedAgain(kind: string, { metadata: { name, namespace } }: KubeVirtView): string {
-  return `once that is mended, KubeVirt starts it within 17 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${kind} ${name} poke="$(date)"`
+  return `once that is fixed, it starts within 5 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${kind} ${name} poke="$(date)"`
 }
 
 /** A guest that is switched on. */
@@ -178,7 +200,7 @@ function standingOfPause({ pause }: KubeVirtView): Standing {
     case 'PausedIOError':
       return waiting(
         'PausedIOError',
-        `KubeVirt has paused the machine, since its disk cannot be written or read${says}: see whether its storage is full or lost; the guest goes on by itself once that is mended`,
+        `KubeVirt has paused the machine, since its disk cannot be written or read${says}: see whether its storage is full or lost; the guest goes on by itself once that is fixed`,
       )
     case 'PausedByMigrationMonitor':
       return waiting('Paused', `KubeVirt has paused the machine until its migration ends${says}`)

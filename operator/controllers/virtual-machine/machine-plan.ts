@@ -49,6 +49,7 @@ export interface Step {
   readonly remarks?: readonly Remark[]
   readonly events?: readonly EventNote[]
   readonly wake?: MachinePlan['wake']
+  readonly touch?: MachinePlan['touch']
   readonly unlessShared?: ObjectKey
 }
 

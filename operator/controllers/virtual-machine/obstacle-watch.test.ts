@@ -61,7 +61,7 @@ function build() {
 describe('a machine that starts', () => {
   it('in time costs no request', async () => {
     const { client, clock, watch, machine, note } = build()
-    expect(note()).toEqual(expect.objectContaining({ obstacle: undefined, isLookedAt: false }))
+    expect(note()).toEqual(expect.objectContaining({ obstacle: undefined, isAwaited: false }))
     await clock.advance(ENOUGH - 1)
     watch.drop(machine())
     await clock.advance(10 * ENOUGH)
@@ -205,7 +205,7 @@ describe('a look', () => {
       throw apiError(reason)
     }
     await clock.advance(ENOUGH)
-    expect(note()).toMatchObject({ isLookedAt: true, obstacle: undefined })
+    expect(note()).toMatchObject({ isAwaited: false, obstacle: undefined })
     await clock.advance(9 * ENOUGH)
     expect(client.calls.length).toBeLessThanOrEqual(10)
     expect(news).toEqual(['team/vm'])
@@ -246,9 +246,9 @@ describe('a machine that hung before', () => {
     warn('no lan', 'other')
     note(undefined, { hasHung: true })
     await clock.advance(0)
-    expect(note()).toMatchObject({ isLookedAt: true, obstacle: { warning: 'FailedMount: no disk' } })
+    expect(note()).toMatchObject({ isAwaited: false, obstacle: { warning: 'FailedMount: no disk' } })
     const other = note(machine('other'), { hasHung: true })
-    expect(other).toMatchObject({ isLookedAt: true, obstacle: { warning: 'FailedMount: no lan' } })
+    expect(other).toMatchObject({ isAwaited: false, obstacle: { warning: 'FailedMount: no lan' } })
     await clock.advance(SECOND)
     expect(client.said()).toEqual(LOOK)
   })

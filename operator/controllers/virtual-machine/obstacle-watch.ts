@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { LABELS } from '@open-terrain/constructs'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { isApiError } from '../../kube/api-error.ts'
-import type { KubeClient } from '../../kube/kube-client.ts'
+import type { KubeClient, ListOptions } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { listAll, listPages } from '../../kube/list-all.ts'
 import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
@@ -11,7 +11,7 @@ import { Controller, type Wake } from '../../runtime/controller.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
-import { type Obstacle, type PodEvent, viewPodEvent, warningOf } from './obstacle.ts'
+import { type Obstacle, type PodEvent, type Refusal, refusalOf, viewPodEvent, warningOf } from './obstacle.ts'
 import type { MachineView } from './views.ts'
 
 /** So long a start may take before anybody asks why. */
@@ -28,6 +28,8 @@ export interface Needs {
   readonly instanceUid: string | undefined
   /** Names of the NetworkAttachmentDefinitions that it is to be on. */
   readonly networks: readonly string[]
+  /** Of the object for which KubeVirt cannot create something; undefined where nothing is refused. */
+  readonly refusedUid?: string | undefined
   /** It hung before this process knew of it, so there is nothing to wait for. */
   readonly hasHung: boolean
 }
@@ -36,8 +38,8 @@ export interface Needs {
 export interface Start {
   /** What a look has found to be in its way. */
   readonly obstacle: Obstacle | undefined
-  /** Whether this process has looked, or tried to. */
-  readonly isLookedAt: boolean
+  /** Whether it hung before this process knew of it, and this process has not looked, or tried to. */
+  readonly isAwaited: boolean
 }
 
 interface Noted extends Start {
@@ -45,8 +47,11 @@ interface Noted extends Start {
   readonly since: number
   instanceUid: string | undefined
   networks: readonly string[]
+  refusedUid: string | undefined
   obstacle: Obstacle | undefined
+  /** Whether this process has looked, or tried to. */
   isLookedAt: boolean
+  isAwaited: boolean
 }
 
 /** What is known of a namespace in which machines are starting. */
@@ -61,10 +66,15 @@ interface Place {
 
 /** What a look finds. */
 interface Found {
-  /** Names of the NetworkAttachmentDefinitions; undefined where the cluster serves none. */
-  readonly networks: ReadonlySet<string> | undefined
-  /** Of the launcher pods, by uid of the instance. */
-  readonly warnings: ReadonlyMap<string, string>
+  /** Undefined where none was starting. */
+  readonly pods?: {
+    /** Names of the NetworkAttachmentDefinitions; undefined where the cluster serves none. */
+    readonly networks: ReadonlySet<string> | undefined
+    /** Of the launcher pods, by uid of the instance. */
+    readonly warnings: ReadonlyMap<string, string>
+  }
+  /** By uid of the object for which something could not be created; undefined where nothing was refused. */
+  readonly refusals?: ReadonlyMap<string, Refusal>
 }
 
 export interface ObstacleWatchOptions {
@@ -78,9 +88,10 @@ export interface ObstacleWatchOptions {
 }
 
 /**
- * Looks live for what keeps machines from starting, where KubeVirt does not say it: NetworkAttachmentDefinitions that do not exist, and
- * Warning events about their pods. A look is three lists for all machines of a namespace together, at most every 30 s, one namespace
- * after the other, and only as long as one of them hangs: no watch, and nothing at all while machines start as they should.
+ * Looks live for what keeps machines from starting, where KubeVirt does not say it: NetworkAttachmentDefinitions that do not exist,
+ * Warning events about their pods, and what was refused last, of which its conditions only keep the first text. A look is three lists, or one
+ * where something is refused, for all machines of a namespace together, at most every 30 s, one namespace after the other, and only as
+ * long as one of them hangs: no watch, and nothing at all while machines start as they should.
  */
 export class ObstacleWatch {
   readonly #options: ObstacleWatchOptions
@@ -109,21 +120,25 @@ export class ObstacleWatch {
   }
 
   /** Notes that a machine is starting; returns what is known of that. */
-  note({ metadata }: MachineView, { instanceUid, networks, hasHung }: Needs): Start {
+  note({ metadata }: MachineView, { instanceUid, networks, refusedUid, hasHung }: Needs): Start {
     const { namespace = '', uid = '' } = metadata
     const now = this.#options.clock.monotonic()
     const place = this.#places.get(namespace) ?? unseen()
     this.#places.set(namespace, place)
     const known = place.starts.get(uid)
     if (known !== undefined) {
-      Object.assign(known, { instanceUid, networks })
+      Object.assign(known, { instanceUid, networks, refusedUid })
       // A name that was corrected is not held against it until the next look.
       if (known.obstacle !== undefined) known.obstacle = obstacleOf(known, place.found)
       return known
     }
     const since = hasHung ? now - PATIENCE_MS : now
-    const { isLookedAt, found } = place
-    const start: Noted = { key: keyOf(metadata), since, instanceUid, networks, isLookedAt, obstacle: undefined }
+    const { found } = place
+    const isAbout = refusedUid === undefined || found === undefined || found.refusals !== undefined
+    const isLookedAt = place.isLookedAt && isAbout
+    const isAwaited = hasHung && !isLookedAt
+    const needs = { instanceUid, networks, refusedUid }
+    const start: Noted = { key: keyOf(metadata), since, ...needs, isLookedAt, isAwaited, obstacle: undefined }
     if (hasHung) start.obstacle = obstacleOf(start, found)
     place.starts.set(uid, start)
     this.#queue.addAfter(namespace, since + PATIENCE_MS - now)
@@ -137,7 +152,7 @@ export class ObstacleWatch {
   }
 
   async #look(namespace: string, signal: AbortSignal): Promise<Wake | undefined> {
-    const { client, clock } = this.#options
+    const { clock } = this.#options
     const place = this.#places.get(namespace)
     if (place === undefined) return undefined
     const now = clock.monotonic()
@@ -148,8 +163,7 @@ export class ObstacleWatch {
     // Before the requests: one that fails counts as well.
     place.lookedAt = now
     try {
-      const networks = await networksIn(client, namespace, signal)
-      place.found = { networks, warnings: await warningsIn(client, namespace, { now: clock.now(), signal }) }
+      place.found = await this.#find(namespace, [...place.starts.values()], signal)
     } finally {
       place.isLookedAt = true
       for (const start of place.starts.values()) if (now - start.since >= PATIENCE_MS) this.#tell(start, place.found)
@@ -157,10 +171,22 @@ export class ObstacleWatch {
     return { afterMs: everyMs, because: 'it may be gone by then' }
   }
 
+  async #find(namespace: string, starts: readonly Noted[], signal: AbortSignal): Promise<Found> {
+    const { client, clock } = this.#options
+    const refused = new Set(starts.map(({ refusedUid }) => refusedUid).filter((uid) => uid !== undefined))
+    const hasPods = starts.some(({ refusedUid }) => refusedUid === undefined)
+    const networks = hasPods ? await networksIn(client, namespace, signal) : undefined
+    const warnings = hasPods ? await warningsIn(client, namespace, { now: clock.now(), signal }) : undefined
+    return {
+      ...(warnings !== undefined && { pods: { networks, warnings } }),
+      ...(refused.size > 0 && { refusals: await refusalsIn(client, namespace, refused, signal) }),
+    }
+  }
+
   #tell(start: Noted, found: Found | undefined): void {
     const obstacle = obstacleOf(start, found)
     const isNews = !start.isLookedAt || !isDeepStrictEqual(start.obstacle, obstacle)
-    Object.assign(start, { obstacle, isLookedAt: true })
+    Object.assign(start, { obstacle, isLookedAt: true, isAwaited: false })
     if (isNews) this.#options.onNews(start.key)
   }
 }
@@ -169,15 +195,22 @@ function unseen(): Place {
   return { starts: new Map(), lookedAt: Number.NEGATIVE_INFINITY, isLookedAt: false, found: undefined }
 }
 
-function obstacleOf({ networks, instanceUid = '' }: Noted, found: Found | undefined): Obstacle | undefined {
-  if (found === undefined) return undefined
-  const missingNetworks = networks.filter((name) => found.networks?.has(name) !== true)
-  const warning = found.warnings.get(instanceUid)
+function obstacleOf(noted: Noted, { pods, refusals }: Found = {}): Obstacle | undefined {
+  const { networks, instanceUid = '', refusedUid } = noted
+  const refusal = refusedUid === undefined ? undefined : refusals?.get(refusedUid)
+  if (refusal !== undefined) return { missingNetworks: [], hasMultus: true, warning: undefined, refusal }
+  if (pods === undefined || refusedUid !== undefined) return undefined
+  const missingNetworks = networks.filter((name) => pods.networks?.has(name) !== true)
+  const warning = pods.warnings.get(instanceUid)
   if (missingNetworks.length === 0 && warning === undefined) return undefined
-  return { missingNetworks, hasMultus: found.networks !== undefined, warning }
+  return { missingNetworks, hasMultus: pods.networks !== undefined, warning }
 }
 
-async function networksIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Found['networks']> {
+async function networksIn(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string> | undefined> {
   try {
     const names = new Set<string>()
     const inNamespace = { namespace, metadataOnly: true, signal, project: nameOf }
@@ -194,7 +227,7 @@ async function warningsIn(
   client: KubeClient,
   namespace: string,
   { now, signal }: { readonly now: number; readonly signal: AbortSignal },
-): Promise<Found['warnings']> {
+): Promise<ReadonlyMap<string, string>> {
   /** Uid of the instance, by that of its launcher pod. */
   const instances = new Map<string | undefined, string>()
   const pending = { labelSelector: LABELS.vmUid, fieldSelector: 'status.phase=Pending' }
@@ -202,20 +235,43 @@ async function warningsIn(
   for await (const { uid, instance } of listAll(client, POD, pods))
     if (instance !== undefined) instances.set(uid, instance)
   if (instances.size === 0) return new Map()
-  const events = new Map<string, PodEvent[]>()
-  const warnings = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal, project: viewPodEvent }
-  let count = 0
-  for await (const event of listAll(client, EVENT, warnings)) {
-    count += 1
-    if (count > EVENTS_MAX) break
-    const instance = instances.get(event.involvedObject?.uid)
-    if (instance === undefined) continue
-    const ofPod = events.get(instance) ?? []
-    events.set(instance, ofPod)
-    ofPod.push(event)
-  }
+  const about = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal }
+  const events = await eventsIn(client, about, (uid) => instances.get(uid))
   const told = [...events].map(([instance, ofPod]) => [instance, warningOf(ofPod, now)] as const)
   return new Map(told.filter((one): one is readonly [string, string] => one[1] !== undefined))
+}
+
+/** What KubeVirt said last of each object for which it cannot create something. */
+async function refusalsIn(
+  client: KubeClient,
+  namespace: string,
+  refused: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Refusal>> {
+  const about = { namespace, fieldSelector: 'reason=FailedCreate,type=Warning', signal }
+  const events = await eventsIn(client, about, (uid) => (uid !== undefined && refused.has(uid) ? uid : undefined))
+  const told = [...events].map(([uid, ofObject]) => [uid, refusalOf(ofObject)] as const)
+  return new Map(told.filter((one): one is readonly [string, Refusal] => one[1] !== undefined))
+}
+
+/** @param groupOf by uid of what an Event is about; undefined: it is left out */
+async function eventsIn(
+  client: KubeClient,
+  options: ListOptions,
+  groupOf: (uid: string | undefined) => string | undefined,
+): Promise<Map<string, PodEvent[]>> {
+  const events = new Map<string, PodEvent[]>()
+  let count = 0
+  for await (const event of listAll(client, EVENT, { ...options, project: viewPodEvent })) {
+    count += 1
+    if (count > EVENTS_MAX) break
+    const group = groupOf(event.involvedObject?.uid)
+    if (group === undefined) continue
+    const ofGroup = events.get(group) ?? []
+    events.set(group, ofGroup)
+    ofGroup.push(event)
+  }
+  return events
 }
 
 function nameOf({ metadata }: KubeObject): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta } from '../../kube/kube-object.ts'
 import { MINUTE, SECOND, START } from './machine-world.fixtures.ts'
-import { type PodEvent, warningOf } from './obstacle.ts'
+import { type PodEvent, refusalOf, warningOf } from './obstacle.ts'
 
 const POD = { name: 'virt-launcher-vm-x7k2p', uid: '0a1b2c3d-1111-4222-8333-444455556666' }
 const NOW = START + 20 * MINUTE
@@ -15,6 +15,31 @@ function event(reason: string, message: string, agoMs = 0, more: Partial<PodEven
 }
 
 const SANDBOX = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
+
+describe('what was refused', () => {
+  const involvedObject = { name: 'vm', uid: 'uid of vm' }
+  const refused = (message: string, agoMs: number) => event('FailedCreate', message, agoMs, { involvedObject })
+  it.each([
+    ['Error creating virtual machine instance: no', 'Failure while starting VMI: no'],
+    ['Error creating pod: no', 'failed to create virtual machine pod: no'],
+    [
+      'Error creating pod: pods "virt-launcher-vm-x7k2p" is forbidden',
+      'failed to create virtual machine pod: pods "virt-launcher-vm-…" is forbidden',
+    ],
+    [
+      'Error creating pod: pods "virt-launcher-my-linux-" is forbidden',
+      'failed to create virtual machine pod: pods "virt-launcher-my-linux-" is forbidden',
+    ],
+    ['something new', 'something new'],
+  ])('is told as KubeVirt’s condition would: %s', (message, text) => {
+    expect(refusalOf([refused(message, 0)])?.text).toBe(text)
+  })
+
+  it('is what was said last', () => {
+    expect(refusalOf([refused('first', 2 * SECOND), refused('last', 0), refused('second', SECOND)])?.text).toBe('last')
+    expect(refusalOf([])).toBeUndefined()
+  })
+})
 
 describe('what tells most of why a pod does not start', () => {
   it.each<[string, PodEvent[], string | undefined]>([

@@ -11,6 +11,15 @@ export interface Obstacle {
   readonly hasMultus: boolean
   /** `<reason>: <message>` of the Warning event that tells most; undefined where none does. */
   readonly warning: string | undefined
+  /** What was said last, where the pod or its instance is refused. */
+  readonly refusal?: Refusal
+}
+
+/** An Event that tells why KubeVirt could not create something. */
+export interface Refusal {
+  readonly text: string
+  /** When it was told last, in ms. */
+  readonly at: number
 }
 
 /** An Event about a pod, as kubelets and controllers write it; parts may be missing. */
@@ -103,6 +112,22 @@ export function warningOf(events: readonly PodEvent[], now: number): string | un
   return found && `${found.reason}: ${found.text}`
 }
 
+/** Of the Events about one object that could not be created the newest, in the words that KubeVirt's condition would have. */
+export function refusalOf(events: readonly PodEvent[]): Refusal | undefined {
+  // Its name may be part of other words.
+  const [newest] = events
+    .map((event) => warningFrom({ ...event, involvedObject: {} }))
+    .toSorted((a, b) => b.last - a.last)
+  if (newest === undefined) return undefined
+  const text = AS_CONDITION.reduce((said, [event, condition]) => said.replace(event, condition), newest.text)
+  return { text, at: newest.last }
+}
+
+const AS_CONDITION = [
+  [/^Error creating virtual machine instance: /, 'Failure while starting VMI: '],
+  [/^Error creating pod: /, 'failed to create virtual machine pod: '],
+] as const
+
 function stepOf({ reason }: Warning): Step {
   return STEPS[reason] ?? NONE
 }
@@ -134,6 +159,8 @@ const UUID = /(?<!pvc-)\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi
 const LONG_HEX = /\b[0-9a-f]{32,}\b/gi
 const TIMESTAMP = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(Z|[+-]\d\d:?\d\d)?/g
 const DURATION = /\b(\d+h)?(\d+m)?\d+(\.\d+)?(ms|µs|s)\b/g
+/** Each try has a name of its own. */
+const LAUNCHER = /(\bvirt-launcher-[a-z0-9.-]{1,240}-)[a-z0-9]{5}(?=")/g
 const SOURCE_PORT = /:\d+(?=->)/g
 
 /** A message without what is another in each try: names of pods, sandboxes and times. Without what is secret in URLs, and not too long. */
@@ -148,6 +175,7 @@ function lasting(message: string, podName: string, podUid: string): string {
       .replace(TIMESTAMP, '…')
       .replace(DURATION, '…')
       .replace(SOURCE_PORT, ':…')
+      .replace(LAUNCHER, '$1…')
       .replace(/\s+/g, ' ')
       .trim(),
   )

@@ -20,7 +20,7 @@ describe('a disk that is not finished', () => {
       .edit({ ...change })
     const { remove, status } = walk.plan()
     expect(remove).toMatchObject([{ kind: 'DataVolume', name: 'vm-root', resourceVersion: expect.anything() }])
-    expect(status.message).toContain(`${fields} changed: the root disk is made anew`)
+    expect(status.message).toContain(`${fields} changed: the root disk is recreated`)
     expect(walk.settle().stand).toBe('Provisioning/Cloning')
     walk.reap()
     expect(walk.log).toContain('delete DataVolume vm-root')

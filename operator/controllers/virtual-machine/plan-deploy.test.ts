@@ -344,7 +344,12 @@ describe('what stands in the way', () => {
   const conflict = `Secret ${NAMES.cloudInit}`
 
   it.each<[string, Partial<World>, string, string]>([
-    ['a foreign object', { conflict }, 'Failed/NameConflict', `${conflict} exists and is not ours: it is left alone`],
+    [
+      'a foreign object',
+      { conflict },
+      'Failed/NameConflict',
+      `${conflict} exists and belongs to somebody else: it is left alone`,
+    ],
     ['one that is left over', { conflict, leaving: 'DataVolume vm-root' }, 'Failed/NameConflict', `${conflict} exists`],
     ['no CDI', { hasDataVolumes: false }, 'Provisioning/CDIMissing', 'install CDI'],
     ['no KubeVirt', { hasKubeVirt: false }, 'Provisioning/KubeVirtMissing', 'install KubeVirt'],
@@ -366,7 +371,7 @@ describe('what stands in the way', () => {
     for (const ms of [0, 10 * HOUR]) {
       expect(walk.after(ms).stand).toBe('Provisioning/NamesakeTerminating')
       expect(walk.message).toBe(
-        'DataVolume vm-root has a name that the virtual machine needs, is not ours, and is being deleted: it goes on when that is gone; where it stays, see its finalizers',
+        'DataVolume vm-root has a name that the virtual machine needs, belongs to somebody else, and is being deleted: the virtual machine goes on when that is gone; where it stays, see its finalizers',
       )
     }
     expect([walk.log.filter((line) => /^(apply|delete)/.test(line)), walk.plan().wake]).toEqual([[], undefined])
@@ -392,11 +397,11 @@ describe('what stands in the way', () => {
     walk.settle()
     expect([walk.stand, walk.message]).toEqual([
       'Failed/NameConflict',
-      `VirtualMachine vm of KubeVirt was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (uid ${VM_UID}, controller: true), or delete it with all that it holds to have it made anew`,
+      `VirtualMachine vm of KubeVirt was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (uid ${VM_UID}, controller: true), or delete it with all that it holds, and it is recreated`,
     ])
     expect(walk.log.slice(before)).toEqual(['status Failed/NameConflict'])
     walk.set({ conflict }).settle()
-    expect(walk.message).toContain(`${conflict} exists and is not ours`)
+    expect(walk.message).toContain(`${conflict} exists and belongs to somebody else`)
     walk.set({ conflict: undefined, orphan: undefined, machine, instance: anInstance() }).settle()
     expect([walk.stand, walk.log.filter((line) => line.startsWith('delete'))]).toEqual(['Ready/Running', []])
   })

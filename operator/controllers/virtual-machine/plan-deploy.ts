@@ -17,6 +17,7 @@ import { CLONE_TYPE, changedSince, wantedMachine, wantedSecret, wantsOf } from '
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
 import { standingOff } from './plan-off.ts'
+import { withRetry } from './plan-retries.ts'
 import { judged } from './plan-timeouts.ts'
 import { leftClaim, type Remark, type Standing } from './status.ts'
 import type { World } from './world.ts'
@@ -41,7 +42,7 @@ function planDiskless(draft: Draft): Step | undefined {
   // A guest needs the claim to start, not to run: what was started by ours runs on, as long as no other claim is there.
   if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running')
     return lastRun(draft, blocked)
-  const anew = waiting('Cloning', 'the root disk is gone, and is made anew')
+  const anew = waiting('Cloning', 'the root disk is gone, and is recreated')
   const { phase, reason, message } = blocked?.standing ?? (clone === undefined ? anew : standingOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name`
   const standing: Standing = { phase, reason, message: `${message}; ${why}` }
@@ -66,17 +67,17 @@ function lastRun({ world }: Draft, blocked: Step | undefined): Step {
 function obstacle(draft: Draft): Step | undefined {
   const { vm, conflict, orphan, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
   if (conflict !== undefined) {
-    const message = `${conflict} exists and is not ours: it is left alone; delete or rename it, or give the virtual machine another name`
+    const message = `${conflict} exists and belongs to somebody else: it is left alone; delete or rename it, or give the virtual machine another name`
     return { standing: failed('NameConflict', message) }
   }
   // Not a stranger's, which people may delete without a loss.
   if (orphan !== undefined) {
     const owner = `uid ${vm.metadata.uid}, controller: true`
-    const message = `${orphan} was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (${owner}), or delete it with all that it holds to have it made anew`
+    const message = `${orphan} was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (${owner}), or delete it with all that it holds, and it is recreated`
     return { standing: failed('NameConflict', message) }
   }
   if (leaving !== undefined) {
-    const message = `${leaving} has a name that the virtual machine needs, is not ours, and is being deleted: it goes on when that is gone; where it stays, see its finalizers`
+    const message = `${leaving} has a name that the virtual machine needs, belongs to somebody else, and is being deleted: the virtual machine goes on when that is gone; where it stays, see its finalizers`
     return { standing: waiting('NamesakeTerminating', message) }
   }
   if (!hasDataVolumes) return { standing: waiting('CDIMissing', 'the cluster does not serve DataVolumes: install CDI') }
@@ -107,11 +108,10 @@ function planRun(draft: Draft): Step {
       ? firstStart(draft, fingerprint)
       : { bootedAt: undefined, specHash: undefined, secretUID: undefined }),
   }
-  return judged(draft, standing(world), {
-    apply: [...wantedSecret(world), ...apply],
-    status,
-    remarks: remarksOn(draft, status, fingerprint),
-  })
+  const stands = standing(world)
+  const remarks = remarksOn(draft, status, fingerprint)
+  const step = judged(draft, stands, { apply: [...wantedSecret(world), ...apply], status, remarks })
+  return stands.reason === 'StartFailed' ? withRetry(world, step, draft.now) : step
 }
 
 /** What is shown of KubeVirt's machine and its instance. */
@@ -163,7 +163,7 @@ function standingOf(world: World): Standing {
   if (machine.metadata.deletionTimestamp !== undefined)
     return waiting(
       'Starting',
-      `VirtualMachine ${machine.metadata.name} of KubeVirt is being deleted: it is made anew when it is gone`,
+      `VirtualMachine ${machine.metadata.name} of KubeVirt is being deleted: it is recreated when it is gone`,
     )
   const off = standingOff(world)
   if (off !== undefined) return off

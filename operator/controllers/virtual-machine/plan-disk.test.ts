@@ -56,7 +56,7 @@ describe('a clone that CDI has given up', () => {
     const before = walk.log.length
     walk.set({ clone: going(walk.world.clone) }).settle()
     expect(walk.stand).toBe('Provisioning/Cloning')
-    expect(walk.message).toContain('is being deleted: the root disk is made anew when it is gone')
+    expect(walk.message).toContain('is being deleted: the root disk is recreated when it is gone')
     walk.diskGone().settle()
     expect(writes(walk, before)).toEqual(['apply DataVolume vm-root'])
     expect(walk.disk(DISK.succeeded).start().stand).toBe('Ready/Running')

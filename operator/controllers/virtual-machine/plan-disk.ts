@@ -23,7 +23,7 @@ export function planDisk(draft: Draft, image: ImageState): Step | undefined {
 export function standingOfClone({ world: { claim, foreignClaim } }: Draft, clone: CloneFacts): Standing {
   const standing = standingOfDisk(clone)
   if (claim !== undefined || foreignClaim === undefined) return standing
-  const message = `${standing.message}; ${foreignClaim} has the name of its claim and is not ours: CDI goes on when that is gone; where it stays, see its finalizers`
+  const message = `${standing.message}; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI goes on when that is gone; where it stays, see its finalizers`
   return { ...standing, message }
 }
 
@@ -32,7 +32,7 @@ function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
   const { claim, machine } = draft.world
   const status = cloneStatus(draft, clone)
   if (clone.metadata.deletionTimestamp !== undefined) {
-    const message = `DataVolume ${clone.metadata.name} is being deleted: the root disk is made anew when it is gone`
+    const message = `DataVolume ${clone.metadata.name} is being deleted: the root disk is recreated when it is gone`
     return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
   }
   const why = whyAnew(draft, clone)
@@ -54,14 +54,14 @@ function whyAnew(draft: Draft, clone: CloneFacts): Anew | undefined {
   const wants = wantsOf(draft)
   const madeFor = vm.status.clone?.generation ?? wants.generation
   if (clone.phase === 'Failed' && wants.generation !== madeFor)
-    return { standing: waiting('Cloning', 'the spec changed: the root disk that failed is made anew') }
+    return { standing: waiting('Cloning', 'the spec changed: the root disk that failed is recreated') }
   const changed = changedSince(vm.status.clone, wants)
   if (changed.length > 0)
-    return { standing: waiting('Cloning', `${changed.join(' and ')} changed: the root disk is made anew`) }
+    return { standing: waiting('Cloning', `${changed.join(' and ')} changed: the root disk is recreated`) }
   // A disk that CDI has not looked at yet may have been filled in another life of the cluster.
   const isUntouched = claim === undefined || (clone.phase !== '' && clone.phase !== 'Unknown')
   if (hasCloneSource || clone.phase === 'Failed' || !isUntouched) return undefined
-  const message = 'what the root disk was being cloned from is gone: it is made anew from the present artifact'
+  const message = 'what the root disk was being cloned from is gone: it is cloned again from the current artifact'
   return { standing: waiting('CloneSourceGone', message), unlessThere: clone.cloneOf }
 }
 

@@ -28,7 +28,7 @@ const planOf = (more: WorldOverrides) => {
 
 describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours', () => {
   it.each<[string, WorldOverrides, string, string]>([
-    ['as people have deleted both', {}, 'Cloning', 'the root disk is gone, and is made anew'],
+    ['as people have deleted both', {}, 'Cloning', 'the root disk is gone, and is recreated'],
     ['as CDI is gone', { hasDataVolumes: false }, 'CDIMissing', 'install CDI'],
     ['and neither an image', { image: undefined }, 'Cloning', 'the root disk is gone'],
     ['nor its Secret', { secret: undefined, cloudInit: NO_PASSWORD }, 'MissingPasswordSecret', NO_PASSWORD.message],
@@ -51,7 +51,7 @@ describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours
       'and whose DataVolume waits for that of a stranger to go',
       { clone: aDisk(DISK.new), foreignClaim: CLAIM, instance: anInstance() },
       'Cloning',
-      `${CLAIM} has the name of its claim and is not ours`,
+      `${CLAIM} has the name of its claim and belongs to somebody else`,
     ],
   ])('is removed before anything else, if a live look agrees: %s', (_what, more, reason, text) => {
     const { apply, remove, status } = planOf(more)
@@ -159,7 +159,7 @@ describe('a disk whose claim cannot be made', () => {
     const walk = new Walk().settle().disk(DISK.new, false).set({ foreignClaim: CLAIM }).settle()
     expect([walk.stand, walk.message]).toEqual([
       'Provisioning/Cloning',
-      `the root disk is being cloned, CDI says nothing yet; ${CLAIM} has the name of its claim and is not ours: CDI goes on when that is gone; where it stays, see its finalizers`,
+      `the root disk is being cloned, CDI says nothing yet; ${CLAIM} has the name of its claim and belongs to somebody else: CDI goes on when that is gone; where it stays, see its finalizers`,
     ])
     walk.set({ foreignClaim: undefined })
     expect(walk.disk(DISK.succeeded).start().stand).toBe('Ready/Running')

@@ -46,7 +46,7 @@ describe('what others change', () => {
     walk.set({ machine: { ...machine, metadata: { ...machine.metadata, deletionTimestamp: '2026-01-01T01:00:00Z' } } })
     walk.settle()
     expect(walk.stand).toBe('Provisioning/Starting')
-    expect(walk.message).toContain('is being deleted: it is made anew when it is gone')
+    expect(walk.message).toContain('is being deleted: it is recreated when it is gone')
     walk.machineGone().settle().start()
     expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual(['apply VirtualMachine vm'])
     expect(walk.world.machine?.firmwareUuid).toBe(machine.firmwareUuid)

@@ -33,7 +33,7 @@ describe('a clone that gets no further', () => {
       expect(deletions(walk, before)).toEqual([])
       walk.now += 1
       expect(walk.plan().status.message).toBe(
-        `DataVolume vm-root got no further for 30 min: it is deleted, and the root disk is cloned anew (${count} of 2)`,
+        `DataVolume vm-root made no progress for 30 min: it is deleted, and the root disk is cloned again (${count} of 2)`,
       )
       walk.settle()
       expect(walk.status.kicks).toEqual({ count, lastTime: toTime(walk.now), dataVolumeUID: uid })
@@ -48,7 +48,7 @@ describe('a clone that gets no further', () => {
     const before = walk.log.length
     expect(walk.after(LIMIT).stand).toBe('Failed/KickBudgetSpent')
     expect(walk.message).toBe(
-      'kicked 2 times, and the root disk gets no further still: the root disk is being cloned (42.0%), CDI says CloneInProgress; see the events of DataVolume vm-root, and whether CDI and the storage driver run',
+      'kicked 2 times, and the root disk still makes no progress: the root disk is being cloned (42.0%), CDI says CloneInProgress; see the events of DataVolume vm-root, and whether CDI and the storage driver run',
     )
     expect(walk.after(10 * HOUR).stand).toBe('Failed/KickBudgetSpent')
     expect(deletions(walk, before)).toEqual([])
@@ -104,7 +104,7 @@ describe('a clone that gets no further', () => {
     const walk = cloning({ policy: { kickLimit: 0 } }).after(LIMIT)
     expect([walk.stand, deletions(walk)]).toEqual(['Failed/KickBudgetSpent', []])
     expect(walk.message).toContain(
-      'not cloned anew, since the policy key kickLimit is 0: the root disk is being cloned',
+      'not cloned again, since the policy key kickLimit is 0: the root disk is being cloned',
     )
   })
 

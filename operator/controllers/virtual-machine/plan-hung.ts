@@ -67,7 +67,7 @@ function hungInstance(world: World, now: number): Hung | undefined {
     noted: 'instanceUID',
     isOwed,
     kicked: (lasted) =>
-      `the instance runs and was not ready for ${lasted}: it is deleted, so that KubeVirt starts it anew`,
+      `the instance runs and was not ready for ${lasted}: it is deleted, so that KubeVirt starts it again`,
     givenUp: (count, standing) =>
       `${count === 0 ? 'not restarted, since the policy key kickLimit is 0' : `restarted ${times(count)}, and still`}: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
   }
@@ -88,9 +88,9 @@ function hungClone(world: World, { status, remove = [] }: Omit<Step, 'standing'>
     // One that got further after all is left alone.
     isOwed: isNoted && since <= (fromTime(kicks?.lastTime) ?? 0),
     kicked: (lasted) =>
-      `DataVolume ${name} got no further for ${lasted}: it is deleted, and the root disk is cloned anew`,
+      `DataVolume ${name} made no progress for ${lasted}: it is deleted, and the root disk is cloned again`,
     givenUp: (count, standing) =>
-      `${count === 0 ? 'not cloned anew, since the policy key kickLimit is 0' : `kicked ${times(count)}, and the root disk gets no further still`}: ${standing}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
+      `${count === 0 ? 'not cloned again, since the policy key kickLimit is 0' : `kicked ${times(count)}, and the root disk still makes no progress`}: ${standing}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
   }
 }
 

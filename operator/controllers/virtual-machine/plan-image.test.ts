@@ -90,7 +90,7 @@ describe('an image that no disk can be cloned from', () => {
       'is being deleted, with its artifact',
       { image: anImage(PUBLISHED, TERMINATING) },
       'Provisioning/ImageTerminating',
-      'is being deleted: it is created anew from the template once it is gone',
+      'is being deleted: it is created again from the template once it is gone',
     ],
     [
       'is being deleted, and will not be made anew',
@@ -352,7 +352,7 @@ describe('while a machine waits for its image', () => {
 
   it('that may not be created and is being deleted, nobody is told that it is created anew', () => {
     const { status } = planOf({ image: anImage(PUBLISHED, TERMINATING), spec: ONLY_IF_THERE })
-    expect(status.message).not.toContain('it is created anew')
+    expect(status.message).not.toContain('it is created again')
   })
 })
 

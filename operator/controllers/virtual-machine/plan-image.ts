@@ -174,7 +174,7 @@ function present(draft: Draft, image: ImageFacts): Step {
     const next =
       spec.vmDiskImageTemplate === undefined || spec.vmDiskImageMode === 'FailIfNotExist'
         ? 'create it again, or name another in vmDiskImageRef'
-        : 'it is created anew from the template once it is gone'
+        : 'it is created again from the template once it is gone'
     return { standing: waiting('ImageTerminating', `${which} is being deleted: ${next}`) }
   }
   const { artifact } = status

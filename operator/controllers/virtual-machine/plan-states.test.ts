@@ -289,7 +289,7 @@ describe('a machine whose disk is complete', () => {
       'its storage pauses it',
       paused('PausedIOError', 'VMI was paused, low-level IO error detected'),
       'PausedIOError',
-      'KubeVirt has paused the machine, since its disk cannot be written or read (VMI was paused, low-level IO error detected): see whether its storage is full or lost; the guest goes on by itself once that is mended',
+      'KubeVirt has paused the machine, since its disk cannot be written or read (VMI was paused, low-level IO error detected): see whether its storage is full or lost; the guest goes on by itself once that is fixed',
     ],
     [
       'nobody says why it is paused',
@@ -341,7 +341,9 @@ describe('a machine whose disk is complete', () => {
     const walk = new Walk().settle().disk(DISK.succeeded).kubevirt(status)
     expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, expect.stringContaining(message)])
     expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
-    expect(walk.plan().wake?.afterMs).toBe(reason === 'Paused' ? undefined : 30 * MINUTE)
+    // What KubeVirt did not create is tried again: here the machine has an instance in no case.
+    const next = reason === 'StartFailed' && status.printableStatus === 'Stopped' ? MINUTE : 30 * MINUTE
+    expect(walk.plan().wake?.afterMs).toBe(reason === 'Paused' ? undefined : next)
     // None of them is the end.
     expect(walk.start().stand).toBe('Ready/Running')
   })

@@ -168,7 +168,7 @@ describe('a machine that runs and is not ready', () => {
       expect(deletions(walk, before)).toEqual([])
       walk.now += 1
       expect(walk.plan().status.message).toBe(
-        `the instance runs and was not ready for 30 min: it is deleted, so that KubeVirt starts it anew (${count} of 2)`,
+        `the instance runs and was not ready for 30 min: it is deleted, so that KubeVirt starts it again (${count} of 2)`,
       )
       walk.settle()
       expect(deletions(walk, before)).toEqual(['delete VirtualMachineInstance vm'])

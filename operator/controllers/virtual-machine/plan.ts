@@ -99,7 +99,7 @@ function finish(
   now: number,
 ): MachinePlan {
   const { vm } = world
-  const { apply = [], remove = [], events = [], wake, unlessShared } = step
+  const { apply = [], remove = [], events = [], wake, unlessShared, touch } = step
   const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...(step.remarks ?? [])]
   const standing = withPending(refused(step.standing, world), remarks)
   const status = withStanding(
@@ -122,6 +122,7 @@ function finish(
     events,
     ...(wake !== undefined && { wake }),
     ...(unlessShared !== undefined && { unlessShared }),
+    ...(touch !== undefined && { touch }),
   }
 }
 

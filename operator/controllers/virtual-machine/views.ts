@@ -60,6 +60,8 @@ export interface KubeVirtView extends KubeObject {
   readonly pause: PauseFacts | undefined
   /** Why its pod was refused; empty where it was not. */
   readonly refusedPod: string
+  /** Since when its instance or pod is refused, in ms; undefined where none is, or KubeVirt does not tell. */
+  readonly refusedSince: number | undefined
   /** When KubeVirt tries again after a start that failed, in ms; undefined where none did. */
   readonly retryAt: number | undefined
   /** Under which the guest knows itself. */
@@ -108,12 +110,14 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     const found = conditions.find((one) => one.type === type && one.status === status)
     return found === undefined ? '' : String(found.message || found.reason || type)
   }
-  const failure = conditions.find(({ type, status }) => type === 'Failure' && status === 'True')
+  const refusal = (type: string, status: string): Raw =>
+    conditions.find((one) => one.type === type && one.status === status && one.reason === 'FailedCreate')
+  const [refused, refusedPod] = [refusal('Failure', 'True'), refusal('Synchronized', 'False')]
   const failed = text('Failure', 'True')
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: kept(object.metadata, MACHINE_LABELS, [ANNOTATIONS.cloudInit]),
+    metadata: kept(object.metadata, MACHINE_LABELS, [ANNOTATIONS.cloudInit, ANNOTATIONS.retriedAt]),
     spec: ownedSpec(raw.spec),
     printableStatus: raw.status?.printableStatus ?? '',
     runStrategy: raw.spec?.runStrategy ?? '',
@@ -121,12 +125,10 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     unready: text('Ready', 'False'),
     trouble: failed || text('Synchronized', 'False') || text('PodScheduled', 'False'),
-    failure: failure?.reason === 'FailedCreate' ? failed : '',
+    failure: refused === undefined ? '' : failed,
     pause: pauseIn(conditions),
-    refusedPod:
-      conditions.find(({ type, status }) => type === 'Synchronized' && status === 'False')?.reason === 'FailedCreate'
-        ? text('Synchronized', 'False')
-        : '',
+    refusedPod: refusedPod === undefined ? '' : text('Synchronized', 'False'),
+    refusedSince: fromTime((refused ?? refusedPod)?.lastTransitionTime),
     retryAt: fromTime(raw.status?.startFailure?.retryAfterTimestamp),
     firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
     restartRequired:
@@ -178,7 +180,7 @@ export function viewInstance(object: KubeObject): InstanceView {
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: kept(object.metadata, [LABELS.vmUid], []),
+    metadata: kept(object.metadata, [LABELS.vmUid], [ANNOTATIONS.retriedAt]),
     phase: raw.status?.phase ?? '',
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     unreadySince: unreadySince(raw),

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
+import type { ListOptions } from '../../../operator/kube/kube-client.ts'
+import { EVENT, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
 import { parseExposition, sumOf } from '../../bench/exposition.ts'
 import { MachineWorld, TEAM } from './machine-world.ts'
 
@@ -28,6 +29,70 @@ describe('a disk whose claim a quota refuses', () => {
     makeRoom()
     await world.untilReady('vm')
   })
+})
+
+describe('a machine that KubeVirt cannot start', () => {
+  const MESSAGE = 'admission webhook "labels" denied the request: no such label'
+  const REFUSALS = [
+    ['instanceRefused', KUBEVIRT_VIRTUAL_MACHINE],
+    ['podRefused', VIRTUAL_MACHINE_INSTANCE],
+  ] as const
+
+  it.each(REFUSALS)(
+    'starts soon after the cause is gone, at few writes and none when all is well: %s',
+    async (type, touched) => {
+      world = await MachineWorld.start({ vmProvisionTimeout: '24h' })
+      const heal = world.simulated.simulators.kubevirt.script(VM, { type, message: MESSAGE })
+      world.create('vm')
+      await world.untilReason('vm', 'StartFailed')
+      // KubeVirt alone would wait for a quarter of an hour by now.
+      await world.pass(60 * MINUTE)
+      world.written.length = 0
+      await world.pass(60 * MINUTE)
+      expect(new Set(world.written)).toEqual(new Set([`MODIFIED ${touched.kind} team/vm`]))
+      expect(world.written.length).toBe(12)
+      heal()
+      const healedAt = world.simulated.time.elapsedMs
+      await world.untilReady('vm')
+      expect(world.simulated.time.elapsedMs - healedAt).toBeLessThan(6 * MINUTE)
+      await world.pass(MINUTE)
+      world.written.length = 0
+      await world.pass(60 * MINUTE)
+      expect(world.written).toEqual([])
+    },
+  )
+
+  it.each(REFUSALS)(
+    'says what it is refused for now, though KubeVirt’s condition keeps the first text: %s',
+    async (type, touched) => {
+      world = await MachineWorld.start({ vmProvisionTimeout: '24h' })
+      const lists: string[] = []
+      world.fateOf = ({ verb, resource, body }) => {
+        if (verb === 'list' && resource === EVENT) lists.push(`${(body as ListOptions).fieldSelector}`)
+        return undefined
+      }
+      world.create('other', { users: [] })
+      await world.untilReady('other')
+      expect(lists).toEqual([])
+      const kubevirt = world.simulated.simulators.kubevirt
+      const first = kubevirt.script(VM, { type, message: MESSAGE })
+      world.create('vm')
+      await world.until('the first text', () => message()?.includes(MESSAGE) === true)
+      const heal = kubevirt.script(VM, { type, message: 'exceeded quota: small' })
+      first()
+      await world.until('the second text', () => message()?.includes('exceeded quota: small') === true)
+      expect(message()).not.toContain(MESSAGE)
+      const sticky = JSON.stringify(world.find(touched, TEAM, 'vm'))
+      expect([sticky.includes('no such label'), sticky.includes('exceeded quota')]).toEqual([true, false])
+      expect(eventsFor('StartFailed')).toHaveLength(1)
+      expect(new Set(lists)).toEqual(new Set(['reason=FailedCreate,type=Warning']))
+      const [from, before] = [world.simulated.time.elapsedMs, lists.length]
+      await world.pass(10 * MINUTE)
+      expect(lists.length - before).toBeLessThanOrEqual(1 + (world.simulated.time.elapsedMs - from) / 30_000)
+      heal()
+      await world.untilReady('vm')
+    },
+  )
 })
 
 describe('a guest that runs and is not ready', () => {

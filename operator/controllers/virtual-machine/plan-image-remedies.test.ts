@@ -1,15 +1,6 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import {
-  anImage,
-  aWorld,
-  NO_PASSWORD,
-  PUBLISHED,
-  REFERRING,
-  START,
-  TEMPLATE,
-  type WorldOverrides,
-} from './machine-world.fixtures.ts'
+import { anImage, aWorld, PUBLISHED, START, TEMPLATE, type WorldOverrides } from './machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 import { reasonOf } from './status.ts'
 
@@ -62,43 +53,5 @@ describe('a machine whose image has failed, since the template had a wrong URL',
     const shared = { ...corrected, image: made, isImageShared: true }
     expect(plan(shared).apply.filter(isImage)).toEqual([])
     expect(plan(shared).status.message).toMatch(/kubectl -n farm delete vmdi golden$/)
-  })
-})
-
-describe('the remedy that a message names helps', () => {
-  const noImage = { image: undefined }
-  const smaller = { spec: { resources: { cpu: '2', memory: '2Gi' } } }
-
-  it.each<[reason: string, wrong: WorldOverrides, said: string, remedy: WorldOverrides]>([
-    [
-      'InvalidSpec',
-      { spec: { name: 'Demo_VM' } },
-      'spec.name: must be lower-case letters',
-      { spec: { name: 'demo-vm' } },
-    ],
-    ['ImageNotFound', { ...noImage, spec: { vmDiskImageTemplate: undefined } }, 'until somebody creates it', {}],
-    ['ImageNotFound', { ...noImage, spec: { vmDiskImageMode: 'FailIfNotExist' } }, 'or change the mode', noImage],
-    ['ImageMissing', { ...noImage, imageNamespace: 'missing' }, 'create the namespace', {}],
-    ['ImageFailed', { image: anImage(FAILED) }, 'kubectl -n farm edit vmdi golden', {}],
-    ['NameConflict', { conflict: 'Secret vm-cloudinit' }, 'Secret vm-cloudinit exists and is not ours', {}],
-    [
-      'NameConflict',
-      { orphan: 'DataVolume vm-root' },
-      'put the ownerReference back (uid vm-uid, controller: true)',
-      {},
-    ],
-    ['NamesakeTerminating', { leaving: 'DataVolume vm-root' }, 'see its finalizers', {}],
-    ['CDIMissing', { hasDataVolumes: false }, 'install CDI', {}],
-    ['KubeVirtMissing', { hasKubeVirt: false }, 'install KubeVirt', {}],
-    ['MissingPasswordSecret', { spec: { users: REFERRING }, cloudInit: NO_PASSWORD }, 'password of user', {}],
-    ['Refused', { refusal: 'exceeded quota', ...smaller }, 'exceeded quota', smaller],
-  ])('%s', (reason, wrong, said, remedy) => {
-    const { status } = plan(wrong)
-    expect(reasonOf(status)).toBe(reason)
-    expect(status.message).toContain(said)
-    const after = plan({ ...remedy, status })
-    expect(reasonOf(after.status)).not.toBe(reason)
-    expect(after.status.phase).not.toBe('Failed')
-    expect(after.apply.length).toBeGreaterThan(0)
   })
 })

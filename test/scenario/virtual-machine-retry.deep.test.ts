@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { Machines } from '../harness/machines.ts'
+import { operatorAccount } from '../harness/operator-account.ts'
+import { World } from '../harness/world.ts'
+
+const cluster = useCluster()
+/** More than the first wait before a retry. */
+const PATIENCE = { timeout: 150_000, interval: 500 }
+const RETRIED = 'pelotech.ot/retried-at'
+
+it('what KubeVirt could not create is tried again, with the rights that the operator is installed with', async () => {
+  await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true })
+  const { requests } = world.startOperator(await operatorAccount(world))
+  const { client, namespace, simulators } = world
+  const machines = new Machines(world)
+  const cases = [
+    ['refused', 'instanceRefused', KUBEVIRT_VIRTUAL_MACHINE],
+    ['podless', 'podRefused', VIRTUAL_MACHINE_INSTANCE],
+  ] as const
+  const ends = cases.map(([name, type]) =>
+    simulators.kubevirt.script({ namespace, name }, { type, message: 'exceeded quota: small' }),
+  )
+  for (const [name] of cases) await machines.create(name)
+  for (const [name, , type] of cases) {
+    const retriedAt = async () => (await client.get(type, { namespace, name })).metadata.annotations?.[RETRIED]
+    await expect.poll(retriedAt, PATIENCE).toMatch(/^20.*Z$/)
+  }
+  for (const end of ends) end()
+  for (const [name] of cases) await expect.poll(() => machines.get(name)?.status?.phase, PATIENCE).toBe('Ready')
+  await machines.delete('refused', 'podless')
+  await world.finish()
+  expect(requests.filter(({ code }) => code === '403' || code === '401')).toEqual([])
+})
