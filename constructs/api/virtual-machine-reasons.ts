@@ -194,7 +194,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** A foreign object has the name we need, and goes. */
   NamesakeTerminating: {
-    meaning: 'An object that belongs to somebody else has the name that the virtual machine needs, and is being deleted.',
+    meaning:
+      'An object that belongs to somebody else has the name that the virtual machine needs, and is being deleted.',
     remedy: `${NOTHING} Where it lasts, see the finalizers of the object that the message names.`,
   },
   /** The stored spec breaks a rule. */
