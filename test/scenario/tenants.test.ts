@@ -151,6 +151,27 @@ describe('a tenant who forges DataVolumes', () => {
     await tenant.clear()
     await world.finish({ forgers: [tenant.namespace] })
   })
+
+  it('stops no queue with them, though they go on making them for an image of their own', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const tenant = await Tenant.in(world)
+    const own = await world.createImage('own', { suspend: true }, { namespace: tenant.namespace })
+    const forged = { labels: labelsOf(own), ownerReferences: [ownedBy(own)], finalizers: ['tenant.example.com/keep'] }
+    await tenant.forge(DATA_VOLUME, forged)
+    await world.createImage('honest')
+    const synced = world.untilSynced('honest')
+    let isSynced = false
+    const forge = async () => {
+      for (; !isSynced; await world.untilRenewed(1)) await tenant.forge(DATA_VOLUME, forged)
+    }
+    const forging = forge()
+    await synced.finally(() => {
+      isSynced = true
+    })
+    await forging
+    await tenant.clear()
+    await world.finish({ forgers: [tenant.namespace] })
+  })
 })
 
 describe('a tenant who forges the children of somebody else’s image', () => {

@@ -43,9 +43,13 @@ function inherited(name: string, metadata: Partial<ObjectMeta> = {}, status: obj
 }
 
 /** The status of an image tells of a download. */
-function downloading(name: string, dataVolumeUID: string | undefined): void {
+function downloading(name: string, dataVolumeUID: string | undefined, attempts: readonly object[] = []): void {
   const { image } = aStart(name, '1')
-  const status = { ...image.status, ...(dataVolumeUID !== undefined && { dataVolumeUID }) }
+  const status = {
+    ...image.status,
+    attempts,
+    ...(dataVolumeUID !== undefined && { dataVolumeUID }),
+  } as typeof image.status
   bench.images.put({ ...image, metadata: { ...image.metadata, resourceVersion: '900' }, status })
 }
 
@@ -681,9 +685,10 @@ describe('a slot', () => {
   it('is counted for a download without one only until nothing can download for it any more', async () => {
     bench.writeLedger(1, [])
     bench.limit = 1
-    inherited('x', { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['tenant.example.com/keep'] })
-    await bench.start()
+    const left = inherited('x', { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['tenant.example.com/keep'] })
     bench.want('a', '10')
+    downloading('x', left.metadata.uid)
+    await bench.start()
     await bench.clock.advance(14 * SECOND)
     expect(bench.created).toEqual([])
     await bench.clock.advance(3 * SECOND)
@@ -702,14 +707,51 @@ describe('a slot', () => {
 
   it('is counted for each DataVolume of ours that has no holder', async () => {
     bench.writeLedger(2, [])
-    inherited('x')
-    inherited('y')
-    await bench.start()
+    const [x, y] = [inherited('x'), inherited('y')]
     bench.want('a', '10')
-    await settled()
+    downloading('x', x.metadata.uid)
+    downloading('y', y.metadata.uid)
+    await bench.start()
     expect(bench.created).toEqual([])
     await bench.drop('x')
     expect(bench.created).toEqual(['a'])
+  })
+
+  it('is counted for a DataVolume that had one until somebody took it out of the ledger, whatever its image says yet', async () => {
+    bench.limit = 1
+    await bench.start()
+    bench.want('x', '10')
+    await settled()
+    bench.writeLedger(1, [])
+    bench.admission.checkLedger(undefined)
+    bench.want('a', '20')
+    await bench.clock.advance(60 * SECOND)
+    expect(bench.created).toEqual(['x'])
+  })
+
+  it('is not counted for one that somebody made for an image of their own, which is told of it', async () => {
+    bench.writeLedger(1, [])
+    bench.limit = 1
+    const forged = inherited('x')
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    expect(bench.created).toEqual(['a'])
+    expect(bench.admission.isStray(viewDataVolume(forged))).toBe(true)
+    expect(bench.changed).toContain('team/x')
+  })
+
+  it.each([
+    ['stopped', 'Cancelled', ['a']],
+    ['done, and that is filled again since somebody deleted its claim', 'Succeeded', []],
+  ] as const)('and one that the status of its image says was %s', async (_what, outcome, created) => {
+    bench.writeLedger(1, [])
+    bench.limit = 1
+    const { metadata } = inherited('x')
+    bench.want('a', '10')
+    downloading('x', metadata.uid, [{ outcome, dataVolumeUID: metadata.uid }])
+    await bench.start()
+    expect(bench.created).toEqual(created)
   })
 
   it.each<[string, Partial<ObjectMeta>]>([

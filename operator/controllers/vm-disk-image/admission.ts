@@ -15,6 +15,7 @@ import { isFinished } from './judge.ts'
 import type { LedgerState } from './ledger-content.ts'
 import type { SlotLedger } from './slot-ledger.ts'
 import { adopt, claimOf, decideSlots, isHeldBy, volumeNameOf } from './slots.ts'
+import { isRecorded } from './status.ts'
 import type { ClaimView, DataVolumeView, ImageView, PodView } from './views.ts'
 import type { Holder, Refusal } from './world.ts'
 
@@ -151,7 +152,7 @@ export class Admission {
 
   /** A DataVolume, a claim of one or a pod has changed: to be called at each such change, for what is gone tells nothing any more. */
   downloadsChanged(): void {
-    this.#claims.noteImporters()
+    this.#claims.noteDownloads()
     this.wake()
   }
 
@@ -266,14 +267,14 @@ export class Admission {
     const foreign = state.holders.filter(({ claimant }) => claimant !== me)
     if (foreign.length > 0) await this.#adopt(state, foreign, signal)
     this.#tellChanges()
-    this.#claims.noteImporters()
+    this.#claims.noteDownloads()
     const current = ledger.state ?? state
     const decision = decideSlots({
       ledger: current,
       me,
       limit: limit(current.limit),
       isOver: (holder) => this.#claims.isOver(holder),
-      unheld: this.#unheld(current).length,
+      unheld: this.#unheld(current).filter((one) => this.#isOurs(one)).length,
       heads: (count) => this.#queue.heads(count, (uid) => this.#stuck.has(uid)),
       isAdmitting: clock.monotonic() >= this.#quietUntil,
     })
@@ -342,6 +343,19 @@ export class Admission {
       return holder !== undefined && isHeldBy(one, holder)
     }
     return importing.filter((one) => !isHeld(one) && !this.#claims.isOverAndLeft(one))
+  }
+
+  /**
+   * Whether we have made this download, as far as its image or this process remembers. Whoever may write in the namespace of an image can make others that look the same: those
+   * are deleted too, and take no slot from anybody, nor because their end is written down.
+   */
+  #isOurs(dataVolume: DataVolumeView): boolean {
+    const { uid } = dataVolume.metadata
+    const status = ownerAmong(dataVolume, this.#options.images)?.status
+    if (status === undefined || uid === undefined) return false
+    const isUnderWay = status.dataVolumeUID === uid && !isRecorded(status)
+    const hasSucceeded = status.attempts?.some((one) => one.dataVolumeUID === uid && one.outcome === 'Succeeded')
+    return this.#claims.wasHeld(dataVolume) || isUnderWay || hasSucceeded === true
   }
 
   /** Downloads without a slot that are being deleted, as what would hold one: they count until they can download nothing any more. */

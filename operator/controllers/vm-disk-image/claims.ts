@@ -80,6 +80,8 @@ export class Claims {
   readonly #importers = new ImporterNotes()
   readonly #leaving: LeavingDownloads
   readonly #looks: SlotLooks
+  /** Downloads that were seen with a slot, as long as they exist: key by uid. */
+  readonly #held = new Map<string, string>()
 
   constructor(options: ClaimsOptions) {
     this.#options = options
@@ -134,13 +136,20 @@ export class Claims {
     return isTheirs || this.#isSettled(holder)
   }
 
-  /** Takes in which pods download, while the claims that they fill are there to tell. */
-  noteImporters(): void {
-    const { volumeClaims: claims, pods } = this.#options
+  /** Whether this process has seen a slot for this download. */
+  wasHeld({ metadata }: DataVolumeView): boolean {
+    return this.#held.has(metadata.uid ?? '')
+  }
+
+  /** Takes in which downloads have a slot, and which pods they are, while the claims that these fill are there to tell. */
+  noteDownloads(): void {
+    const { volumeClaims: claims, pods, dataVolumes } = this.#options
     this.#leaving.prune()
+    for (const [uid, key] of this.#held) if (dataVolumes.get(key)?.metadata.uid !== uid) this.#held.delete(uid)
     for (const holder of this.#holders) {
       const dataVolume = this.#dataVolumeOf(holder)
       if (dataVolume === undefined) continue
+      this.#noteHeld(dataVolume)
       const importers = importersOf(dataVolume, { claims, pods }).filter(isAlive)
       this.#importers.note(claimOf(holder), importers, ({ metadata }) => keyOf(metadata))
     }
@@ -200,6 +209,10 @@ export class Claims {
 
   get #holders(): readonly Holder[] {
     return this.#options.ledger.state?.holders ?? []
+  }
+
+  #noteHeld({ metadata }: DataVolumeView): void {
+    this.#held.set(metadata.uid ?? '', keyOf(metadata))
   }
 
   #isSettled(holder: Holder): boolean {
@@ -264,6 +277,7 @@ export class Claims {
     switch (outcome.kind) {
       case 'created':
         dataVolumes.observeWrite(outcome.dataVolume)
+        this.#noteHeld(outcome.dataVolume)
         // Whatever still arrives meets AlreadyExists, unless this one is deleted before that.
         this.#notes.settle(claim, clock.monotonic())
         this.#starts.delete(start.uid)
