@@ -2,6 +2,9 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>
 
+/** Files that run at the same time where most of the work is that of servers. Projects of one group have to agree. */
+const SIDE_BY_SIDE = 3
+
 /** Where tests are, by project, and what they need. */
 const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } & Options>> = {
   unit: {
@@ -25,20 +28,20 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
   conformance: {
     folders: ['test/conformance'],
     globalSetup: ['test/setup/shared-cluster.ts'],
-    maxWorkers: 2,
+    maxWorkers: SIDE_BY_SIDE,
     sequence: { groupOrder: 1 },
   },
   scenario: {
     folders: ['test/scenario'],
     globalSetup: ['test/setup/shared-cluster.ts'],
-    // Each file drives an operator and simulators of its own: more than two at a time only wait for a core.
-    maxWorkers: 2,
+    // Each file drives an operator and simulators of its own, which wait for each other for much of their time.
+    maxWorkers: SIDE_BY_SIDE,
     sequence: { groupOrder: 1 },
   },
   fuzz: {
     folders: ['test/fuzz'],
     globalSetup: ['test/setup/binaries.ts'],
-    maxWorkers: 2,
+    maxWorkers: SIDE_BY_SIDE,
     sequence: { groupOrder: 1 },
   },
   crash: {

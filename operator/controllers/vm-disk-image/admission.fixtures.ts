@@ -20,10 +20,12 @@ import {
   viewDataVolume,
   viewPod,
 } from './views.ts'
-import { Walk } from './world.fixtures.ts'
+import { MINUTE, Walk } from './world.fixtures.ts'
 import type { Holder } from './world.ts'
 
 export const NAMESPACE = 'sync-operator'
+export const STALL_MS = 10 * MINUTE
+export const ATTEMPT_MS = 60 * MINUTE
 const LEDGER = `${NAMESPACE}/${LEDGER_NAME}`
 
 /** What the admission gets for an image of this name that is ready to download. */
@@ -73,6 +75,7 @@ export class AdmissionBench {
       ledger: new SlotLedger({ client, clock, log, namespace: NAMESPACE }),
       me: 'me',
       limit: (ledgerLimit) => this.limit ?? ledgerLimit ?? 4,
+      patience: () => ({ stallTimeoutMs: STALL_MS, attemptTimeoutMs: ATTEMPT_MS }),
       refresh: () => Promise.resolve(),
       onChange: (key) => {
         this.changed.push(key)

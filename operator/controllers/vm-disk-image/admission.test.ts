@@ -4,7 +4,7 @@ import { apiError } from '../../kube/fake-client.fixtures.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from '../../kube/kube-client.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
-import { AdmissionBench, aHolder, aStart } from './admission.fixtures.ts'
+import { AdmissionBench, ATTEMPT_MS, aHolder, aStart, STALL_MS } from './admission.fixtures.ts'
 import { viewClaim, viewDataVolume, viewPod } from './views.ts'
 import { SECOND } from './world.fixtures.ts'
 
@@ -571,6 +571,27 @@ describe('a slot', () => {
     await bench.clock.advance(60 * SECOND)
     expect([bench.holding, bench.created]).toEqual([['a'], []])
     await bench.succeed('a')
+    await bench.clock.advance(SECOND)
+    expect([bench.holding, bench.created]).toEqual([['b'], ['b']])
+  })
+
+  it.each<[string, number, (percent: number) => string]>([
+    ['without progress for stallTimeout', STALL_MS, () => '10.0%'],
+    ['for longer than attemptTimeout', ATTEMPT_MS, (percent) => `${percent}.0%`],
+  ])('is freed by such a download that is under way %s, and not before', async (_what, ms, progressAt) => {
+    bench.limit = 1
+    bench.writeLedger(1, [aHolder('a')])
+    const left = viewDataVolume(orphaned('a'))
+    await bench.start()
+    bench.want('b', '20')
+    const step = STALL_MS / 2
+    for (let passed = 0; passed < ms; passed += step) {
+      expect([bench.holding, bench.created]).toEqual([['a'], []])
+      const metadata = { ...left.metadata, resourceVersion: String(1_000 + passed) }
+      bench.dataVolumes.put({ ...left, metadata, progress: progressAt(10 + passed / step) })
+      bench.admission.downloadsChanged()
+      await bench.clock.advance(step)
+    }
     await bench.clock.advance(SECOND)
     expect([bench.holding, bench.created]).toEqual([['b'], ['b']])
   })

@@ -13,6 +13,7 @@ import type { ImageMetrics } from './image-metrics.ts'
 import type { Start } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import type { LedgerState } from './ledger-content.ts'
+import type { Patience } from './orphaned-downloads.ts'
 import type { SlotLedger } from './slot-ledger.ts'
 import { adopt, claimOf, decideSlots, isHeldBy, volumeNameOf } from './slots.ts'
 import { isRecorded } from './status.ts'
@@ -38,6 +39,8 @@ export interface AdmissionOptions {
   readonly pods: Store<PodView>
   /** The limit that the policy wants, given what the ledger says. */
   readonly limit: (ledgerLimit: number | undefined) => number
+  /** The policy's, for downloads that have lost their owner. */
+  readonly patience: () => Patience
   /** Brings the copies of images and DataVolumes up to date: who led before has changed them until a moment ago. Throws ApiErrors. */
   readonly refresh: (signal: AbortSignal) => Promise<void>
   /** The image should be looked at: it got a slot, lost it, or was refused. */

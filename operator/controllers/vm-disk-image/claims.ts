@@ -18,6 +18,7 @@ import type { Start } from './image-plan.ts'
 import { ImporterNotes } from './importer-notes.ts'
 import { isFinished } from './judge.ts'
 import { LeavingDownloads } from './leaving-downloads.ts'
+import { OrphanedDownloads, type Patience } from './orphaned-downloads.ts'
 import { RefusalBook } from './refusal-book.ts'
 import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
 import { SlotLooks } from './slot-looks.ts'
@@ -53,6 +54,8 @@ export interface ClaimsOptions {
   readonly pods: Store<PodView>
   /** The limit that the policy wants, given what the ledger says. */
   readonly limit: (ledgerLimit: number | undefined) => number
+  /** The policy's, for downloads that nobody judges any more. */
+  readonly patience: () => Patience
   /** The image should be looked at: its DataVolume was asked for. */
   readonly onChange: (key: string) => void
   /** A claim may be over, or its DataVolume is due. */
@@ -79,6 +82,7 @@ export class Claims {
   readonly #notes = new ClaimNotes()
   readonly #importers = new ImporterNotes()
   readonly #leaving: LeavingDownloads
+  readonly #orphaned: OrphanedDownloads
   readonly #looks: SlotLooks
   /** Downloads that were seen with a slot, as long as they exist: key by uid. */
   readonly #held = new Map<string, string>()
@@ -87,6 +91,7 @@ export class Claims {
     this.#options = options
     this.#refusals = new RefusalBook(options.clock)
     this.#leaving = new LeavingDownloads(options.dataVolumes, options.clock)
+    this.#orphaned = new OrphanedDownloads(options.dataVolumes, options.clock, options.patience)
     this.#looks = new SlotLooks({ ...options, importers: this.#importers, leaving: this.#leaving })
   }
 
@@ -128,7 +133,7 @@ export class Claims {
   isOver(holder: Holder): boolean {
     const dataVolume = this.#dataVolumeOf(holder)
     if (dataVolume === undefined) return this.#notes.over.has(claimOf(holder))
-    if (this.#leaving.isOver(dataVolume)) return true
+    if (this.#leaving.isOver(dataVolume) || this.#orphaned.isTimedOut(dataVolume)) return true
     if (!isFinished(dataVolume)) return false
     // Beside a finished one nothing can be made until somebody deletes it: what was asked for has to meet it before that.
     // What a former leader asked for is not waited for: a hand-over would stand still for it.
@@ -145,6 +150,7 @@ export class Claims {
   noteDownloads(): void {
     const { volumeClaims: claims, pods, dataVolumes } = this.#options
     this.#leaving.prune()
+    this.#orphaned.prune()
     for (const [uid, key] of this.#held) if (dataVolumes.get(key)?.metadata.uid !== uid) this.#held.delete(uid)
     for (const holder of this.#holders) {
       const dataVolume = this.#dataVolumeOf(holder)
@@ -157,7 +163,8 @@ export class Claims {
 
   /** By the monotonic clock: when something about a claim becomes possible that is not now. */
   nextTime(now: number): number | undefined {
-    const times = [this.#notes.nextTime(now), this.#leaving.nextTime(now)].filter((time) => time !== undefined)
+    const sources = [this.#notes, this.#leaving, this.#orphaned]
+    const times = sources.map((one) => one.nextTime(now)).filter((time) => time !== undefined)
     return times.length === 0 ? undefined : Math.min(...times)
   }
 

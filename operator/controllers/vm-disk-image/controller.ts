@@ -112,6 +112,7 @@ export class ImageController {
       volumeClaims: caches.claims,
       pods: caches.pods,
       limit: options.limit,
+      patience: options.policy,
       refresh: async (signal) => {
         if (options.hadPredecessor) await caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal)
       },

@@ -36,7 +36,7 @@ export function isDownloadOf(dataVolume: DataVolumeView, holder: Holder): boolea
 }
 
 /** A download that was orphaned before it was finished. */
-function isOrphan(dataVolume: DataVolumeView): boolean {
+export function isOrphan(dataVolume: DataVolumeView): boolean {
   const { labels } = dataVolume.metadata
   const wasOurs = labels?.[LABELS.managedBy] === MANAGER && labels[LABELS.imageUid] !== undefined
   return wasOurs && isOrphaned(dataVolume) && !isFinished(dataVolume)

@@ -190,7 +190,7 @@ describe('deleting an image with --cascade=orphan', () => {
     expect(deletions(walk)).toEqual([])
     expect([walk.isGone, walk.stand]).toEqual([false, 'Syncing/Deleting'])
     expect(walk.status.message).toBe(
-      `being deleted: waiting for ${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or somebody deletes it`,
+      `being deleted: waiting for ${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`,
     )
     expect(walk.release().isGone).toBe(true)
   })

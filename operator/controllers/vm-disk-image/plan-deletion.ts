@@ -104,5 +104,5 @@ function leavingStatus(world: World, children: readonly KubeObject[], now: numbe
 function whatDownloads({ image, slot, lookup }: World): string {
   const orphan = slot && lookup.foreignVolume(childName(image.metadata.name, slot.revision))
   if (orphan === undefined) return 'its importer pod'
-  return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or somebody deletes it`
+  return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`
 }

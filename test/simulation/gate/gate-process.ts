@@ -30,6 +30,8 @@ import type { SimulatedProcess } from '../../../sandbox/memory-cluster/index.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
 import type { ImageNews } from './gate-images.ts'
 
+const DAY_MS = 24 * 60 * 60_000
+
 const BY_IMAGE = 'image'
 const LEDGER = `${OPERATOR_NAMESPACE}/${LEDGER_NAME}`
 /** An image whose ticket is not written by then counts as stuck. */
@@ -158,6 +160,8 @@ export class GateProcess {
       volumeClaims: this.#claims,
       pods: this.#pods,
       limit: (ledgerLimit) => this.#policyLimit ?? ledgerLimit ?? 4,
+      // Longer than any of the stories.
+      patience: () => ({ stallTimeoutMs: DAY_MS, attemptTimeoutMs: DAY_MS }),
       onChange: (key) => this.#lookSoon(key),
     })
     this.#admission = admission
