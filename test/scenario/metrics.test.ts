@@ -181,6 +181,7 @@ describe('what the metrics say', () => {
     observer.act()
     await world.annotate('good-0', { 'pelotech.ot/sync-requested-at': 'now' })
     await world.untilDownloading('good-0', 2)
+    await atRest(1, 0)
     const second = world.startOperator()
     await expect.poll(() => gauges(first, second), POLL).toEqual(seen(world))
     await first.stop()
