@@ -48,6 +48,7 @@ export function crashSuite(flows: readonly Flow[], crashesOf: (flow: Flow) => re
     if (crash !== undefined) play.crashAt(crash)
     await flow.act(play)
     await play.untilQuiet()
+    await play.untilCdiIsDone()
     expect(play.hasCrashed, play.describe()).toBe(crash !== undefined)
     await world.history.catchUp()
     checkLedger(play.history, play.namespace)

@@ -191,6 +191,15 @@ export class Play implements AsyncDisposable {
     await this.until('nothing downloads', () => this.dataVolumes.every(isFinished) && this.holders.length === 0)
   }
 
+  /** CDI removes the claim that it filled a while after the volume has moved, whatever the operator does. */
+  async untilCdiIsDone(): Promise<void> {
+    const isPrime = ({ metadata }: KubeObject) => metadata.name.startsWith('prime-')
+    await this.until(
+      'CDI has removed the prime claims of what is finished',
+      () => !this.of(this.world.mirror.claims).some(isPrime) || this.dataVolumes.some((one) => !isFinished(one)),
+    )
+  }
+
   /** The crash is over, the operator leads, and has nothing left to do. */
   async untilQuiet(): Promise<void> {
     await this.#restarted
