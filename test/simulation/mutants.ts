@@ -314,19 +314,12 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     kind: 'undisturbed',
   },
   {
-    name: 'a child of an earlier life, or of nobody, is one',
-    invariant: 6,
-    file: 'operator/cluster/ownership.ts',
-    find: '    controller.uid === uid &&\n',
-    replace: "    controller.uid !== '' &&\n",
-    kind: 'tenants',
-  },
-  {
     name: 'a download whose image does not exist counts',
     invariant: 6,
     file: `${IMAGES}/admission.ts`,
-    find: "find(IMPORTING_INDEX, 'ours').filter((one) => ownerAmong(one, images) !== undefined)",
-    replace: "find(IMPORTING_INDEX, 'ours')",
+    find: 'this.#unheld(current).filter((one) => this.#isOurs(one)).length',
+    replace:
+      "this.#options.dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => !current.holders.some((holder) => volumeNameOf(holder) === one.metadata.name)).length",
     kind: 'tenants',
   },
 ]
