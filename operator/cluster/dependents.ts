@@ -1,4 +1,5 @@
 import type { KubeObject } from '../kube/kube-object.ts'
+import { sooner, type Wake } from '../runtime/wake.ts'
 
 /** So long what belongs to an object may take to go. Importers have 30 s to end. */
 export const DEPENDENTS_MS = 120_000
@@ -13,11 +14,6 @@ export function isWaitingForDependents({ metadata }: KubeObject): boolean {
 /** Whether nothing else keeps it: all others who had to end something for it have done so. */
 export function isKeptByDependentsAlone(object: KubeObject): boolean {
   return isWaitingForDependents(object) && object.metadata.finalizers?.length === 1
-}
-
-interface Wake {
-  readonly afterMs: number
-  readonly because: string
 }
 
 /**
@@ -40,8 +36,7 @@ export function endingWaits<R, T extends KubeObject>(
     const leftMs = Date.parse(deletionTimestamp) + DEPENDENTS_MS - now
     if (leftMs <= 0) removals.push(removalOf(child, { name, uid, propagationPolicy: 'Background' }))
     const afterMs = leftMs > 0 ? leftMs : DEPENDENTS_MS
-    if (wake === undefined || afterMs < wake.afterMs)
-      wake = { afterMs, because: 'what is being deleted should be gone' }
+    wake = sooner(wake, { afterMs, because: 'what is being deleted should be gone' })
   }
   return { remove: [...plan.remove, ...removals], ...(wake !== undefined && { wake }) }
 }

@@ -5,19 +5,8 @@ import type { Logger } from './log.ts'
 import type { ControllerMetrics } from './metrics.ts'
 import { redactUrls, traceOf } from './redact.ts'
 import { Turnstile } from './turnstile.ts'
+import type { Wake } from './wake.ts'
 import type { WorkQueue } from './work-queue.ts'
-
-/** When to look again without being told by an event. */
-export interface Wake {
-  readonly afterMs: number
-  /** What will be true then; for the log. */
-  readonly because: string
-}
-
-/** The one that comes first. */
-export function sooner(one: Wake | undefined, other: Wake): Wake {
-  return one !== undefined && one.afterMs <= other.afterMs ? one : other
-}
 
 export interface ControllerOptions {
   readonly name: string

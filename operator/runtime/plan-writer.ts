@@ -5,11 +5,11 @@ import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.t
 import { applyChanges, type Changes } from './apply.ts'
 import { BUG_REASON, statusWithBug } from './bug.ts'
 import type { Clock } from './clock.ts'
-import type { Wake } from './controller.ts'
 import type { EventNote, EventRecorder } from './event-recorder.ts'
 import type { Logger } from './log.ts'
 import { redactUrls } from './redact.ts'
 import { transitionOf } from './transition.ts'
+import type { Wake } from './wake.ts'
 
 /** A DELETE that was accepted, or the release of our finalizer, shows in the cache soon after; so long it is not repeated. */
 const DELETED_SEEN_MS = 30_000

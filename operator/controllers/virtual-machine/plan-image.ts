@@ -166,7 +166,6 @@ function present(draft: Draft, image: ImageFacts): Step {
     spec,
   } = draft
   const { metadata, status } = image
-  const ensured = ensuredImage(draft)
   const { namespace, name } = imageKeyOf({ vm }, spec)
   const which = `VMDiskImage ${namespace}/${name}`
   const says = status.message === undefined ? '' : `: ${status.message}`
@@ -182,6 +181,7 @@ function present(draft: Draft, image: ImageFacts): Step {
     const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned once the image has one that does; where that lasts, see its conditions${says}`
     return { standing: waiting('CloneSourceGone', message), wake: SOURCE_LOOK }
   }
+  const ensured = ensuredImage(draft)
   const corrected = correction(draft, image, ensured)
   if (corrected !== undefined) return corrected
   if (status.phase === 'Failed')

@@ -1,5 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
+import { sooner } from '../../runtime/wake.ts'
 import type { MachineRemoval, Step } from './machine-plan.ts'
 import type { InstanceView, KubeVirtView } from './views.ts'
 import type { World } from './world.ts'
@@ -36,8 +37,8 @@ export function withRetry(world: World, step: Step, now: number): Step {
   const since = refused.since ?? fromTime(creationTimestamp) ?? now
   const last = Math.max(since, fromTime(annotations?.[ANNOTATIONS.retriedAt]) ?? since)
   const leftMs = last + Math.min(EVERY_MS, last - since + FIRST_MS) - now
-  const wake = { afterMs: leftMs > 0 ? leftMs : FIRST_MS, because: 'KubeVirt should try again by then' }
-  const soonest = step.wake === undefined || wake.afterMs < step.wake.afterMs ? wake : step.wake
-  if (leftMs > 0) return { ...step, wake: soonest }
-  return { ...step, wake: soonest, touch: [{ kind, name, uid, annotations: { [ANNOTATIONS.retriedAt]: toTime(now) } }] }
+  const again = { afterMs: leftMs > 0 ? leftMs : FIRST_MS, because: 'KubeVirt should try again by then' }
+  const wake = sooner(step.wake, again)
+  if (leftMs > 0) return { ...step, wake }
+  return { ...step, wake, touch: [{ kind, name, uid, annotations: { [ANNOTATIONS.retriedAt]: toTime(now) } }] }
 }

@@ -3,10 +3,11 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { EVENT } from '../../kube/resource-types.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { Controller, type Wake } from '../../runtime/controller.ts'
+import { Controller } from '../../runtime/controller.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { redactUrls } from '../../runtime/redact.ts'
+import type { Wake } from '../../runtime/wake.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 
 /** An importer pod is there within less, where all goes well. */

@@ -1,7 +1,7 @@
 import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { Wake } from '../../runtime/controller.ts'
 import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
+import type { Wake } from '../../runtime/wake.ts'
 import type { Target } from './target.ts'
 import type { World } from './world.ts'
 

@@ -1,16 +1,12 @@
+import type { Policy } from '@open-terrain/constructs'
 import { keyOf } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Store } from '../../runtime/store.ts'
 import { isOrphan } from './downloads.ts'
 import type { DataVolumeView } from './views.ts'
 
-/** How long a download may take. Milliseconds. */
-export interface Patience {
-  /** Without progress. */
-  readonly stallTimeoutMs: number
-  /** In all. */
-  readonly attemptTimeoutMs: number
-}
+/** How long a download may take. */
+export type Patience = Pick<Policy, 'stallTimeoutMs' | 'attemptTimeoutMs'>
 
 interface Orphan {
   readonly key: string

@@ -1,7 +1,7 @@
 import type { Reason, VMDiskImageStatus } from '@open-terrain/constructs'
 import { fromTime } from '../../runtime/conditions.ts'
-import type { Wake } from '../../runtime/controller.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
+import type { Wake } from '../../runtime/wake.ts'
 import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
 import { type Draft, type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
 import { downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'

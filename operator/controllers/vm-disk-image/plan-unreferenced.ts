@@ -6,7 +6,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { fromTime } from '../../runtime/conditions.ts'
-import type { Wake } from '../../runtime/controller.ts'
+import { sooner } from '../../runtime/wake.ts'
 import type { Draft, Expiry, ImagePlan } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { type Standing, timesOfReferences } from './status.ts'
@@ -46,17 +46,12 @@ function ruleFor(
 
 /** Adds to a plan what becomes of an image whose time is over: no download begins, and once none is left the image goes. */
 export function withExpiry(plan: ImagePlan, { world, expiry }: Draft): ImagePlan {
-  if (!expiry.isReached) return { ...plan, ...soonest(plan.wake, expiry.wake) }
+  if (!expiry.isReached) return expiry.wake === undefined ? plan : { ...plan, wake: sooner(plan.wake, expiry.wake) }
   const isQuiet = world.slot === undefined && world.dataVolumes.every(isFinished)
   if (!isQuiet) return plan
   const { start: _none, ...rest } = plan
-  const again: Wake = { afterMs: CLONED_LOOK_MS, because: 'clones of it may be finished by then' }
-  return { ...rest, reclaim: true, ...soonest(plan.wake, again) }
-}
-
-function soonest(...wakes: readonly (Wake | undefined)[]): { wake?: Wake } {
-  const [wake] = wakes.filter((one) => one !== undefined).toSorted((a, b) => a.afterMs - b.afterMs)
-  return wake === undefined ? {} : { wake }
+  const again = { afterMs: CLONED_LOOK_MS, because: 'clones of it may be finished by then' }
+  return { ...rest, reclaim: true, wake: sooner(plan.wake, again) }
 }
 
 /** Its time is over, and it has no artifact that could be told instead. */

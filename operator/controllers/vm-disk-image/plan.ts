@@ -2,7 +2,7 @@ import { ANNOTATIONS, childName, FINALIZER, type Reason, type VMDiskImageStatus 
 import { endingWaits } from '../../cluster/dependents.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
-import type { Wake } from '../../runtime/controller.ts'
+import type { Wake } from '../../runtime/wake.ts'
 import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
 import { awaitedBy } from './awaited.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
