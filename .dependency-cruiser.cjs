@@ -151,7 +151,8 @@ module.exports = {
       to: {
         path: [
           '^constructs/',
-          '^operator/(?!cluster/|kube/)',
+          // When to look again is a plain value.
+          '^operator/(?!cluster/|kube/|runtime/wake[.]ts$)',
           '^operator/kube/(?!kube-object|controller-of|resource-types)',
         ],
       },

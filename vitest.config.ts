@@ -36,6 +36,8 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     globalSetup: ['test/setup/shared-cluster.ts'],
     // Each file drives an operator and simulators of its own, which wait for each other for much of their time.
     maxWorkers: SIDE_BY_SIDE,
+    // A worker keeps its cluster from file to file (test/harness/cluster.ts).
+    isolate: false,
     sequence: { groupOrder: 1 },
   },
   fuzz: {

@@ -9,6 +9,7 @@ import type { RequestReport } from './kube/kube-client.ts'
 import { RequestBudget } from './kube/request-budget.ts'
 import { Operator } from './operator.ts'
 import about from './package.json' with { type: 'json' }
+import { warnedOnce } from './runtime/api-warnings.ts'
 import { systemClock } from './runtime/clock.ts'
 import { type Endpoint, serveEndpoints } from './runtime/http-endpoints.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
@@ -34,8 +35,10 @@ async function main(): Promise<void> {
   const connection = Connection.fromEnvironment(CONNECTIONS, config.kubeconfig)
   const watchConnection = Connection.fromEnvironment(null, config.kubeconfig)
   const leaseConnection = Connection.fromEnvironment(2, config.kubeconfig)
+  const onWarning = warnedOnce(log)
   const onRequest = (report: RequestReport) => {
     metrics.requested(report)
+    onWarning(report)
     log.debug({ ...report }, 'request')
   }
   const budget = new RequestBudget(systemClock, config.requestsPerSecond, config.requestBurst)

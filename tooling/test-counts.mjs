@@ -6,6 +6,8 @@
 import { readFileSync } from 'node:fs'
 
 const SLOWEST = 20
+/** Of what a failed test says: a wait in vain describes what it saw instead. */
+const MOST_LINES = 40
 
 const reports = process.argv.slice(2).map((file) => JSON.parse(readFileSync(file, 'utf8')))
 const files = reports.flatMap(({ testResults }) => testResults)
@@ -15,9 +17,9 @@ for (const { name, message, assertionResults } of files) {
   const failed = assertionResults.filter(({ status }) => status === 'failed')
   const [first] = failed
   // A file that could not be read, or whose set-up failed.
-  if (first === undefined && message !== '') process.stdout.write(`failed: ${name}\n  ${firstLineOf(message)}\n`)
+  if (first === undefined && message !== '') process.stdout.write(`failed: ${name}\n  ${saidBy(message)}\n`)
   for (const { fullName, failureMessages } of failed)
-    process.stdout.write(`failed: ${name} > ${fullName}\n  ${firstLineOf(failureMessages[0])}\n`)
+    process.stdout.write(`failed: ${name} > ${fullName}\n  ${saidBy(failureMessages[0])}\n`)
 }
 
 const slowest = tests.toSorted((a, b) => (b.duration ?? 0) - (a.duration ?? 0)).slice(0, SLOWEST)
@@ -32,9 +34,9 @@ process.stdout.write(`${sum('numPassedTests')} passed, ${failures} failed\n`)
 if (failures > 0 || reports.length === 0 || reports.some(({ numPassedTests }) => !(numPassedTests > 0)))
   process.exitCode = 1
 
-function firstLineOf(text = '') {
-  const [line = ''] = text.split('\n')
-  return line.slice(0, 300)
+function saidBy(text = '') {
+  const lines = text.split('\n').slice(0, MOST_LINES)
+  return lines.map((line) => line.slice(0, 300)).join('\n  ')
 }
 
 /** The path inside its repository, wherever that is. */

@@ -185,6 +185,21 @@ describe('requests', () => {
   })
 })
 
+describe('a request that is taken with warnings', () => {
+  it('reports their texts', async () => {
+    const texts = ['299 - "unknown field \\"spec.a\\""', '299 - "v1beta1 is deprecated"']
+    answer = (response) => json(response.setHeader('warning', texts), 201, object())
+    await client.create(CONFIG_MAP, object())
+    expect(reports).toMatchObject([{ code: '201', warning: 'unknown field "spec.a"; v1beta1 is deprecated' }])
+  })
+
+  it('reports none where there is none', async () => {
+    answer = (response) => json(response, 201, object())
+    await client.create(CONFIG_MAP, object())
+    expect(reports[0]).not.toHaveProperty('warning')
+  })
+})
+
 describe('errors', () => {
   it.each([
     [404, { reason: 'NotFound' }, 'NotFound'],

@@ -172,9 +172,11 @@ export class HttpKubeClient implements KubeClient {
   async #call<T>(call: Call, read: (body: AsyncIterable<Uint8Array>) => Promise<T> = readObject): Promise<T> {
     const report = this.#reporter(call)
     let code = '<error>'
+    let warning: string | undefined
     try {
       const response = await this.#answer(call)
       code = String(response.statusCode)
+      warning = warningOf(response)
       if (response.statusCode < 200 || response.statusCode > 299)
         throw errorFrom(call, response, await errorText(response.body))
       return await read(response.body)
@@ -185,19 +187,19 @@ export class HttpKubeClient implements KubeClient {
       }
       throw noAnswer(call, error)
     } finally {
-      report(code)
+      report(code, warning)
     }
   }
 
   /** Reports a request that begins now, once: with the first answer that it is told. */
-  #reporter({ verb, type }: Call): (code: string) => void {
+  #reporter({ verb, type }: Call): (code: string, warning?: string) => void {
     const started = performance.now()
     let isReported = false
-    return (code) => {
+    return (code, warning) => {
       if (isReported) return
       isReported = true
       const seconds = (performance.now() - started) / 1_000
-      this.#options.onRequest?.({ verb, resource: type.plural, code, seconds })
+      this.#options.onRequest?.({ verb, resource: type.plural, code, seconds, ...(warning && { warning }) })
     }
   }
 
@@ -293,6 +295,12 @@ function watchEvent<T extends KubeObject>(type: ResourceType, line: string): Wat
       throw new ApiError({ reason: classify(code, reason), status: code, serverReason: reason, message })
     }
   }
+}
+
+/** The texts of `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */
+function warningOf({ headers }: Dispatcher.ResponseData): string | undefined {
+  const values = [headers['warning'] ?? []].flat()
+  return values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"')).join('; ') || undefined
 }
 
 async function readObject<T>(body: AsyncIterable<Uint8Array>): Promise<T> {

@@ -103,4 +103,6 @@ export interface RequestReport {
   readonly resource: string
   readonly code: string
   readonly seconds: number
+  /** What the API server adds to an answer: a field that it does not know and dropped, a version that is deprecated. */
+  readonly warning?: string
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { checkLedger, checkOrder } from '../harness/ledger-check.ts'
 import { World } from '../harness/world.ts'
 import type { Flow } from './flows.ts'
@@ -28,7 +28,7 @@ interface Played {
  * operator knows. The next one starts at once. In the end everything must be as if nothing had happened.
  */
 export function crashSuite(flows: readonly Flow[], crashesOf: (flow: Flow) => readonly Crash[]): void {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
   let world: World
   let plays = 0
 

@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from 'vitest'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { FaultStage } from './fault-stage.ts'
 import { type Server, surviveOutage } from './outage.ts'
 import { PATIENT_LEASE, STORM_SHARE, weatherStorm } from './storm.ts'
@@ -11,7 +11,7 @@ const OUTAGES = Number(process.env['FAULT_OUTAGES'] ?? 3)
 const LIMIT = 3
 
 describe('an API server in trouble', () => {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   const start = () =>
     FaultStage.start(cluster(), { entry: inject('operatorBundle'), concurrency: LIMIT, lease: PATIENT_LEASE })

@@ -1,12 +1,12 @@
 import { expect, inject, it } from 'vitest'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { FaultStage } from './fault-stage.ts'
 import { PATIENT_LEASE, STORM_SHARE, weatherStorm } from './storm.ts'
 
 const STORM_MS = 5_000
 const LIMIT = 3
 
-const cluster = useCluster()
+const cluster = useOwnCluster()
 
 it(`an API server that answers ${STORM_SHARE * 100} % of all requests with errors fails no sync`, async () => {
   const options = { entry: inject('operatorBundle'), concurrency: LIMIT, lease: PATIENT_LEASE }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import {
   finish,
   forgedLease,
@@ -14,7 +14,7 @@ import {
 } from './replica.ts'
 
 describe('two replicas', () => {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   it('stay within the limit when the leader freezes between its claim and the answer, and its slot goes to another', async () => {
     await using world = await startWorld(cluster())

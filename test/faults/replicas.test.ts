@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { finish, NAMES, Replica, startWorld, untilLeader, untilLeft } from './replica.ts'
 
 describe('two replicas', () => {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   it.each(['SIGTERM', 'SIGKILL'] as const)(
     'hand over when the leader gets %s, and no download notices',

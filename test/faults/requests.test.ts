@@ -1,6 +1,6 @@
 import { expect, inject, it } from 'vitest'
 import { BundledOperator } from '../bench/bundled-operator.ts'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { FaultProxy } from '../harness/fault-proxy.ts'
 import { World } from '../harness/world.ts'
 
@@ -8,7 +8,7 @@ const GOOD = Array.from({ length: 8 }, (_, at) => `good-${at}`)
 const POLICY = { concurrency: '3', retryLimit: '1', retryBackoffDuration: '1s' }
 const POLL = { timeout: 30_000, interval: 200 }
 
-const cluster = useCluster()
+const cluster = useOwnCluster()
 
 it('the operator counts its requests as a proxy does that sees them pass', async () => {
   await using world = await World.start(cluster(), { policy: POLICY, idle: true })

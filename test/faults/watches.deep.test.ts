@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { freezeWatches } from './frozen-watches.ts'
 import { NAMES, RETRY_PERIOD_MS, withOperator } from './watch-stage.ts'
 
@@ -7,7 +7,7 @@ import { NAMES, RETRY_PERIOD_MS, withOperator } from './watch-stage.ts'
 const GIVEN_UP_WITHIN_MS = 60_000
 
 describe('watches that are late', () => {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   it('may be late: decisions on what was true a second ago do no harm', async () => {
     await withOperator(cluster(), async ({ world, proxy }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import type { Interruption } from '../harness/fault-proxy-watch.ts'
 import { countLists, NAMES, withOperator } from './watch-stage.ts'
 
@@ -8,7 +8,7 @@ import { countLists, NAMES, withOperator } from './watch-stage.ts'
 const BROKEN_WATCHES = 3
 
 describe('watches that break', () => {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   it.each<Interruption>(['end', 'cut', 'truncate'])(
     'lose nothing, and are taken up where they were, without a new list: %s',

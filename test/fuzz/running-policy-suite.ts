@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { World } from '../harness/world.ts'
 import { dataOf } from './policy-campaign.ts'
 import { PolicyModel } from './policy-model.ts'
@@ -33,7 +33,7 @@ const write = fc.tuple(policyWrites, concurrencyValue.filter(isSmall)).map(([[fi
 
 /** @param writes of the policy, one after the other */
 export function runningPolicySuite(writes: number): void {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   it('admits by the last good limit, and says which values it does not use', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: String(LIMIT_AT_START) } })

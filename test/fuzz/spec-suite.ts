@@ -1,7 +1,7 @@
 import { resourceSchema, type StructuralSchema, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { findingText } from './report.ts'
 import { compareVerdicts, SPEC_CONNECTIONS } from './spec-campaign.ts'
 
@@ -16,7 +16,7 @@ export interface SpecSuite {
 }
 
 export function specSuite({ count, isEachRuleNeeded }: SpecSuite): void {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   it('is judged by the API server as by the schema', async () => {
     const connection = Connection.fromEnvironment(SPEC_CONNECTIONS, cluster().controlPlane.kubeconfigPath)

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { type Cluster, OPERATOR_NAMESPACE } from '../../sandbox/control-plane/cluster.ts'
 import { CONTROLLERS } from '../../sandbox/control-plane/control-plane.ts'
 import { ApiUser } from './api-user.ts'
-import { useCluster } from './cluster.ts'
+import { useOwnCluster } from './cluster.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
@@ -103,7 +103,7 @@ function binding(user: string, role: string): object {
 
 /** A control plane of its own for a file, since the rules hold for all of it. */
 export function useAdmissionCluster(): AdmissionCluster {
-  const cluster = useCluster({ controllers: [...CONTROLLERS, 'clusterrole-aggregation-controller'] })
+  const cluster = useOwnCluster({ controllers: [...CONTROLLERS, 'clusterrole-aggregation-controller'] })
   const admission = new AdmissionCluster(cluster)
   beforeAll(() => admission.start())
   afterAll(() => admission.stop())

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { operatorAccount } from './operator-account.ts'
-import { World, type WorldOptions } from './world.ts'
+import { type FinishOptions, World, type WorldOptions } from './world.ts'
 
 /** A world whose operator has the rights that it is installed with, and no others. */
 export async function startInstalled(cluster: Cluster, options: WorldOptions = {}): Promise<World> {
@@ -10,8 +10,9 @@ export async function startInstalled(cluster: Cluster, options: WorldOptions = {
   return world
 }
 
-export async function finishInstalled(world: World): Promise<void> {
-  await world.finish()
+export async function finishInstalled(world: World, options: FinishOptions = {}): Promise<void> {
+  await world.finish(options)
+  expect(world.operator?.requests.length).toBeGreaterThan(20)
   // In a namespace that is being deleted nobody may create anything.
   const refused = world.operator?.requests.filter(({ code }) => code === '403' || code === '401')
   expect(refused?.filter(({ verb }) => verb !== 'create')).toEqual([])

@@ -3,6 +3,7 @@ import { FINALIZER, POLICY_NAME, type VMDiskImageSpecInput } from '@open-terrain
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
+import type { RequestReport } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
@@ -70,6 +71,8 @@ export class World implements AsyncDisposable {
   simulators: Simulators
   operator: OperatorInProcess | undefined
   mostDownloads: number
+  /** What a schema does not have, and the API server therefore dropped. */
+  readonly #dropped: readonly string[]
   readonly #connection: Connection
 
   private constructor(parts: {
@@ -83,6 +86,7 @@ export class World implements AsyncDisposable {
     simulators: Simulators
     id: string
     mostDownloads: number
+    dropped: readonly string[]
   }) {
     this.cluster = parts.cluster
     this.#connection = parts.connection
@@ -97,11 +101,14 @@ export class World implements AsyncDisposable {
     this.namespace = `images-${parts.id}`
     this.operatorNamespace = `operator-${parts.id}`
     this.mostDownloads = parts.mostDownloads
+    this.#dropped = parts.dropped
   }
 
   static async start(cluster: Cluster, options: WorldOptions = {}): Promise<World> {
     const connection = Connection.fromEnvironment(null, cluster.controlPlane.kubeconfigPath)
-    const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario' })
+    const dropped: string[] = []
+    const onRequest = (report: RequestReport) => dropped.push(...droppedBy(report))
+    const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario', onRequest })
     const imageServer = await ImageServer.start({ defaultSizeBytes: IMAGE_BYTES })
     const gate = new Gate()
     const world = new World({
@@ -114,6 +121,7 @@ export class World implements AsyncDisposable {
       gate,
       simulators: await simulatorsFor(client, imageServer, gate, options.pace),
       id: randomBytes(3).toString('hex'),
+      dropped,
       mostDownloads: options.mostDownloads ?? Number(options.policy?.['concurrency'] ?? 4),
     })
     await world.createNamespace(world.operatorNamespace)
@@ -355,6 +363,8 @@ export class World implements AsyncDisposable {
     if (maxImporting > this.mostDownloads) {
       throw new Error(`${maxImporting} downloads ran at once; at most ${this.mostDownloads} were allowed`)
     }
+    const dropped = [...this.#dropped, ...(this.operator?.requests ?? []).flatMap(droppedBy)]
+    if (dropped.length > 0) throw new Error(`a schema lacks what was written: ${[...new Set(dropped)].join(', ')}`)
   }
 
   async restartSimulators(): Promise<void> {
@@ -409,6 +419,10 @@ export class World implements AsyncDisposable {
 
 interface Valued<T> {
   values(): IterableIterator<T>
+}
+
+function droppedBy({ verb, resource, warning }: RequestReport): string[] {
+  return warning?.includes('unknown field') ? [`${verb} ${resource}: ${warning}`] : []
 }
 
 function ignoreNotFound(error: unknown): void {

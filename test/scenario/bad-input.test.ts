@@ -13,7 +13,7 @@ import {
 } from '../../constructs/api/virtual-machine.fixtures.ts'
 import { SPEC_FIXTURES } from '../../constructs/api/vm-disk-image.fixtures.ts'
 import { installCrds, ourCrds } from '../../sandbox/control-plane/install.ts'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
@@ -89,7 +89,7 @@ function of(kind: Resource, path: string, value: unknown, rule: string, inner?: 
 }
 
 describe('a bad spec', () => {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   it.each(KINDS)('of a $kind is judged by the API server as by the schema, fixture by fixture', async (one) => {
     const { controlPlane } = cluster()

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { World } from '../harness/world.ts'
 
 const NAMES = Array.from({ length: 8 }, (_, at) => `image-${at}`)
 
 describe('a cluster that breaks in the middle', () => {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   it.each(['the API server', 'etcd'] as const)(
     'goes on when %s is back, and downloads nothing twice',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { Machines } from '../harness/machines.ts'
 import { World } from '../harness/world.ts'
 
@@ -15,7 +15,7 @@ const WRITES = [
 ]
 
 describe('with the small CRDs of this project for the systems underneath', () => {
-  const cluster = useCluster({ foreign: 'own' })
+  const cluster = useOwnCluster({ foreign: 'own' })
 
   it('an image syncs, is refreshed, fails and goes', async () => {
     expect(cluster().foreign.source).toBe('own')

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
 import { SCRIPTED_PATHS } from '../../sandbox/image-server/scripted-paths.ts'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { IMAGE, MACHINE, reasonOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
@@ -47,7 +47,7 @@ async function kubectl(world: World, command: string, namespace: string): Promis
 }
 
 describe('the everyday handles of the README', () => {
-  const cluster = useCluster({ access: true, policy: { concurrency: 4 } })
+  const cluster = useOwnCluster({ access: true, policy: { concurrency: 4 } })
   const start = () => World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
   /** In the namespace of this world, for an image of this name. */
   const run = (world: World, purpose: string, name = '') =>

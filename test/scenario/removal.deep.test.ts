@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { conditionOf, IMAGE, type Image } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
-import { operatorAccount } from '../harness/operator-account.ts'
-import { type SpecInput, World } from '../harness/world.ts'
+import type { SpecInput, World } from '../harness/world.ts'
 
 const cluster = useCluster()
 
@@ -21,11 +21,8 @@ const AT_ONCE: Rule = { reclaimPolicy: 'Delete', unreferencedTTL: '0s' }
 const LATER: Rule = { reclaimPolicy: 'Delete', unreferencedTTL: '2s' }
 const MUCH_LATER: Rule = { reclaimPolicy: 'Delete', unreferencedTTL: '72h' }
 
-/** The operator has the rights that it is installed with, and no others. */
-async function start(rule: Rule): Promise<World> {
-  const world = await World.start(cluster(), { policy: { concurrency: '1', ...rule }, idle: true })
-  world.startOperator(await operatorAccount(world))
-  return world
+function start(rule: Rule): Promise<World> {
+  return startInstalled(cluster(), { policy: { concurrency: '1', ...rule } })
 }
 
 describe('when its last machine has gone, an image that machines had created', () => {
@@ -42,7 +39,7 @@ describe('when its last machine has gone, an image that machines had created', (
       const image = await world.untilImage('golden', 'unreferenced', isUnreferenced)
       expect(image.metadata).toMatchObject({ uid: metadata.uid, labels: { [LABELS.createdBy]: 'VirtualMachine' } })
       expect(image.metadata.deletionTimestamp).toBeUndefined()
-      await world.finish()
+      await finishInstalled(world)
     })
 
     it('goes at that moment', async () => {
@@ -50,7 +47,7 @@ describe('when its last machine has gone, an image that machines had created', (
       await using world = await start(policy)
       await liveAndGo(world, spec)
       await world.untilGone('golden')
-      await world.finish()
+      await finishInstalled(world)
     })
 
     it('goes when its time is over', async () => {
@@ -62,7 +59,7 @@ describe('when its last machine has gone, an image that machines had created', (
       await world.untilGone('golden')
       // In whole seconds, rounded down.
       expect(deletedAt(world, 'golden') + 999).toBeGreaterThanOrEqual(since + 2_000)
-      await world.finish()
+      await finishInstalled(world)
     })
   })
 })
@@ -76,7 +73,7 @@ describe('an image', () => {
     const image = await world.untilImage('golden', 'unreferenced', isUnreferenced)
     expect(image.metadata).toMatchObject({ uid: metadata.uid })
     expect(image.metadata.deletionTimestamp).toBeUndefined()
-    await world.finish()
+    await finishInstalled(world)
   })
 
   it('that stays by the policy of today goes by that of tomorrow', async () => {
@@ -87,7 +84,7 @@ describe('an image', () => {
     expect(world.getImage('golden')?.metadata.deletionTimestamp).toBeUndefined()
     await world.setPolicy({ concurrency: '1', ...AT_ONCE })
     await world.untilGone('golden')
-    await world.finish()
+    await finishInstalled(world)
   })
 
   it('without a snapshot is cloned from its volume, also to a larger disk, and goes with the machine', async () => {
@@ -112,7 +109,7 @@ describe('an image', () => {
     expect(conditionOf(vm, 'SpecWarning')).toBeUndefined()
     await machines.delete('vm')
     await world.untilGone('golden')
-    await world.finish()
+    await finishInstalled(world)
   })
 })
 
@@ -138,7 +135,7 @@ describe('what somebody changes in the machine of KubeVirt', () => {
     await machines.untilReady('vm')
     await machines.delete('vm')
     await world.untilGone('golden')
-    await world.finish()
+    await finishInstalled(world)
   })
 })
 

@@ -2,13 +2,13 @@ import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { pathOf } from '../harness/admission-cluster.ts'
 import { ApiUser } from '../harness/api-user.ts'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 
 const TEAM = 'team'
 
 /** What `npm run sandbox` and `npm run demo` start. The rules themselves are tried in admission-policies.test.ts. */
 describe('a cluster with the access of an installation', () => {
-  const cluster = useCluster({ access: true })
+  const cluster = useOwnCluster({ access: true })
   let admin: ApiUser
   let member: ApiUser
 

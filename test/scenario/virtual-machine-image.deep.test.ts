@@ -5,16 +5,13 @@ import { useCluster } from '../harness/cluster.ts'
 import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { conditionOf, IMAGE, type Image } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
-import type { World, WorldOptions } from '../harness/world.ts'
+import type { World } from '../harness/world.ts'
 
 const cluster = useCluster()
 
-const start = (options?: WorldOptions) => startInstalled(cluster(), options)
-const finish = finishInstalled
-
 describe('a namespace that is deleted', () => {
   it('goes with the machines and images in it, whatever they are waiting for', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const doomed = `${world.namespace}-doomed`
     await world.createNamespace(doomed)
     const machines = new Machines(world, doomed)
@@ -38,11 +35,11 @@ describe('a namespace that is deleted', () => {
     await world.until('the slot is free', () => world.ledger?.holders.length === 0)
     await world.createImage('next')
     await world.untilSynced('next')
-    await finish(world)
+    await finishInstalled(world)
   })
 
   it('and held an image of machines elsewhere leaves them, each in a state that it tells', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const farm = `${world.namespace}-farm`
     await world.createNamespace(farm)
     const machines = new Machines(world)
@@ -84,11 +81,11 @@ describe('a namespace that is deleted', () => {
     for (const name of ['cloning', 'waiting', 'ready']) await machines.untilReady(name)
     expect(machines.disk('ready')?.metadata.uid).toBe(disk)
     await machines.delete('ready', 'cloning', 'waiting')
-    await finish(world)
+    await finishInstalled(world)
   })
 
   it('and held machines leaves the image that they used, without references', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const team = `${world.namespace}-team`
     await world.createNamespace(team)
     const machines = new Machines(world, team)
@@ -100,13 +97,13 @@ describe('a namespace that is deleted', () => {
     await world.client.delete(NAMESPACE, { name: team })
     await world.until('the namespace is gone', () => world.mirror.namespaces.get(team) === undefined)
     await world.untilGone('golden')
-    await finish(world)
+    await finishInstalled(world)
   })
 })
 
 describe('an image that is deleted while it is used', () => {
   it.each(['Foreground', 'Orphan'] as const)('with propagationPolicy %s goes with its last user', async (policy) => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     await machines.create('vm')
     await machines.untilReady('vm')
@@ -129,11 +126,11 @@ describe('an image that is deleted while it is used', () => {
     expect(await orphans(world)).toHaveLength(policy === 'Orphan' ? 3 : 0)
     await removeOrphans(world)
     await machines.delete('other')
-    await finish(world)
+    await finishInstalled(world)
   })
 
   it('with propagationPolicy Orphan leaves what has its names to whoever asked for it, and the next image says so', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     await machines.create('user')
     await machines.untilReady('user')
@@ -152,13 +149,13 @@ describe('an image that is deleted while it is used', () => {
     await removeOrphans(world)
     await machines.untilReady('vm')
     await machines.delete('vm')
-    await finish(world)
+    await finishInstalled(world)
   })
 
   it.each(['Background', 'Foreground', 'Orphan'] as const)(
     'with propagationPolicy %s while a disk is cloned from it leaves the machine Ready, with this image or the next',
     async (policy) => {
-      await using world = await start()
+      await using world = await startInstalled(cluster())
       const machines = new Machines(world)
       await world.createImage('golden')
       await world.untilSynced('golden')
@@ -176,14 +173,14 @@ describe('an image that is deleted while it is used', () => {
       await machines.delete('vm')
       await world.until('the image that was deleted is gone', () => world.getImage('golden')?.metadata.uid !== uid)
       await removeOrphans(world)
-      await finish(world)
+      await finishInstalled(world)
     },
   )
 })
 
 describe('a machine that comes while its image is being deleted', () => {
   it('waits until it is gone, and has it made anew from the template', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     await machines.create('first')
     await machines.untilReady('first')
@@ -199,11 +196,11 @@ describe('a machine that comes while its image is being deleted', () => {
     expect(world.getImage('golden')?.metadata.uid).not.toBe(uid)
     expect(world.downloads('golden')).toBe(2)
     await machines.delete('second')
-    await finish(world)
+    await finishInstalled(world)
   })
 
   it('ends Ready with an image that stays, whoever is first', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     for (let round = 0; round < 4; round += 1) {
       await machines.create('first')
@@ -220,7 +217,7 @@ describe('a machine that comes while its image is being deleted', () => {
       await machines.delete('second')
       await world.until('the image that was deleted is gone', () => world.getImage('golden')?.metadata.uid !== uid)
     }
-    await finish(world)
+    await finishInstalled(world)
   })
 })
 

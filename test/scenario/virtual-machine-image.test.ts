@@ -4,16 +4,12 @@ import { useCluster } from '../harness/cluster.ts'
 import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { conditionOf, type DataVolume } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
-import type { WorldOptions } from '../harness/world.ts'
 
 const cluster = useCluster()
 
-const start = (options?: WorldOptions) => startInstalled(cluster(), options)
-const finish = finishInstalled
-
 describe('the image of a machine, refreshed', () => {
   it('while the machine waits for it, is cloned as it is published in the end', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     const release = world.gate.hold(world.urlOf('golden'))
     await machines.create('vm')
@@ -28,13 +24,13 @@ describe('the image of a machine, refreshed', () => {
     expect(status?.clone?.sourceRevision).toBe(artifact?.revision)
     expect(conditionOf(machines.get('vm'), 'ImageMismatch')?.message).toContain('url')
     await machines.delete('vm')
-    await finish(world)
+    await finishInstalled(world)
   })
 
   it.each(['before', 'after'] as const)(
     'between its end and the clone, is cloned as it is published then: %s the new one is',
     async (moment) => {
-      await using world = await start()
+      await using world = await startInstalled(cluster())
       const machines = new Machines(world)
       await machines.create('vm', { users: [{ name: 'demo', passwordSecretRef: { name: 'later', key: 'secretKey' } }] })
       const first = (await world.untilSynced('golden')).status?.artifact
@@ -58,12 +54,12 @@ describe('the image of a machine, refreshed', () => {
       // Whoever has a disk keeps it.
       expect(sourceOf(machines.disk('vm'))).toBe(artifact?.name)
       await machines.delete('vm')
-      await finish(world)
+      await finishInstalled(world)
     },
   )
 
   it('while its snapshot is taken, is cloned from what was published when the disk was made', async () => {
-    await using world = await start({ pace: { snapshotMs: 500 } })
+    await using world = await startInstalled(cluster(), { pace: { snapshotMs: 500 } })
     const machines = new Machines(world)
     await machines.create('vm')
     await world.untilPhase('golden', 'Snapshotting')
@@ -81,7 +77,7 @@ describe('the image of a machine, refreshed', () => {
     await world.untilSynced('golden')
     expect(world.downloadsOf(world.urlOf('better'))).toBe(1)
     await machines.delete('vm')
-    await finish(world)
+    await finishInstalled(world)
   })
 })
 
@@ -89,7 +85,7 @@ describe('an image that a template made with a wrong URL', () => {
   const WRONG = 'https://images.example.com/none/disk.qcow2'
 
   async function startWithout404() {
-    const world = await start()
+    const world = await startInstalled(cluster())
     world.imageServer.set({ path: '/none/disk.qcow2', fault: { status: 404 } })
     const template = world.image('golden').spec as VMDiskImageSpecInput
     return { world, machines: new Machines(world), template, wrong: { ...template, url: WRONG } }
@@ -108,7 +104,7 @@ describe('an image that a template made with a wrong URL', () => {
     expect(world.downloadsOf(template.url ?? '')).toBe(1)
     expect(conditionOf(ready, 'ImageMismatch')).toBeUndefined()
     await machines.delete('vm')
-    await finish(world)
+    await finishInstalled(world)
   })
 
   it('stays as it is while another machine names it: the message has the commands, and they help', async () => {
@@ -133,13 +129,13 @@ describe('an image that a template made with a wrong URL', () => {
     await world.deleteImage('golden')
     for (const name of ['vm', 'other']) await machines.untilReady(name)
     await machines.delete('vm', 'other', 'third')
-    await finish(world)
+    await finishInstalled(world)
   })
 })
 
 describe('FailIfNotExist', () => {
   it('makes no image, has failed meanwhile, and goes on with the image that comes, in its own namespace', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     await machines.create('vm', { vmDiskImageMode: 'FailIfNotExist' })
     const failed = await machines.until('vm', 'Failed', ({ status }) => status?.phase === 'Failed')
@@ -162,11 +158,11 @@ describe('FailIfNotExist', () => {
     await machines.untilReady('vm')
     expect(world.getImage('golden')?.metadata.labels?.['pelotech.ot/created-by']).toBeUndefined()
     await machines.delete('vm', 'other')
-    await finish(world)
+    await finishInstalled(world)
   })
 
   it('does not have an image made anew that was deleted before the disk was made', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     const release = world.gate.hold(world.urlOf('golden'))
     await world.createImage('golden')
@@ -182,13 +178,13 @@ describe('FailIfNotExist', () => {
     await machines.patch('vm', { vmDiskImageMode: 'CreateIfNotExist' })
     await machines.untilReady('vm')
     await machines.delete('vm')
-    await finish(world)
+    await finishInstalled(world)
   })
 })
 
 describe('ignoreOnDeploy', () => {
   it('keeps the image ready and makes nothing else; off deploys, and on again changes nothing', async () => {
-    await using world = await start()
+    await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     await machines.create('vm', { ignoreOnDeploy: true })
     await machines.untilReady('vm', 'IgnoredOnDeploy')
@@ -216,7 +212,7 @@ describe('ignoreOnDeploy', () => {
     await machines.untilReady('vm')
     expect(machines.disk('vm')?.metadata.uid).toBe(disk)
     await machines.delete('vm')
-    await finish(world)
+    await finishInstalled(world)
   })
 })
 

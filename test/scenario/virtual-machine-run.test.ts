@@ -3,19 +3,14 @@ import { isApiError } from '../../operator/kube/api-error.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, POD, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
+import type { KubeVirtMachine } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
-import { operatorAccount } from '../harness/operator-account.ts'
-import { World } from '../harness/world.ts'
+import { persist } from '../harness/persist.ts'
+import type { World } from '../harness/world.ts'
 
 const cluster = useCluster()
 const KEPT = { timeout: 60_000, interval: 50 }
-
-/** The operator has the rights that it is installed with, and no others. */
-async function start(): Promise<{ world: World; machines: Machines }> {
-  const world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true })
-  world.startOperator(await operatorAccount(world))
-  return { world, machines: new Machines(world) }
-}
 
 async function instanceOf({ client, namespace }: World, name: string): Promise<KubeObject | undefined> {
   try {
@@ -28,19 +23,18 @@ async function instanceOf({ client, namespace }: World, name: string): Promise<K
 
 /** What virtctl does: it asks KubeVirt by a request in the status. */
 async function virtctl({ client, namespace }: World, name: string, action: 'Start' | 'Stop', uid?: string) {
-  const machine = await client.get(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name })
-  const { status = {} } = machine as { readonly status?: object }
   const stateChangeRequests = [{ action, ...(uid !== undefined && { uid }) }]
-  await client.replaceStatus(KUBEVIRT_VIRTUAL_MACHINE, {
-    ...machine,
-    status: { ...status, stateChangeRequests },
-  } as KubeObject)
+  await persist(`${action} of ${name} is asked for`, ['Conflict'], async () => {
+    const machine = await client.get<KubeVirtMachine>(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name })
+    const status = { ...machine.status, stateChangeRequests }
+    await client.replaceStatus<KubeVirtMachine>(KUBEVIRT_VIRTUAL_MACHINE, { ...machine, status })
+  })
 }
 
 describe('spec.runStrategy', () => {
   it('Halted stops the guest and keeps its disk, and Always starts it again from that', async () => {
-    const { world, machines } = await start()
-    await using _world = world
+    await using world = await startInstalled(cluster())
+    const machines = new Machines(world)
     await machines.create('vm')
     await machines.untilReady('vm', 'Running')
     const disk = machines.disk('vm')?.metadata.uid
@@ -62,23 +56,23 @@ describe('spec.runStrategy', () => {
     expect(machines.disk('vm')?.metadata.uid).toBe(disk)
     expect((await instanceOf(world, 'vm'))?.metadata.uid).not.toBe(first)
     await machines.delete('vm', 'other')
-    await world.finish()
+    await finishInstalled(world)
   })
 
   it('Halted from the beginning makes the disk, and no guest', async () => {
-    const { world, machines } = await start()
-    await using _world = world
+    await using world = await startInstalled(cluster())
+    const machines = new Machines(world)
     await machines.create('vm', { runStrategy: 'Halted' })
     await machines.untilReady('vm', 'Halted')
     expect(machines.disk('vm')?.status?.phase).toBe('Succeeded')
     expect(await instanceOf(world, 'vm')).toBeUndefined()
     await machines.delete('vm')
-    await world.finish()
+    await finishInstalled(world)
   })
 
   it('Manual leaves it to people, who start and stop the guest', async () => {
-    const { world, machines } = await start()
-    await using _world = world
+    await using world = await startInstalled(cluster())
+    const machines = new Machines(world)
     await machines.create('vm', { runStrategy: 'Manual' })
     const { status } = await machines.untilReady('vm', 'Halted')
     expect(status?.message).toContain('virtctl start vm')
@@ -90,13 +84,13 @@ describe('spec.runStrategy', () => {
     await expect.poll(() => instanceOf(world, 'vm'), KEPT).toBeUndefined()
     expect(machines.disk('vm')?.metadata.uid).toBe(disk)
     await machines.delete('vm')
-    await world.finish()
+    await finishInstalled(world)
   })
 })
 
 it('baseVm, baseVmVersion and version are labels of KubeVirt’s machine, its instance and its pod', async () => {
-  const { world, machines } = await start()
-  await using _world = world
+  await using world = await startInstalled(cluster())
+  const machines = new Machines(world)
   const { client, namespace } = world
   await machines.create('vm', { baseVm: 'ubuntu-24.04', baseVmVersion: '2.1.2', version: '1.0.0' })
   await machines.untilReady('vm', 'Running')
@@ -114,5 +108,5 @@ it('baseVm, baseVmVersion and version are labels of KubeVirt’s machine, its in
     ).toEqual([expect.objectContaining(labels)])
   }
   await machines.delete('vm')
-  await world.finish()
+  await finishInstalled(world)
 })

@@ -9,7 +9,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { operatorAccount } from '../harness/operator-account.ts'
+import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { World } from '../harness/world.ts'
 
 const { group, version, kind, plural, apiVersion } = virtualMachine
@@ -35,8 +35,7 @@ describe('a virtual machine on a real API server', () => {
   const cluster = useCluster()
 
   it('is made with its image, holds the image as long as it lives, and leaves nothing, with the rights that the operator is installed with', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true })
-    const { requests } = world.startOperator(await operatorAccount(world))
+    await using world = await startInstalled(cluster())
     const { namespace, client } = world
     const key = { namespace, name: 'vm' }
     const look = () => find<Machine>(world, MACHINE, 'vm')
@@ -65,8 +64,7 @@ describe('a virtual machine on a real API server', () => {
       const { items } = await client.list(type, { namespace })
       expect(items.map(({ metadata }) => metadata.name)).toEqual([])
     }
-    await world.finish()
-    expect(requests.filter(({ code }) => code === '403' || code === '401')).toEqual([])
+    await finishInstalled(world)
   })
 
   it('tells what the API server refuses, and goes on when it is taken', async () => {
@@ -89,8 +87,7 @@ describe('a virtual machine on a real API server', () => {
   })
 
   it('that does not start says why, with the rights that the operator is installed with', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' }, idle: true })
-    const { requests } = world.startOperator(await operatorAccount(world))
+    await using world = await startInstalled(cluster())
     const { namespace, client } = world
     const look = async () => (await find<Machine>(world, MACHINE, 'vm'))?.status
     const ready = async () => (await look())?.conditions?.find(({ type }) => type === 'Ready')
@@ -111,8 +108,7 @@ describe('a virtual machine on a real API server', () => {
     await expect.poll(async () => (await look())?.phase, PATIENCE).toBe('Ready')
     await client.delete(MACHINE, { namespace, name: 'vm' })
     await expect.poll(look, PATIENCE).toBeUndefined()
-    await world.finish()
-    expect(requests.filter(({ code }) => code === '403' || code === '401')).toEqual([])
+    await finishInstalled(world)
   })
 
   it('writes nothing once it runs', async () => {

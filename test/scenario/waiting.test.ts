@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CUSTOM_RESOURCE_DEFINITION, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
-import { useCluster } from '../harness/cluster.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
 import { type SpecInput, World } from '../harness/world.ts'
 
 interface Missing {
@@ -62,7 +62,7 @@ const MISSING: readonly Missing[] = [
 ]
 
 describe('an image that lacks something', () => {
-  const cluster = useCluster()
+  const cluster = useOwnCluster()
 
   it.each(MISSING)('waits for $what without a slot, lets others pass, and starts by itself', async (missing) => {
     const { reason, spec, provide } = missing

@@ -13,7 +13,7 @@ import type { ProgressWatch } from './progress-watch.ts'
 import { type ReferenceSource, sumReferences } from './references.ts'
 import { lackOfRoom } from './room.ts'
 import { isRecorded } from './status.ts'
-import { type ClaimView, type DataVolumeView, type ImageView, isAlive } from './views.ts'
+import { type ClaimView, type DataVolumeView, type ImageView, isAlive, type PodView } from './views.ts'
 import type { Lookup, World } from './world.ts'
 
 /** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */
@@ -73,35 +73,42 @@ function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources:
   const { progress, caches } = sources
   const running = dataVolumes.find((one) => !isFinished(one))
   const { dataVolumeUID } = status
-  const claimRefusal = claimRefusalOf(image, running, sources)
   if (running !== undefined) {
     const isKnown = dataVolumeUID === running.metadata.uid
     const knownPodUid = isKnown ? status.importerPodUID : undefined
     const wasDue = isKnown && status.reason === 'CDINotResponding'
     const importers = importersOf(running, caches)
-    const hasClaim = caches.claims.get(keyOf(running.metadata)) !== undefined
-    return { ...progress.look(uid, { dataVolume: running, hasClaim, importers, knownPodUid, wasDue }), claimRefusal }
+    const claim = caches.claims.get(keyOf(running.metadata))
+    const claimRefusal = claimRefusalOf(image, { dataVolume: running, claim, importers }, sources)
+    const known = { dataVolume: running, hasClaim: claim !== undefined, importers, knownPodUid, wasDue }
+    return { ...progress.look(uid, known), claimRefusal }
   }
+  sources.claimRefusals.drop(uid)
   if (isRecorded(status) || dataVolumeUID === undefined) progress.forget(uid)
   return progress.recall(uid, dataVolumeUID)
+}
+
+interface Download {
+  readonly dataVolume: DataVolumeView
+  /** Of the same name. */
+  readonly claim: ClaimView | undefined
+  readonly importers: readonly PodView[]
 }
 
 /** Of a download that has a claim, of which CDI shows neither an importer nor what it waits for. */
 function claimRefusalOf(
   { metadata }: ImageView,
-  running: DataVolumeView | undefined,
-  { claimRefusals, caches }: Sources,
+  { dataVolume, claim, importers }: Download,
+  { claimRefusals }: Sources,
 ): string | undefined {
   const { uid = '', namespace = '' } = metadata
-  const claim = running && caches.claims.get(keyOf(running.metadata))
   const isSilent =
-    running !== undefined &&
     claim !== undefined &&
-    isChildOf(claim, running) &&
-    running.metadata.deletionTimestamp === undefined &&
-    running.running.reason === '' &&
-    saidOfClaim(running) === '' &&
-    importersOf(running, caches).length === 0
+    isChildOf(claim, dataVolume) &&
+    dataVolume.metadata.deletionTimestamp === undefined &&
+    dataVolume.running.reason === '' &&
+    saidOfClaim(dataVolume) === '' &&
+    importers.length === 0
   if (isSilent) return claimRefusals.note(uid, { key: keyOf(metadata), namespace, claimUid: claim.metadata.uid ?? '' })
   claimRefusals.drop(uid)
   return undefined
