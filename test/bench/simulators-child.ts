@@ -2,12 +2,12 @@ import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { startSimulators, timedTransfer } from '../../sandbox/simulators/index.ts'
-import type { Question, SimulatorPlan } from './simulators-process.ts'
+import { planOf, serveParent } from './child.ts'
+import type { EgressReport, SimulatorPlan } from './simulators-process.ts'
 
-/** Runs the simulators until its parent disconnects, and answers what it asks. */
-async function main(plan: SimulatorPlan): Promise<void> {
-  const connection = Connection.fromEnvironment(null, plan.kubeconfig)
-  const { sizeBytes, durationMs, failing } = plan
+/** Runs the simulators, and says what was downloaded. */
+async function main({ kubeconfig, sizeBytes, durationMs, failing }: SimulatorPlan): Promise<void> {
+  const connection = Connection.fromEnvironment(null, kubeconfig)
   const simulators = await startSimulators({
     client: new HttpKubeClient({ connection, userAgent: 'open-terrain-simulators' }),
     clock: systemClock,
@@ -22,12 +22,10 @@ async function main(plan: SimulatorPlan): Promise<void> {
       message: 'Unable to process data: unexpected EOF',
     })
   }
-  process.on('message', (question: Question) => {
+  serveParent(async (): Promise<EgressReport> => {
     const { bytes, maxImporting } = simulators.cdi.observed
-    process.send?.({ id: question.id, bytes, maxImporting, images: simulators.cdi.observed.images() })
+    return { bytes, maxImporting, images: simulators.cdi.observed.images() }
   })
-  process.on('disconnect', () => process.exit(0))
-  process.send?.('ready')
 }
 
-await main(JSON.parse(process.argv[2] ?? '{}') as SimulatorPlan)
+await main(planOf<SimulatorPlan>())
