@@ -16,6 +16,14 @@ export interface ReflectorsOptions {
   readonly onRelist: (type: ResourceType) => void
 }
 
+/** A copy of the objects of a kind. */
+export interface Kept {
+  readonly type: ResourceType
+  /** Which objects; empty for all. */
+  readonly selection: Selection
+  readonly store: Store<Stored>
+}
+
 /**
  * Every kind that this process keeps a copy of, each one once, whichever controllers read it. The copies are kept up to date by every
  * replica, leading or not.
@@ -23,6 +31,7 @@ export interface ReflectorsOptions {
 export class Reflectors {
   readonly #options: ReflectorsOptions
   readonly #all: Reflector<Stored>[] = []
+  readonly #kept: Kept[] = []
   readonly #definitions = new Store<Stored>()
 
   constructor(options: ReflectorsOptions) {
@@ -55,11 +64,12 @@ export class Reflectors {
       onRelist: () => onRelist(type),
     })
     this.#all.push(reflector as unknown as Reflector<Stored>)
+    this.#kept.push({ type, selection, store: store as unknown as Store<Stored> })
   }
 
   /** All copies, by kind. */
-  get kept(): readonly { readonly type: ResourceType; readonly store: Store<Stored> }[] {
-    return this.#all
+  get kept(): readonly Kept[] {
+    return this.#kept
   }
 
   /** Keeps all copies up to date until `signal` aborts. */

@@ -2,7 +2,9 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../operator/runtime/clock.ts'
 import type { Contents } from '../../operator/runtime/contents.ts'
 import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
 import { parseExposition, type Sample, sumOf } from './exposition.ts'
@@ -11,6 +13,7 @@ import { cpuSecondsOf, type Memory, memoryOf } from './process-stats.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const POLL_MS = 50
 const KEPT_LINES = 200
+const MESSAGE = /"msg":"([^"]*)"/
 
 /** Makes `dist/operator.mjs` of the sources as they are. */
 export function buildBundle(): void {
@@ -37,6 +40,7 @@ export class BundledOperator implements AsyncDisposable {
   readonly startedAt = performance.now()
   /** The last lines of its log. */
   readonly lines: string[] = []
+  readonly #loggedAt = new Map<string, number>()
   readonly #child: ChildProcess
   readonly #port: number
   readonly #exited: Promise<unknown>
@@ -59,11 +63,8 @@ export class BundledOperator implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     if (this.#child.pid !== undefined) this.#watchdog.watch(this.#child.pid)
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        this.lines.push(...text.split('\n').filter((line) => line !== ''))
-        this.lines.splice(0, this.lines.length - KEPT_LINES)
-      })
+    for (const input of [this.#child.stdout, this.#child.stderr]) {
+      if (input !== null) createInterface({ input }).on('line', (line) => this.#take(line))
     }
     this.#exited = once(this.#child, 'exit')
   }
@@ -79,6 +80,13 @@ export class BundledOperator implements AsyncDisposable {
 
   get isRunning(): boolean {
     return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** When it first logged this message, by the monotonic clock. Throws when it has not. */
+  loggedAt(message: string): number {
+    const at = this.#loggedAt.get(message)
+    if (at === undefined) throw new Error(`the operator has not logged "${message}"`)
+    return at
   }
 
   /** Throws when it does not answer. */
@@ -150,6 +158,13 @@ export class BundledOperator implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.isRunning) await this.terminate()
     else await this.#watchdog.close()
+  }
+
+  #take(line: string): void {
+    this.lines.push(line)
+    this.lines.splice(0, this.lines.length - KEPT_LINES)
+    const message = MESSAGE.exec(line)?.[1]
+    if (message !== undefined && !this.#loggedAt.has(message)) this.#loggedAt.set(message, systemClock.monotonic())
   }
 
   async #until(what: string, holds: () => Promise<boolean>, timeoutMs: number): Promise<void> {

@@ -1,4 +1,5 @@
-import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { FINALIZER, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/slot-ledger.ts'
 import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
@@ -26,6 +27,10 @@ interface SeenImage extends Seen {
 interface SeenDataVolume extends Seen {
   readonly phase: string | undefined
   readonly imageUid: string | undefined
+}
+
+interface SeenMachine extends Seen {
+  readonly phase: string | undefined
 }
 
 /** One write of the slot ledger. */
@@ -67,7 +72,7 @@ class TellingStore<T extends KubeObject> extends Store<T> {
 type Created = Omit<Download, 'endedAt' | 'endedRevision'>
 
 /**
- * Sees images, DataVolumes and the ledger through watches of its own, and notes when it saw what. It knows nothing of the
+ * Sees images, DataVolumes, virtual machines and the ledger through watches of its own, and notes when it saw what. It knows nothing of the
  * operator but the objects that it leaves in the cluster.
  */
 export class Observer implements AsyncDisposable {
@@ -79,6 +84,8 @@ export class Observer implements AsyncDisposable {
   readonly turns = new Map<string, Turn>()
   readonly ledger: LedgerWrite[] = []
   readonly sideWrites: SideWrites = { progress: 0, positions: 0 }
+  /** Uids of virtual machines that have been Ready. */
+  readonly readyMachines = new Set<string>()
   readonly images: Store<SeenImage>
   readonly dataVolumes: Store<SeenDataVolume>
   readonly #open = new Map<string, Created>()
@@ -88,11 +95,15 @@ export class Observer implements AsyncDisposable {
   readonly #running: Promise<void>[] = []
   readonly #synced: Promise<void>[] = []
   readonly #waiting = new Set<() => void>()
+  readonly #onEnded = new Set<() => void>()
 
   private constructor(client: KubeClient, namespace: string) {
     this.#client = client
     this.images = this.#watch(IMAGE, viewImage, (...event) => this.#onImage(...event))
     this.dataVolumes = this.#watch(DATA_VOLUME, viewDataVolume, (...event) => this.#onDataVolume(...event))
+    this.#watch(MACHINE, viewMachine, ({ metadata: { uid = '' }, phase }) => {
+      if (phase === 'Ready') this.readyMachines.add(uid)
+    })
     const selection = { namespace, fieldSelector: `metadata.name=${LEDGER_NAME}` }
     this.#watch(
       CONFIG_MAP,
@@ -117,6 +128,11 @@ export class Observer implements AsyncDisposable {
   /** Images that are in this phase. Those that were there before the observer came do not count. */
   countIn(phase: string): number {
     return this.#phases.get(phase) ?? 0
+  }
+
+  /** Calls `listener` at the end of each download: a slot is free. */
+  onDownloadEnded(listener: () => void): void {
+    this.#onEnded.add(listener)
   }
 
   /** Resolves with what `look` finds, looking again at each event. Rejects, saying what was waited for, when it takes too long. */
@@ -192,6 +208,7 @@ export class Observer implements AsyncDisposable {
     if (open === undefined || !(isDeleted || phase === 'Succeeded')) return
     this.#open.delete(uid)
     this.downloads.push({ ...open, endedAt: at, endedRevision: resourceVersion })
+    for (const listener of this.#onEnded) listener()
   }
 
   #onLedger(object: Seen, _before: Seen | undefined, isDeleted: boolean): void {
@@ -245,6 +262,17 @@ function viewDataVolume(object: KubeObject): SeenDataVolume {
     at: systemClock.monotonic(),
     phase: status?.phase,
     imageUid: owner?.uid,
+  }
+}
+
+function viewMachine(object: KubeObject): SeenMachine {
+  const { status } = object as KubeObject & { readonly status?: VirtualMachineStatus }
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: slim(object.metadata),
+    at: systemClock.monotonic(),
+    phase: status?.phase,
   }
 }
 

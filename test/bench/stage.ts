@@ -1,15 +1,21 @@
 import { POLICY_NAME, type VMDiskImageSpecInput } from '@open-terrain/constructs'
+import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, NAMESPACE, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../operator/kube/resource-types.ts'
+import { systemClock } from '../../operator/runtime/clock.ts'
 import { type Cluster, OPERATOR_NAMESPACE, startCluster } from '../../sandbox/control-plane/cluster.ts'
 import type { Flags } from '../../sandbox/control-plane/control-plane.ts'
+import type { BareList, BareListPlan } from './bare-list-child.ts'
 import { BundledOperator } from './bundled-operator.ts'
+import { Child } from './child.ts'
 import { Observer } from './observer.ts'
 import { type SimulatorPlan, SimulatorsProcess } from './simulators-process.ts'
+import { Yardstick } from './yardstick.ts'
+import type { YardstickPlan } from './yardstick-child.ts'
 
 const CONNECTIONS = 32
 /** Requests of ours under way at once. */
@@ -77,6 +83,20 @@ export class Stage implements AsyncDisposable {
     return this.#started.use(await SimulatorsProcess.start({ kubeconfig, durationMs: 1_000, sizeBytes: GIB, ...plan }))
   }
 
+  /** A bare client beside the operator. @param limit how many slots there are */
+  async startYardstick(limit: number): Promise<Yardstick> {
+    const plan: YardstickPlan = { kubeconfig: this.kubeconfig, holders: limit }
+    const child = this.#started.use(await Child.start('yardstick-child.ts', plan))
+    return new Yardstick(() => child.ask<number>(), systemClock)
+  }
+
+  /** Reads what the operator would read at its start, in a new process that does nothing else. */
+  async readBare(): Promise<BareList> {
+    const plan: BareListPlan = { kubeconfig: this.kubeconfig }
+    await using child = await Child.start('bare-list-child.ts', plan)
+    return await child.ask<BareList>()
+  }
+
   async startOperator(name?: string, env?: Readonly<Record<string, string>>): Promise<BundledOperator> {
     const options = { kubeconfig: this.kubeconfig, namespace: OPERATOR_NAMESPACE }
     return this.#started.use(
@@ -104,6 +124,19 @@ export class Stage implements AsyncDisposable {
     await inParallel(count, async (at) => {
       await this.client.create(IMAGE, this.image(`${prefix}-${at}`, at, spec))
     })
+  }
+
+  /** Creates machines named `<prefix>-0` and so on, round the namespaces, several at a time; each of an image in its own namespace. */
+  async createMachines(prefix: string, count: number, imageOf: (at: number) => string): Promise<void> {
+    await inParallel(count, async (at) => {
+      await this.client.create(MACHINE, this.machine(`${prefix}-${at}`, imageOf(at), at))
+    })
+  }
+
+  machine(name: string, image: string, at = 0): KubeObject {
+    const namespace = this.namespaces[at % this.namespaces.length] ?? ''
+    const spec = { resources: { cpu: '1', memory: '1Gi' }, vmDiskImageRef: { name: image } }
+    return { apiVersion: apiVersionOf(MACHINE), kind: MACHINE.kind, metadata: { namespace, name }, spec } as KubeObject
   }
 
   image(name: string, at = 0, spec: Partial<VMDiskImageSpecInput> = {}): KubeObject {

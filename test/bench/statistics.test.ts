@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { leastSquares, median, percentile } from './statistics.ts'
+import { leastSquares, median, percentile, quotients } from './statistics.ts'
 
 describe('percentile', () => {
   const hundred = Array.from({ length: 100 }, (_, at) => 100 - at)
@@ -20,6 +20,17 @@ describe('percentile', () => {
 
   it('is not a number where nothing was measured', () => {
     expect(percentile([], 0.5)).toBeNaN()
+  })
+})
+
+describe('quotients', () => {
+  it('divides each value by the one beside it', () => {
+    expect(quotients([6, 10], [3, 4])).toEqual([2, 2.5])
+  })
+
+  it('are not numbers where there was nothing to compare with', () => {
+    expect(quotients([6, 10], [3])).toEqual([2, Number.NaN])
+    expect(quotients([6], [percentile([], 0.5)])).toEqual([Number.NaN])
   })
 })
 

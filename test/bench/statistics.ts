@@ -10,6 +10,11 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5)
 }
 
+/** Each value by the one that was measured beside it. */
+export function quotients(values: readonly number[], by: readonly number[]): number[] {
+  return values.map((value, at) => value / (by[at] ?? Number.NaN))
+}
+
 export interface Line {
   /** Change of y for one unit of x. */
   readonly slope: number

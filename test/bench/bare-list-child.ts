@@ -1,0 +1,57 @@
+import { MachineCaches } from '../../operator/controllers/virtual-machine/caches.ts'
+import { Caches } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { Connection } from '../../operator/kube/connection.ts'
+import { HttpKubeClient } from '../../operator/kube/http-client.ts'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
+import { systemClock } from '../../operator/runtime/clock.ts'
+import { type Kept, Reflectors } from '../../operator/runtime/reflectors.ts'
+import { silentLog } from '../harness/log.ts'
+import { planOf, serveParent } from './child.ts'
+
+export interface BareListPlan {
+  readonly kubeconfig: string
+}
+
+export interface BareList {
+  readonly seconds: number
+  /** Of all kinds together. */
+  readonly objects: number
+}
+
+/** Reads what the operator's caches read, as they read it, and keeps nothing of it. */
+async function main({ kubeconfig }: BareListPlan): Promise<void> {
+  const connection = Connection.fromEnvironment(null, kubeconfig)
+  const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-bare-list' })
+  const kinds = kindsOfOperator(client)
+  serveParent(async (): Promise<BareList> => {
+    const startedAt = performance.now()
+    const counts = await Promise.all(kinds.map((kept) => countObjects(client, kept)))
+    const seconds = (performance.now() - startedAt) / 1_000
+    return { seconds, objects: counts.reduce((sum, count) => sum + count, 0) }
+  })
+}
+
+/** The caches of the operator, which are never run here: they say what they would ask for. */
+function kindsOfOperator(client: KubeClient): readonly Kept[] {
+  const options = { client, clock: systemClock, random: Math.random, log: silentLog, onRelist: () => undefined }
+  const reflectors = new Reflectors(options)
+  new MachineCaches(reflectors, new Caches(reflectors))
+  return reflectors.kept
+}
+
+/** To the end of what exists. None of a kind that is not installed. */
+async function countObjects(client: KubeClient, { type, selection }: Kept): Promise<number> {
+  let count = 0
+  try {
+    for await (const event of client.watch(type, selection)) {
+      if (event.type !== 'BOOKMARK') count += 1
+      else if (event.endsInitialEvents === true) break
+    }
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+  return count
+}
+
+await main(planOf<BareListPlan>())
