@@ -6,6 +6,7 @@ import { measureCost } from './figures/cost.ts'
 import { measureForeign } from './figures/foreign.ts'
 import { measureIdle } from './figures/idle.ts'
 import { measureKilled } from './figures/killed.ts'
+import { type MachineLoad, measureMachines } from './figures/machines.ts'
 import { measurePolicy } from './figures/policy.ts'
 import { measureQueue, type QueueLoad } from './figures/queue.ts'
 import { measureQueued, measureStored } from './figures/stored.ts'
@@ -28,6 +29,7 @@ const SMALL: QueueLoad = {
     inParallel: '',
     requests: '11.9 to 12.1 1/image',
     memory: '51 MiB',
+    cpu: '',
   },
 }
 const MEDIUM: QueueLoad = {
@@ -37,6 +39,7 @@ const MEDIUM: QueueLoad = {
   spread: 4,
   runs: 3,
   ratio: 1.08,
+  cpuMs: 25,
   older: {
     ratio: '10.8 to 11.2',
     p50: '9.4 to 9.6 s',
@@ -45,9 +48,14 @@ const MEDIUM: QueueLoad = {
     inParallel: '10',
     requests: '19 1/image',
     memory: '56 MiB',
+    cpu: '26 ms/image',
   },
 }
-const LARGE: QueueLoad = { images: 10_000, seconds: 1, limit: 10, spread: 8, runs: 1, ratio: 1.08 }
+const LARGE: QueueLoad = { images: 10_000, seconds: 1, limit: 10, spread: 8, runs: 1, ratio: 1.08, cpuMs: 25 }
+const MACHINES: readonly MachineLoad[] = [
+  { machines: 200, images: 1, runs: 3 },
+  { machines: 1_000, images: 10, runs: 1 },
+]
 
 type Measure = (tell: (line: string) => void) => Promise<Chapter>
 
@@ -60,6 +68,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   idle: measureIdle,
   'stored-10k': measureStored,
   'queued-10k': measureQueued,
+  machines: (tell) => measureMachines(MACHINES, tell),
   foreign: measureForeign,
   policy: measurePolicy,
   'take-over': measureTakeOver,

@@ -1,0 +1,128 @@
+import { systemClock } from '../../../operator/runtime/clock.ts'
+import type { BundledOperator, Requests } from '../bundled-operator.ts'
+import { atMost, type Chapter, type Figure } from '../figure.ts'
+import { requestTable } from '../request-table.ts'
+import { difference, readsIn, total, untilQuiet, withoutRenewals } from '../requests.ts'
+import { Stage } from '../stage.ts'
+
+export interface MachineLoad {
+  readonly machines: number
+  /** That they are of; each in a namespace of its own, with its machines. */
+  readonly images: number
+  readonly runs: number
+}
+
+/** What one run gave. */
+interface MachineRun {
+  readonly requests: Requests
+  readonly seconds: number
+  readonly operatorCpu: number
+  readonly simulatorsCpu: number
+  readonly residentMb: number
+  readonly peakMb: number
+}
+
+const LIMIT = 10
+const IMPORT_MS = 100
+const IMAGES_TIMEOUT_MS = 60_000
+const EACH_TIMEOUT_MS = 2_000
+
+/** Many machines at once, of images that are there. */
+export async function measureMachines(loads: readonly MachineLoad[], tell: (line: string) => void): Promise<Chapter> {
+  const measured: { readonly load: MachineLoad; readonly runs: readonly MachineRun[] }[] = []
+  for (const load of loads) measured.push({ load, runs: await measureLoad(load, tell) })
+  return {
+    title: 'Virtual machines',
+    method:
+      'A new control plane for each run. The images are Succeeded, each in a namespace of its own, and the operator has come to rest; then machines are created beside them, 16 requests ' +
+      'at a time. They are Ready when their guests run, as far as the simulated KubeVirt says. Requests and processor time are those of the operator from the first create request until it ' +
+      'has come to rest again: clones, machines of KubeVirt, status, Events, and what it writes about the images.',
+    figures: measured.flatMap(({ load, runs }) => figuresOf(load, runs)),
+    tables: measured.map(({ load, runs }) => tableOf(load, runs)),
+  }
+}
+
+async function measureLoad(load: MachineLoad, tell: (line: string) => void): Promise<MachineRun[]> {
+  const runs: MachineRun[] = []
+  for (let run = 1; run <= load.runs; run += 1) {
+    const one = await oneRun(load)
+    runs.push(one)
+    const [each, cpu] = [total(one.requests), one.operatorCpu * 1_000].map((sum) => (sum / load.machines).toFixed(2))
+    tell(
+      `${load.machines} machines, run ${run}: all Ready in ${one.seconds.toFixed(1)} s, ${each} requests and ${cpu} ms of processor time for each, ` +
+        `${one.residentMb.toFixed(1)} MB`,
+    )
+  }
+  return runs
+}
+
+async function oneRun({ machines, images }: MachineLoad): Promise<MachineRun> {
+  await using stage = await Stage.start({ policy: { concurrency: String(LIMIT) }, spread: images })
+  const simulators = await stage.startSimulators({ durationMs: IMPORT_MS })
+  const observer = await stage.observe()
+  const operator = await stage.startOperator()
+  await operator.untilLeading()
+  await stage.createImages('image', images)
+  await observer.until('every image is there', () => observer.countIn('Succeeded') === images, IMAGES_TIMEOUT_MS)
+  const before = await untilQuiet(operator)
+  const cpuBefore = await cpuOf(operator, simulators)
+
+  const startedAt = systemClock.monotonic()
+  const timeoutMs = IMAGES_TIMEOUT_MS + machines * EACH_TIMEOUT_MS
+  await Promise.all([
+    stage.createMachines('machine', machines, (at) => `image-${at % images}`),
+    observer.until('every machine is Ready', () => observer.readyMachines.size === machines, timeoutMs),
+  ])
+  const seconds = (systemClock.monotonic() - startedAt) / 1_000
+  const requests = withoutRenewals(difference(await untilQuiet(operator), before))
+  const cpu = await cpuOf(operator, simulators)
+  const { resident, peak } = await operator.memory()
+  return {
+    requests,
+    seconds,
+    operatorCpu: cpu.operator - cpuBefore.operator,
+    simulatorsCpu: cpu.simulators - cpuBefore.simulators,
+    residentMb: resident / 1e6,
+    peakMb: peak / 1e6,
+  }
+}
+
+async function cpuOf(operator: BundledOperator, simulators: { cpuSeconds(): Promise<number> }) {
+  return { operator: await operator.cpuSeconds(), simulators: await simulators.cpuSeconds() }
+}
+
+function figuresOf({ machines, images }: MachineLoad, runs: readonly MachineRun[]): Figure[] {
+  const who = nameOf({ machines, images })
+  const figure = (title: string, of: (run: MachineRun) => number, more: Omit<Figure, 'title' | 'values'>): Figure => ({
+    title: `${who}: ${title}`,
+    values: runs.map(of),
+    ...more,
+  })
+  const perMachine = { unit: '1/machine', digits: 2 }
+  const seconds = { unit: 's', digits: 1 }
+  const megabytes = { unit: 'MB', digits: 1 }
+  return [
+    figure('API requests', ({ requests }) => total(requests) / machines, { ...perMachine, target: atMost(12) }),
+    figure('of these, reads', ({ requests }) => total(readsIn(requests)) / machines, perMachine),
+    figure('all Ready', (run) => run.seconds, seconds),
+    figure('processor time of the operator, user and system', (run) => (run.operatorCpu * 1_000) / machines, {
+      unit: 'ms/machine',
+      digits: 1,
+    }),
+    figure('processor time of the simulators', (run) => run.simulatorsCpu, seconds),
+    figure('resident memory at the end', (run) => run.residentMb, { ...megabytes, target: atMost(160, 'MB') }),
+    figure('the most that was resident', (run) => run.peakMb, megabytes),
+  ]
+}
+
+function tableOf({ machines, images }: MachineLoad, runs: readonly MachineRun[]) {
+  const table = requestTable(
+    runs.map(({ requests }) => requests),
+    { count: machines, of: 'machine' },
+  )
+  return { ...table, title: `${table.title}: ${nameOf({ machines, images })}` }
+}
+
+function nameOf({ machines, images }: Pick<MachineLoad, 'machines' | 'images'>): string {
+  return `${machines.toLocaleString('en')} machines of ${images === 1 ? 'one image' : `${images} images`}`
+}
