@@ -2,6 +2,24 @@
  * Public surface of the package: the API's kinds and rules, what the operator renders, and what teams and platform
  * engineers write. Everything here is promised to the outside; nothing below is to be imported directly.
  */
+export {
+  DATA_SYNC_CONDITIONS,
+  DATA_SYNC_PHASES,
+  DATA_SYNC_REASON_HELP,
+  DATA_SYNC_REASONS,
+  type DataSyncImage,
+  type DataSyncPhase,
+  type DataSyncReason,
+  type DataSyncSpec,
+  type DataSyncSpecInput,
+  type DataSyncStatus,
+  type DataSyncVm,
+  dataSync,
+  dataSyncImageName,
+  type ImageTriple,
+  type ParsedDataSyncSpec,
+  parseDataSyncSpec,
+} from './api/data-sync.ts'
 export { formatDuration, parseDuration } from './api/duration.ts'
 export { ANNOTATIONS, FINALIZER, LABELS, MANAGER } from './api/labels.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
@@ -69,6 +87,7 @@ export {
   type VMDiskImageStatus,
   vmDiskImage,
 } from './api/vm-disk-image.ts'
+export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
 export {
@@ -104,6 +123,14 @@ export {
   type DataSourceSpec,
   renderDataSource,
 } from './children/data-source.ts'
+export {
+  DATA_SYNC_IMAGE_FIELDS,
+  type DataSyncImageObject,
+  type DataSyncImageProps,
+  imageSpecOf,
+  renderDataSyncImage,
+  tripleAnnotations,
+} from './children/data-sync-image.ts'
 export {
   DataVolume,
   type DataVolumeObject,

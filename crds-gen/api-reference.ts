@@ -1,4 +1,6 @@
 import {
+  DATA_SYNC_REASON_HELP,
+  dataSync,
   POLICY_KEYS,
   POLICY_NAME,
   POLICY_SCHEMA,
@@ -16,6 +18,11 @@ import {
 const REASONS_BY_KIND: readonly (readonly [Resource, string, Readonly<Record<string, ReasonHelp>>])[] = [
   [vmDiskImage, 'In conditions, in `status.attempts` and in Events.', REASON_HELP],
   [virtualMachine, 'In conditions and in Events.', VIRTUAL_MACHINE_REASON_HELP],
+  [
+    dataSync,
+    'In conditions, in `status.images` beside the reasons of the VMDiskImage, and in Events.',
+    DATA_SYNC_REASON_HELP,
+  ],
 ]
 
 /** The API reference in Markdown: fields, rules, columns, reasons with their remedies, and the policy's keys. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { POLICY_KEYS, REASONS, VIRTUAL_MACHINE_REASONS } from '@open-terrain/constructs'
+import { DATA_SYNC_REASONS, POLICY_KEYS, REASONS, VIRTUAL_MACHINE_REASONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { findDrift } from './drift.ts'
@@ -47,9 +47,22 @@ describe('generatedFiles', () => {
     expect(schema.openAPIV3Schema['x-kubernetes-validations']).toMatchObject([{ fieldPath: '.metadata.name' }])
   })
 
+  it('hold the CRD of the DataSync with its names, its table, and the name by which vms are merged', () => {
+    const crd = parse(generatedFiles().get('crds/pelotech.ot_datasyncs.yaml') ?? '')
+    expect(crd.spec.names).toMatchObject({ plural: 'datasyncs', shortNames: ['dsync'], categories: ['ot'] })
+    const [{ schema, additionalPrinterColumns }] = crd.spec.versions
+    const columns = additionalPrinterColumns.map(({ name }: { name: string }) => name)
+    expect(columns).toEqual(['Phase', 'Reason', 'Images', 'Progress', 'Age', 'Message', 'Workspace', 'Version'])
+    expect(schema.openAPIV3Schema.properties.spec.properties.vms).toMatchObject({
+      maxItems: 100,
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['name'],
+    })
+  })
+
   it('list every reason and every key of the policy', () => {
     const reference = generatedFiles().get('api.md') ?? ''
-    const reasons = [...Object.values(REASONS), ...Object.values(VIRTUAL_MACHINE_REASONS)]
+    const reasons = [REASONS, VIRTUAL_MACHINE_REASONS, DATA_SYNC_REASONS].flatMap((kind) => Object.values(kind))
     for (const word of [...reasons, ...POLICY_KEYS]) expect(reference).toContain(`| \`${word}\` |`)
   })
 })
@@ -58,6 +71,7 @@ describe('installManifest', () => {
   it('has everything in the order in which it can be applied', () => {
     const objects = parseAllDocuments(installManifest('registry.example/operator:1')).map((document) => document.toJS())
     expect(objects.map(({ kind }) => kind)).toEqual([
+      'CustomResourceDefinition',
       'CustomResourceDefinition',
       'CustomResourceDefinition',
       'Namespace',

@@ -28,12 +28,18 @@ export const LABELS = {
 export const MANAGER = 'open-terrain-operator'
 
 export const ANNOTATIONS = {
-  /** On a VMDiskImage, set by people and pipelines: any new value asks for a refresh (it is part of the revision). */
+  /** On a VMDiskImage, or on a DataSync for all of its images, set by people and pipelines: any new value asks for a refresh (it is part of the revision). */
   syncRequestedAt: 'pelotech.ot/sync-requested-at',
-  /** On a VMDiskImage, set by people: any new value gives a failed revision a new budget of downloads. */
+  /** On a VMDiskImage, or on a DataSync for all of its images, set by people: any new value gives a failed revision a new budget of downloads. */
   retryRequestedAt: 'pelotech.ot/retry-requested-at',
   /** On a VMDiskImage that a VirtualMachine, Workspace or DataSync made: which one, and the generation that it wrote. */
   creator: 'pelotech.ot/creator',
+  /** On a VMDiskImage that DataSyncs made: which vm of which workspace it is for. A workspace without a version has no such annotation. */
+  workspaceId: 'pelotech.ot/workspace-id',
+  workspaceVersion: 'pelotech.ot/workspace-version',
+  workspaceVm: 'pelotech.ot/workspace-vm',
+  /** On such an image: fingerprints of the requests of DataSyncs that have reached it, so that each reaches it once. */
+  requestsReached: 'pelotech.ot/requests-reached',
   /** On a DataVolume: number of the attempt that it is. */
   attempt: 'pelotech.ot/attempt',
   /** On children: the image's name in full, where the label had to shorten it. */

@@ -46,6 +46,7 @@ function ruleOf(issue: z.core.$ZodIssue, value: unknown): string {
     case 'invalid_type':
       return `must be ${TYPES[issue.expected] ?? issue.expected}`
     case 'too_small':
+      if (issue.origin === 'array') return `must have at least ${issue.minimum} item${issue.minimum === 1 ? '' : 's'}`
       return issue.origin === 'string' ? 'must not be empty' : `must be at least ${issue.minimum}`
     case 'too_big':
       return issue.origin === 'array'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { cel, celMatches } from '../schema/cel.ts'
 import { DURATION_PATTERN } from './duration.ts'
 
-export { cel } from '../schema/cel.ts'
+export { cel, listMap } from '../schema/cel.ts'
 
 /** A text of this form. The keyword `pattern` would be all that people read of it when they break it. */
 export function matching(schema: z.ZodString, pattern: string, message: string): z.ZodString {

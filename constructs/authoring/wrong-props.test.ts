@@ -1,6 +1,7 @@
 import { App, Chart } from 'cdk8s'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { DataSync } from './data-sync.ts'
 import { VirtualMachine } from './virtual-machine.ts'
 import { VMDiskImage } from './vm-disk-image.ts'
 
@@ -15,6 +16,11 @@ const KINDS = [
       users: [{ name: 'demo' }],
       interfaces: [{ network: 'a', ipAddress: '10.0.0.1/24' }],
     },
+  ],
+  [
+    'DataSync',
+    DataSync,
+    { workspaceId: '035', vms: [{ name: 'a', url: 'https://a.example/b' }], sourceType: 'http', diskSize: '1Gi' },
   ],
 ] as const
 

@@ -25,6 +25,8 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   allow('pelotech.ot', ['virtualmachines'], [...READ, 'update', 'patch']),
   allow('pelotech.ot', ['virtualmachines/status'], ['get', 'update', 'patch']),
   allow('pelotech.ot', ['virtualmachines/finalizers'], ['update']),
+  allow('pelotech.ot', ['datasyncs'], READ),
+  allow('pelotech.ot', ['datasyncs/status'], ['get', 'update', 'patch']),
   allow('kubevirt.io', ['virtualmachines'], [...READ, 'create', 'update', 'patch', 'delete']),
   // Deleting the instance is how a virtual machine is restarted; an annotation has KubeVirt try again to create its pod.
   allow('kubevirt.io', ['virtualmachineinstances'], [...READ, 'patch', 'delete']),

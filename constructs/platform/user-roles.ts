@@ -1,5 +1,6 @@
 import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
+import { dataSync } from '../api/data-sync.ts'
 import { GROUP } from '../api/shared.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
@@ -14,7 +15,7 @@ export const IMAGE_CREATOR = 'open-terrain-image-creator'
 
 const AGGREGATE_TO = (role: 'view' | 'edit') => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' })
 
-const KINDS = [vmDiskImage.plural, virtualMachine.plural]
+const KINDS = [vmDiskImage.plural, virtualMachine.plural, dataSync.plural]
 
 /**
  * ClusterRoles for the people who write objects of ours. `open-terrain-view` and `open-terrain-edit` are part of the `view`, `edit` and `admin`

@@ -32,6 +32,35 @@ export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly
   return schema.check(...checks) as Schema
 }
 
+/** Checks for which the API server needs no CEL: a keyword of the schema says the same. */
+const checksByKeyword = new WeakSet<object>()
+
+/**
+ * A list whose items differ in one field, which the API server merges by it: `x-kubernetes-list-type: map`. It refuses a second item of a
+ * name by itself, at that item.
+ */
+export function listMap<Item extends z.ZodObject>(
+  list: z.ZodArray<Item>,
+  key: keyof z.output<Item> & string,
+  description: string,
+): z.ZodArray<Item> {
+  const check = z.check<z.output<Item>[]>(({ value, issues }) => {
+    const keys = value.map((item) => item[key])
+    for (const [at, one] of keys.entries()) {
+      if (keys.indexOf(one) === at) continue
+      const message = `must have a ${key} of its own: another item of the list has it too`
+      issues.push({ code: 'custom', message, path: [at], input: value })
+    }
+  })
+  checksByKeyword.add(check)
+  const meta = { description, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] }
+  return list.check(check).meta(meta) as z.ZodArray<Item>
+}
+
+export function isCheckedByKeyword(check: object): boolean {
+  return checksByKeyword.has(check)
+}
+
 /** The rule that a zod check was made from, or undefined if it was not made by `cel`. */
 export function celRuleOf(check: object): CelRule<never> | undefined {
   return rulesByCheck.get(check)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type CelRule, celRuleOf } from './cel.ts'
+import { type CelRule, celRuleOf, isCheckedByKeyword } from './cel.ts'
 
 /**
  * A schema as the API server takes it in a CustomResourceDefinition: every node has one type, and what is not a plain keyword is a
@@ -110,7 +110,7 @@ function checkNode(schema: z.core.$ZodTypes, place: string): void {
     fail(place, 'a transformation other than transform(String) cannot be proved')
   for (const check of def.checks ?? []) {
     const { check: kind } = check._zod.def
-    if (kind === 'custom' && celRuleOf(check) === undefined)
+    if (kind === 'custom' && celRuleOf(check) === undefined && !isCheckedByKeyword(check))
       fail(place, 'a predicate needs its CEL side: use cel() instead of refine()')
     if (kind === 'overwrite')
       fail(place, 'a value that is changed while it is read (trim, toLowerCase) is not what the API server stores')

@@ -57,7 +57,7 @@ ${table([
 
 ## Specs
 
-Random manifests of VMDiskImages and VirtualMachines go to a real API server (a create that is checked in full and not carried out) and to the schema that
+Random manifests of VMDiskImages, VirtualMachines and DataSyncs go to a real API server (a create that is checked in full and not carried out) and to the schema that
 operator and authors use. Both have to accept or to refuse, for a reason in the same field, and what is stored has to be read as what was
 written; no accepted URL may lead to a local address. \`test/fuzz/spec-differences.ts\` says it in full.
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { Connection } from '../../operator/kube/connection.ts'
+import { dataSyncManifest } from './data-sync-manifests.ts'
 import { machineManifest } from './machine-manifests.ts'
 import { differenceOf, isFloatSpelling } from './spec-differences.ts'
 import { judgeBySchema, judgeByServer } from './spec-judges.ts'
@@ -13,7 +14,7 @@ export const SPEC_CONNECTIONS = PARALLEL
 /** More than that are one and the same, and shrinking takes its time. */
 const FINDINGS_MAX = 5
 
-const manifest = fc.oneof(imageManifest, machineManifest)
+const manifest = fc.oneof(imageManifest, machineManifest, dataSyncManifest)
 
 export interface SpecCampaign {
   readonly connection: Connection

@@ -87,16 +87,18 @@ NO_MACHINE[6].addSubnet('::', 16, 'ipv6')
 NO_MACHINE[6].addSubnet('fe80::', 10, 'ipv6')
 NO_MACHINE[6].addSubnet('ff00::', 8, 'ipv6')
 
-/** What a second opinion is had of: a VMDiskImage, or a VirtualMachine and its template. */
+/** What a second opinion is had of: a VMDiskImage, a VirtualMachine and its template, or the vms of a DataSync. */
 interface Accepted {
   readonly url?: string
   readonly vmDiskImageTemplate?: { readonly url?: string }
   readonly interfaces?: readonly { readonly ipAddress: string }[]
+  readonly vms?: readonly { readonly url?: string }[]
 }
 
-function dangersOf({ url, vmDiskImageTemplate, interfaces = [] }: Accepted): string | undefined {
+function dangersOf({ url, vmDiskImageTemplate, interfaces = [], vms = [] }: Accepted): string | undefined {
   const addresses = interfaces.map(({ ipAddress }) => falseAddress(ipAddress))
-  return [dangerOf({ url }), dangerOf({ url: vmDiskImageTemplate?.url }), ...addresses].find((one) => one !== undefined)
+  const urls = [url, vmDiskImageTemplate?.url, ...vms.map((vm) => vm.url)]
+  return [...urls.map(dangerOf), ...addresses].find((one) => one !== undefined)
 }
 
 function falseAddress(cidr: string): string | undefined {
@@ -109,7 +111,7 @@ function falseAddress(cidr: string): string | undefined {
 }
 
 /** A second opinion on addresses, by a parser and a table that are not ours. Only what is fetched by HTTP has a standard. */
-function dangerOf({ url }: { readonly url: string | undefined }): string | undefined {
+function dangerOf(url: string | undefined): string | undefined {
   if (url === undefined || !/^https?:/.test(url)) return undefined
   const parsed = URL.parse(url)
   if (parsed === null) return undefined

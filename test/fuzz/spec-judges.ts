@@ -1,4 +1,7 @@
 import {
+  DataSync,
+  dataSync,
+  parseDataSyncSpec,
   parseVirtualMachineSpec,
   parseVMDiskImageSpec,
   VirtualMachine,
@@ -10,9 +13,13 @@ import { App, Chart } from 'cdk8s'
 import type { Connection } from '../../operator/kube/connection.ts'
 import type { Manifest, ManifestKind } from './spec-manifests.ts'
 
-const PARSERS = { VMDiskImage: parseVMDiskImageSpec, VirtualMachine: parseVirtualMachineSpec }
-const CONSTRUCTS = { VMDiskImage, VirtualMachine }
-const PLURALS = { VMDiskImage: vmDiskImage.plural, VirtualMachine: virtualMachine.plural }
+const PARSERS = {
+  VMDiskImage: parseVMDiskImageSpec,
+  VirtualMachine: parseVirtualMachineSpec,
+  DataSync: parseDataSyncSpec,
+}
+const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync }
+const PLURALS = { VMDiskImage: vmDiskImage.plural, VirtualMachine: virtualMachine.plural, DataSync: dataSync.plural }
 /** Too busy, or a server in trouble, has not judged anything. */
 const NO_VERDICT = [429, 500, 502, 503, 504]
 const TRIES = 20

@@ -1,4 +1,4 @@
-import { resourceSchema, type StructuralSchema, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
+import { dataSync, resourceSchema, type StructuralSchema, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
@@ -34,7 +34,9 @@ export function specSuite({ count, isEachRuleNeeded }: SpecSuite): void {
 
 function messagesOfRules(): Set<string> {
   // Nobody but the operator writes a status.
-  return new Set([vmDiskImage, virtualMachine].flatMap((resource) => messagesBelow(resourceSchema(resource), 'status')))
+  return new Set(
+    [vmDiskImage, virtualMachine, dataSync].flatMap((resource) => messagesBelow(resourceSchema(resource), 'status')),
+  )
 }
 
 function messagesBelow({ items, properties, ...schema }: StructuralSchema, without?: string): string[] {

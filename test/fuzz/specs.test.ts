@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
 import { specSuite } from './spec-suite.ts'
 
-describe('any manifest of a VMDiskImage or a VirtualMachine', () => {
-  specSuite({ count: 1_000, isEachRuleNeeded: false })
+describe('any manifest of a VMDiskImage, a VirtualMachine or a DataSync', () => {
+  specSuite({ count: 1_500, isEachRuleNeeded: false })
 })

@@ -1,4 +1,6 @@
 import {
+  dataSync,
+  parseDataSyncSpec,
   parseVirtualMachineSpec,
   parseVMDiskImageSpec,
   type Resource,
@@ -6,6 +8,7 @@ import {
   vmDiskImage,
 } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { DATA_SYNC_FIXTURES } from '../../constructs/api/data-sync.fixtures.ts'
 import {
   PROPOSED_VIRTUAL_MACHINE,
   VIRTUAL_MACHINE_FIXTURES,
@@ -22,9 +25,15 @@ type Crd = Awaited<ReturnType<typeof ourCrds>>[number]
 const KINDS = [
   { ...vmDiskImage, fixtures: SPEC_FIXTURES, parse: parseVMDiskImageSpec },
   { ...virtualMachine, fixtures: VIRTUAL_MACHINE_FIXTURES, parse: parseVirtualMachineSpec },
+  { ...dataSync, fixtures: DATA_SYNC_FIXTURES, parse: parseDataSyncSpec },
 ]
 
-const FINE = { cpu: 1, memory: '1Gi' }
+/** Of each kind a spec in which nothing is wrong. */
+const FINE: Readonly<Record<string, object>> = {
+  [vmDiskImage.kind]: { sourceType: 's3', url: 'https://a.example/b' },
+  [virtualMachine.kind]: { vmDiskImageRef: { name: 'a' }, resources: { cpu: 1, memory: '1Gi' } },
+  [dataSync.kind]: { workspaceId: '035', vms: [{ name: 'a', url: 'https://a.example/b' }] },
+}
 const NAME = 'must be the name of a Kubernetes object'
 const LABEL = 'must be lower-case letters, digits and "-", at most 63'
 const QUANTITY = 'must be a quantity such as'
@@ -68,6 +77,13 @@ const WORDS = [
     'must hold public keys',
     'ssh_authorized_keys',
   ),
+  of(dataSync, 'workspaceId', 'x'.repeat(64), 'workspaceId must have at most 63 characters'),
+  of(dataSync, 'version', 'x'.repeat(64), 'version must have at most 63 characters'),
+  ...['storageClass', 'snapshotClass', 'secretRef', 'certConfigMap'].map((field) => of(dataSync, field, 'Gp3', NAME)),
+  of(dataSync, 'diskSize', '5GB', QUANTITY),
+  of(dataSync, 'vms.0', { name: 'a', url: 's3://bucket/key' }, 'url must start with https://', 'url'),
+  of(dataSync, 'vms.0', { name: 'a', url: 'https://a.example/b', diskSize: '5GB' }, QUANTITY, 'diskSize'),
+  of(dataSync, 'vms.0', { name: 'a', url: 'https://a.example/b', checksum: 'md5:0' }, 'digest in full', 'checksum'),
   of(
     virtualMachine,
     'vmDiskImageTemplate',
@@ -117,11 +133,7 @@ describe('a bad spec', () => {
       const { controlPlane } = cluster()
       const { apiVersion, plural } = kind
       const url = `/apis/${apiVersion}/namespaces/default/${plural}?dryRun=All`
-      const fine =
-        kind === vmDiskImage
-          ? { sourceType: 's3', url: 'https://a.example/b' }
-          : { vmDiskImageRef: { name: 'a' }, resources: FINE }
-      const spec = withField(fine, path, value) as object
+      const spec = withField(FINE[kind.kind], path, value) as object
       const { status, text } = await controlPlane.request('POST', url, {
         apiVersion,
         kind: kind.kind,

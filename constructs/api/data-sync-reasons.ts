@@ -1,0 +1,83 @@
+import type { ReasonHelp } from './vm-disk-image-reasons.ts'
+
+const NOTHING = 'Nothing: it goes on by itself.'
+
+/**
+ * Every reason that a condition, an image in the status or an Event of a DataSync can carry, beside the reasons of its images: what it means,
+ * and what a person can do about it. The API reference is made from this table, so a reason without a remedy cannot exist.
+ */
+export const DATA_SYNC_REASON_HELP = {
+  /** At least one image waits, none is downloaded. */
+  Queued: {
+    meaning: 'No image is being downloaded now, and at least one waits: for its turn, or for what it lacks.',
+    remedy: `${NOTHING} Where it lasts, status.images says which image waits, and the VMDiskImage of that name says for what.`,
+  },
+  /** At least one image is downloaded or made. */
+  Syncing: {
+    meaning: 'At least one image is being downloaded, or its snapshot is being taken.',
+    remedy: `${NOTHING} status.progress shows how far all of them are together.`,
+  },
+  /** All images are ready. */
+  Synced: { meaning: 'Every image is ready, and as this spec wants it.', remedy: 'Nothing to do.' },
+  /** An image gave up. */
+  ImageFailed: {
+    meaning: 'An image is Failed, and no other one is under way. The message names it and gives its own message.',
+    remedy:
+      'Do what the message says: correct spec.vms, or what the image lacks. Set annotation pelotech.ot/retry-requested-at of the DataSync to a new value to try all failed images again.',
+  },
+  /** Somebody else's image, or several wishes for one. */
+  NameConflict: {
+    meaning:
+      'The name of an image is taken by one that is not for this vm; or DataSyncs that share the image want different things of it. The message says who wants what. The image stays as it is.',
+    remedy:
+      'Give all DataSyncs of the same workspaceId, version and vm the same source, or give this one another spec.version. If the image that has the name is not needed, delete it.',
+  },
+  /** Of an image in the status: it does not exist yet. */
+  ImageMissing: { meaning: 'The image does not exist yet: the operator creates it.', remedy: NOTHING },
+  /** Of an image in the status: it was changed, and does not say so yet. */
+  ImageChanged: {
+    meaning: 'The image was given another spec or another request, and its status is still about the one before.',
+    remedy: NOTHING,
+  },
+  /** Of an image in the status: it goes. */
+  ImageTerminating: {
+    meaning: 'Somebody deleted the image. The operator creates it again once it is gone.',
+    remedy: `${NOTHING} Where it lasts, the condition DeletionBlocked of the VMDiskImage names who still uses it.`,
+  },
+  /** The stored spec breaks a rule. */
+  InvalidSpec: {
+    meaning: 'The spec breaks a rule of the API; the message names the field.',
+    remedy: 'Correct the field that the message names.',
+  },
+  /** Nothing can be created any more. */
+  NamespaceTerminating: {
+    meaning: 'The namespace of the DataSync is being deleted, so no image can be created in it.',
+    remedy: 'Use another namespace.',
+  },
+  /** As an Event: an image was created. */
+  ImageCreated: { meaning: 'The operator creates an image for a vm.', remedy: 'Nothing to do.' },
+  /** As an Event: an image was given the spec that its vm has now. */
+  ImageUpdated: {
+    meaning:
+      'The operator gives an image the source that its vm has now. What was downloaded before stays in use until the new one is ready.',
+    remedy: 'Nothing to do.',
+  },
+  /** The API server refused a write. */
+  Refused: {
+    meaning: 'The API server refuses something that the DataSync needs; the message is its answer.',
+    remedy:
+      'Read the message: a missing right of the operator, a quota or an admission rule is the cause. The operator tries again by itself.',
+  },
+  /** A fault of ours. */
+  InternalError: {
+    meaning: 'The operator met an error of its own while it worked on this DataSync; others are not affected.',
+    remedy: 'Report it with the message and the log of the operator. The operator tries again by itself.',
+  },
+} as const satisfies Record<string, ReasonHelp>
+
+export type DataSyncReason = keyof typeof DATA_SYNC_REASON_HELP
+
+/** `DATA_SYNC_REASONS.Queued` is `'Queued'`, and so on for every key of `DATA_SYNC_REASON_HELP`. */
+export const DATA_SYNC_REASONS = Object.fromEntries(
+  Object.keys(DATA_SYNC_REASON_HELP).map((reason) => [reason, reason]),
+) as { readonly [R in DataSyncReason]: R }

@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { conditions, count } from './shared.ts'
+
+/** Most vms of one DataSync. */
+export const VMS_MAX = 100
+
+export const DATA_SYNC_PHASES = {
+  /** No image is being downloaded, and at least one waits. */
+  Queued: 'Queued',
+  /** At least one image is being downloaded, or its snapshot is being taken. */
+  Syncing: 'Syncing',
+  /** Every image is ready. */
+  Succeeded: 'Succeeded',
+  /** At least one image failed or cannot be had, and no other one is under way. */
+  Failed: 'Failed',
+} as const
+export type DataSyncPhase = (typeof DATA_SYNC_PHASES)[keyof typeof DATA_SYNC_PHASES]
+
+/** Types of the conditions. All of them are always there. */
+export const DATA_SYNC_CONDITIONS = {
+  /** Every image is ready, and as this spec wants it. */
+  Ready: 'Ready',
+  /** Work goes on. */
+  Reconciling: 'Reconciling',
+  /** Work cannot go on without a change. */
+  Stalled: 'Stalled',
+  /** The DataSync is Succeeded or Failed with the spec of `observedGeneration`. */
+  Settled: 'Settled',
+} as const
+
+const phase = z.enum(DATA_SYNC_PHASES)
+
+const image = z
+  .object({
+    vm: z.string().max(126).describe('Name of the vm.'),
+    name: z.string().max(253).describe('Name of its VMDiskImage, in the namespace of the DataSync.'),
+    phase: phase.describe(
+      'Where the image is on its way. An image whose snapshot is being taken is Syncing, and one that cannot be had is Failed.',
+    ),
+    reason: z.string().max(1024).describe('Why it is in this phase: a reason of the VMDiskImage, or of the DataSync.'),
+  })
+  .describe('The image of one vm.')
+
+export const dataSyncStatus = z
+  .object({
+    observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
+    phase: phase.describe('Where the images are on their way: Queued, Syncing, Succeeded or Failed.').optional(),
+    reason: z.string().max(1024).describe('One word that says why the DataSync is in this phase.').optional(),
+    message: z
+      .string()
+      .max(4096)
+      .describe('A sentence that says what is going on or what the DataSync waits for.')
+      .optional(),
+    conditions: conditions(
+      'Ready: every image is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the DataSync is Succeeded or Failed with this ' +
+        'spec, so that whoever waits can look.',
+    ).optional(),
+    progress: z.string().max(16).describe('Progress of all downloads together, such as 45.3%.').optional(),
+    counts: z
+      .object({
+        total: count().describe('Images of this DataSync.'),
+        succeeded: count().describe('Images that are ready.'),
+        syncing: count().describe('Images that are being downloaded, or whose snapshot is being taken.'),
+        queued: count().describe('Images that wait.'),
+        failed: count().describe('Images that failed or cannot be had.'),
+      })
+      .describe('How many images are in which phase.')
+      .optional(),
+    ready: z.string().max(16).describe('Images that are ready, of all, such as 3/5.').optional(),
+    images: z
+      .array(image)
+      .max(VMS_MAX)
+      .meta({
+        description: 'The image of each vm, in the order of spec.vms.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['vm'],
+      })
+      .optional(),
+  })
+  .describe('What the operator observed. Written by the operator alone.')
+
+export type DataSyncStatus = z.output<typeof dataSyncStatus>
+export type DataSyncImage = z.output<typeof image>

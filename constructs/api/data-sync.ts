@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { defineResource } from '../schema/define-resource.ts'
+import { dataSyncStatus, VMS_MAX } from './data-sync-status.ts'
+import { imageFields, sourceRules } from './image-source.ts'
+import { type Parsed, parseSpec } from './parse-spec.ts'
+import { cel, GROUP, listMap, text, VERSION } from './shared.ts'
+
+export { dataSyncImageName, type ImageTriple } from './data-sync-names.ts'
+export { DATA_SYNC_REASON_HELP, DATA_SYNC_REASONS, type DataSyncReason } from './data-sync-reasons.ts'
+export {
+  DATA_SYNC_CONDITIONS,
+  DATA_SYNC_PHASES,
+  type DataSyncImage,
+  type DataSyncPhase,
+  type DataSyncStatus,
+} from './data-sync-status.ts'
+
+/** What one vm may leave out, and the spec may say for all of them. */
+const { url, checksum, ...sharedFields } = imageFields
+const SHARED = Object.keys(sharedFields) as (keyof typeof sharedFields)[]
+
+/** The fields of a VMDiskImage, with where their default comes from. */
+function described(defaultOf: (field: string, policyKey: string) => string): typeof sharedFields {
+  const fields = SHARED.map((field) => {
+    const schema: z.ZodOptional<z.ZodType> = sharedFields[field]
+    const policyKey = `default${field.charAt(0).toUpperCase()}${field.slice(1)}`
+    const what = schema.unwrap().description ?? ''
+    const description = `${what.replace(/ Default: .*$/, '')} ${defaultOf(field, policyKey)}`
+    return [field, schema.unwrap().describe(description).optional()] as const
+  })
+  return Object.fromEntries(fields) as typeof sharedFields
+}
+
+const vmFields = z.object({
+  name: text('name', 63).describe(
+    'Name of the vm, such as attacker: the last part of the name of its image, and spec.name of it.',
+  ),
+  url,
+  ...described((field) => `Default: spec.${field}.`),
+  checksum,
+})
+
+type VmFields = z.output<typeof vmFields>
+
+/** Rules on a vm that names its sourceType itself are about its own field; for the others those on the whole spec hold. */
+const vm = cel(
+  vmFields,
+  ...sourceRules.map(({ rule, message, field, holds }) => ({
+    rule: `!has(self.sourceType) || (${rule('self', 'self.sourceType')})`,
+    message,
+    field,
+    holds: (one: VmFields) => one.sourceType === undefined || holds(one, one.sourceType),
+  })),
+).describe('One vm of the workspace, and where its disk image comes from.')
+
+const specFields = z.object({
+  workspaceId: text('workspaceId', 63).describe(
+    'Identifier of the workspace, such as "035": the first part of the names of its images. A text: quote a number, or it loses its zeros.',
+  ),
+  version: text('version', 63)
+    .describe(
+      'Version of the workspace, such as 1.0.0: the second part of the names of its images. Images of different versions are kept beside each other. Default: none.',
+    )
+    .optional(),
+  vms: listMap(z.array(vm).min(1).max(VMS_MAX), 'name', 'The vms of the workspace: each has one VMDiskImage.'),
+  ...described((_field, policyKey) => `For each vm that does not say it itself. Default: the policy key ${policyKey}.`),
+})
+
+type SpecFields = z.output<typeof specFields>
+
+const spec = cel(
+  specFields,
+  ...sourceRules.map(({ rule, message, holds }) => ({
+    rule: `self.vms.all(vm, has(vm.sourceType) || (${rule('vm', "(has(self.sourceType) ? self.sourceType : '')")}))`,
+    message: `${message}: see each vm without a sourceType, for which spec.sourceType counts`,
+    field: 'vms',
+    holds: ({ vms, sourceType }: SpecFields) =>
+      vms.every((one) => one.sourceType !== undefined || holds(one, sourceType)),
+  })),
+).describe('Which images a workspace needs, and where they come from.')
+
+export const dataSync = defineResource({
+  group: GROUP,
+  version: VERSION,
+  kind: 'DataSync',
+  plural: 'datasyncs',
+  singular: 'datasync',
+  shortNames: ['dsync'],
+  categories: ['ot'],
+  namespaced: true,
+  description:
+    'The disk images that one version of a workspace needs. The operator makes a VMDiskImage for each vm in the namespace of the DataSync, keeps it as ' +
+    'this spec says, and tells how far they all are. DataSyncs of the same workspace, version and vm share an image.',
+  spec,
+  status: dataSyncStatus,
+  printerColumns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the images are on their way.' },
+    { name: 'Reason', type: 'string', jsonPath: '.status.reason', description: 'Why the DataSync is in this phase.' },
+    { name: 'Images', type: 'string', jsonPath: '.status.ready', description: 'Images that are ready, of all.' },
+    {
+      name: 'Progress',
+      type: 'string',
+      jsonPath: '.status.progress',
+      description: 'Progress of all downloads together.',
+    },
+    {
+      name: 'Age',
+      type: 'date',
+      jsonPath: '.metadata.creationTimestamp',
+      description: 'When the DataSync was created.',
+    },
+    { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is going on.', priority: 1 },
+    { name: 'Workspace', type: 'string', jsonPath: '.spec.workspaceId', description: 'The workspace.', priority: 1 },
+    { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'Its version.', priority: 1 },
+  ],
+})
+
+/** The spec as the operator reads it. */
+export type DataSyncSpec = z.output<typeof spec>
+/** The spec as people write it: `diskSize` may be a number of bytes. */
+export type DataSyncSpecInput = z.input<typeof spec>
+export type DataSyncVm = DataSyncSpec['vms'][number]
+
+export type ParsedDataSyncSpec = Parsed<DataSyncSpec>
+
+/** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
+export function parseDataSyncSpec(raw: unknown): ParsedDataSyncSpec {
+  return parseSpec(spec, raw)
+}

@@ -1,0 +1,149 @@
+import { z } from 'zod'
+import { celMatches } from '../schema/cel.ts'
+import { cel, matching, objectName } from './shared.ts'
+import { diskSizeField } from './sizes.ts'
+import { isUrlOf, URL_MAX_LENGTH, URL_PATTERNS } from './source-url.ts'
+
+/** What an image is made from and how it is stored: the fields, and the rules between them, that VMDiskImage and DataSync share. */
+
+/** What CDI can fetch an image from with no more than the fields of the spec. */
+export const SOURCE_TYPES = ['s3', 'http', 'registry', 'gcs', 'blank'] as const
+export type SourceType = (typeof SOURCE_TYPES)[number]
+
+const SCHEMES_OF: Readonly<Record<Exclude<SourceType, 'blank'>, string>> = {
+  s3: '^https?://',
+  http: '^https?://',
+  gcs: '^(https?|gs)://',
+  registry: '^(docker|oci-archive)://',
+}
+
+const CHECKSUM_PATTERN = '^(md5:[0-9a-f]{32}|sha1:[0-9a-f]{40}|sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$'
+
+const url = cel(
+  z.string().min(1).max(URL_MAX_LENGTH),
+  {
+    rule: celMatches('self', URL_PATTERNS.scheme),
+    message:
+      'url must start with https://, http://, gs://, docker:// or oci-archive:// in lower case; an S3 object is written ' +
+      'https://s3.<region>.amazonaws.com/<bucket>/<key>',
+    holds: isUrlOf.knownScheme,
+  },
+  {
+    rule: `!${celMatches('self', URL_PATTERNS.userinfo)}`,
+    message:
+      'url must not contain a user or password (nor an "@" before the path): put credentials in a Secret and name it in secretRef',
+    holds: isUrlOf.noUserinfo,
+  },
+  {
+    rule: `!${celMatches('self', URL_PATTERNS.scheme)} || ${celMatches('self', URL_PATTERNS.shape)}`,
+    message:
+      'url must be <scheme>://<host>[:<port>]/<path> in printable ASCII without blanks and backslashes (escape others as %XX)',
+    holds: (text: string) => !isUrlOf.knownScheme(text) || isUrlOf.shape(text),
+  },
+  {
+    rule: `!${celMatches('self.lowerAscii()', URL_PATTERNS.numericHost)} || ${celMatches('self.lowerAscii()', URL_PATTERNS.dottedQuad)}`,
+    message: 'url must write an IPv4 address as four decimal numbers without leading zeros, or use a host name',
+    holds: isUrlOf.plainAddress,
+  },
+  {
+    rule: `!${celMatches('self.lowerAscii()', URL_PATTERNS.localHost)}`,
+    message: 'url must not point to a loopback, link-local or metadata address',
+    holds: isUrlOf.remoteHost,
+  },
+)
+
+/** All optional. Where a field is left out, the policy's default counts. */
+export const imageFields = {
+  storageClass: objectName()
+    .describe(
+      'Storage class of the volume. Default: the policy key defaultStorageClass, else the default class of the cluster.',
+    )
+    .optional(),
+  snapshotClass: objectName()
+    .describe(
+      'Volume snapshot class. With one, the artifact is a VolumeSnapshot; without one (here and in the policy key defaultSnapshotClass), ' +
+        'it is the volume itself. A new value takes a new snapshot without a download.',
+    )
+    .optional(),
+  secretRef: objectName()
+    .describe(
+      'Name of a Secret in the same namespace with the credentials of the source (keys accessKeyId and secretKey). ' +
+        'Default: the policy key defaultSecretRef.',
+    )
+    .optional(),
+  url: url
+    .describe(
+      'Where the image is. Needed unless sourceType is blank. s3 and http: https:// or http:// (S3 in path style); gcs: gs://, https:// ' +
+        'or http://; registry: docker:// or oci-archive://.',
+    )
+    .optional(),
+  sourceType: z
+    .enum(SOURCE_TYPES)
+    .describe('What kind of server url points to; blank is an empty disk. Default: the policy key defaultSourceType.')
+    .optional(),
+  diskSize: diskSizeField(
+    'Size of the disk, at least the virtual size of the image, as a quantity such as 24Gi. Default: the policy key defaultDiskSize.',
+  ).optional(),
+  certConfigMap: objectName()
+    .describe(
+      'Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry). ' +
+        'Default: the policy key defaultCertConfigMap.',
+    )
+    .optional(),
+  checksum: matching(
+    z.string().max(135),
+    CHECKSUM_PATTERN,
+    'must be md5:, sha1:, sha256: or sha512: and the lower-case hexadecimal digest in full',
+  )
+    .describe(
+      'Checksum of the file as <algorithm>:<lower-case hexadecimal>, with md5, sha1, sha256 or sha512. Only for sourceType http.',
+    )
+    .optional(),
+} as const
+
+interface Source {
+  readonly url?: string | undefined
+  readonly checksum?: string | undefined
+}
+
+/** A rule on a source whose type may come from elsewhere, such as a default for several sources. */
+export interface SourceRule {
+  /** CEL. @param item names the source. @param type gives its type as a text, which is empty where nothing is known of it */
+  readonly rule: (item: string, type: string) => string
+  readonly message: string
+  readonly field: keyof Source
+  readonly holds: (source: Source, type: SourceType | undefined) => boolean
+}
+
+const schemeRule = (type: keyof typeof SCHEMES_OF, wanted: string): SourceRule => ({
+  rule: (item, actual) =>
+    `${actual} != '${type}' || !has(${item}.url) || ${celMatches(`${item}.url`, SCHEMES_OF[type])}`,
+  message: `url must start with ${wanted} for sourceType ${type}`,
+  field: 'url',
+  holds: ({ url: text }, actual) => actual !== type || text === undefined || new RegExp(SCHEMES_OF[type]).test(text),
+})
+
+export const sourceRules: readonly SourceRule[] = [
+  {
+    rule: (item, type) => `has(${item}.url) || ${type} == 'blank'`,
+    message: 'url is required unless sourceType is blank',
+    field: 'url',
+    holds: ({ url: text }, type) => text !== undefined || type === 'blank',
+  },
+  {
+    rule: (item, type) => `!has(${item}.url) || ${type} != 'blank'`,
+    message: 'url must be left out for sourceType blank, which is an empty disk',
+    field: 'url',
+    holds: ({ url: text }, type) => text === undefined || type !== 'blank',
+  },
+  schemeRule('s3', 'https:// or http://'),
+  schemeRule('http', 'https:// or http://'),
+  schemeRule('gcs', 'gs://, https:// or http://'),
+  schemeRule('registry', 'docker:// or oci-archive://'),
+  {
+    rule: (item, type) => `!has(${item}.checksum) || ${type} == 'http'`,
+    message: 'checksum is only verified for sourceType http: set sourceType to http, or leave checksum out',
+    field: 'checksum',
+    holds: ({ checksum }, type) => checksum === undefined || type === 'http',
+  },
+]

@@ -1,0 +1,70 @@
+import type { DataSyncSpec, DataSyncVm } from '../api/data-sync.ts'
+import { dataSync } from '../api/data-sync.ts'
+import { dataSyncImageName, type ImageTriple } from '../api/data-sync-names.ts'
+import { ANNOTATIONS, LABELS } from '../api/labels.ts'
+import type { VMDiskImageSpec } from '../api/vm-disk-image.ts'
+import { VMDiskImage } from '../authoring/vm-disk-image.ts'
+import { render } from './render.ts'
+
+export interface DataSyncImageProps {
+  readonly namespace: string
+  readonly triple: ImageTriple
+  readonly spec: VMDiskImageSpec
+  /** Beside those that name the triple. */
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+export interface DataSyncImageObject {
+  readonly apiVersion: string
+  readonly kind: 'VMDiskImage'
+  readonly metadata: {
+    readonly name: string
+    readonly namespace: string
+    readonly labels: Readonly<Record<string, string>>
+    readonly annotations: Readonly<Record<string, string>>
+  }
+  readonly spec: VMDiskImageSpec
+}
+
+/** The fields of an image that a DataSync decides about. All others are for people: `suspend`, and how it is removed. */
+export const DATA_SYNC_IMAGE_FIELDS = [
+  'name',
+  'url',
+  'sourceType',
+  'diskSize',
+  'storageClass',
+  'snapshotClass',
+  'secretRef',
+  'certConfigMap',
+  'checksum',
+] as const satisfies readonly (keyof VMDiskImageSpec)[]
+
+/** What a vm wants of its image: its own fields, and those of the spec where it has none. */
+export function imageSpecOf(spec: DataSyncSpec, vm: DataSyncVm): VMDiskImageSpec {
+  const fields = DATA_SYNC_IMAGE_FIELDS.map((field) => {
+    const own = vm[field]
+    const shared = (spec as Partial<Record<string, unknown>>)[field]
+    return [field, own ?? shared] as const
+  })
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as VMDiskImageSpec
+}
+
+export function tripleAnnotations({ workspaceId, version, vm }: ImageTriple): Record<string, string> {
+  return {
+    [ANNOTATIONS.workspaceId]: workspaceId,
+    ...(version !== undefined && { [ANNOTATIONS.workspaceVersion]: version }),
+    [ANNOTATIONS.workspaceVm]: vm,
+  }
+}
+
+/** The image of one vm. Without an owner: DataSyncs share it, and it goes by its own rules when the last one has gone. */
+export function renderDataSyncImage({ namespace, triple, spec, annotations }: DataSyncImageProps): DataSyncImageObject {
+  const metadata = {
+    name: dataSyncImageName(triple),
+    namespace,
+    labels: { [LABELS.createdBy]: dataSync.kind },
+    annotations: { ...tripleAnnotations(triple), ...annotations },
+  }
+  const [image] = render((chart) => new VMDiskImage(chart, 'VMDiskImage', { ...spec, metadata }))
+  return image as DataSyncImageObject
+}
