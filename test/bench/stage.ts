@@ -85,7 +85,7 @@ export class Stage implements AsyncDisposable {
 
   /** A bare client beside the operator. @param limit how many slots there are */
   async startYardstick(limit: number): Promise<Yardstick> {
-    const plan: YardstickPlan = { kubeconfig: this.kubeconfig, holders: limit }
+    const plan: YardstickPlan = { kubeconfig: this.kubeconfig, slots: limit }
     const child = this.#started.use(await Child.start('yardstick-child.ts', plan))
     return new Yardstick(() => child.ask<number>(), systemClock)
   }
