@@ -6,7 +6,7 @@ const npm = (...names) => names.map((name) => `(^|/)node_modules/${name}/`).join
 
 /** Files of a controller that decide: the same world at the same time gives the same answer. */
 const PURE =
-  '^operator/(controllers/[^/]+/(plan|plan-[^/]+|judge|status|checks|target|attempts|retries|slots|admission-queue)|images/ensure-image)[.]ts$'
+  '^operator/(controllers/[^/]+/(decide/[^/.]+|plan|plan-[^/]+|judge|status|checks|target|attempts|retries|slots|admission-queue)|images/ensure-image)[.]ts$'
 const TESTS = '[.]test[.]ts$'
 const NODE = { dependencyTypes: ['core'] }
 

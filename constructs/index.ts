@@ -128,8 +128,8 @@ export {
   type DataSyncImageObject,
   type DataSyncImageProps,
   imageSpecOf,
+  isImageFor,
   renderDataSyncImage,
-  tripleAnnotations,
 } from './children/data-sync-image.ts'
 export {
   DataVolume,

@@ -54,14 +54,6 @@ export const DATA_SYNC_REASON_HELP = {
     meaning: 'The namespace of the DataSync is being deleted, so no image can be created in it.',
     remedy: 'Use another namespace.',
   },
-  /** As an Event: an image was created. */
-  ImageCreated: { meaning: 'The operator creates an image for a vm.', remedy: 'Nothing to do.' },
-  /** As an Event: an image was given the spec that its vm has now. */
-  ImageUpdated: {
-    meaning:
-      'The operator gives an image the source that its vm has now. What was downloaded before stays in use until the new one is ready.',
-    remedy: 'Nothing to do.',
-  },
   /** The API server refused a write. */
   Refused: {
     meaning: 'The API server refuses something that the DataSync needs; the message is its answer.',

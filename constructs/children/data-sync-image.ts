@@ -49,12 +49,19 @@ export function imageSpecOf(spec: DataSyncSpec, vm: DataSyncVm): VMDiskImageSpec
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as VMDiskImageSpec
 }
 
-export function tripleAnnotations({ workspaceId, version, vm }: ImageTriple): Record<string, string> {
+function tripleAnnotations({ workspaceId, version, vm }: ImageTriple): Record<string, string> {
   return {
     [ANNOTATIONS.workspaceId]: workspaceId,
     ...(version !== undefined && { [ANNOTATIONS.workspaceVersion]: version }),
     [ANNOTATIONS.workspaceVm]: vm,
   }
+}
+
+/** Whether an image with these annotations is for just that vm. */
+export function isImageFor(triple: ImageTriple, annotations: Readonly<Record<string, string>> = {}): boolean {
+  const wanted = tripleAnnotations(triple)
+  const keys = [ANNOTATIONS.workspaceId, ANNOTATIONS.workspaceVersion, ANNOTATIONS.workspaceVm]
+  return keys.every((key) => annotations[key] === wanted[key])
 }
 
 /** The image of one vm. Without an owner: DataSyncs share it, and it goes by its own rules when the last one has gone. */

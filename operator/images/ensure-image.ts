@@ -57,7 +57,7 @@ export function ensureImage(wish: ImageWish, found: StoredImage | undefined, isS
   if (template === undefined || mode === 'FailIfNotExist') return { kind: 'taken' }
   if (found === undefined) return { kind: 'created', image: imageFrom(wish, template, 1) }
   if (isShared || !isAsMadeBy(createdBy, found) || hadArtifact(found.status)) return { kind: 'taken' }
-  const fields = [...mismatches(template, found), ...leftFields(template, found)]
+  const fields = differences(template, found)
   if (fields.length === 0) return { kind: 'follows' }
   const { uid, resourceVersion, generation = 1 } = found.metadata
   const image = imageFrom(wish, template, generation + 1)
@@ -71,7 +71,7 @@ export function isAsMadeBy(creator: Creator, { metadata: { annotations, generati
 }
 
 /** Fields of a template that an image has otherwise. */
-export function mismatches(template: VMDiskImageSpec, { spec }: StoredImage): string[] {
+export function mismatches(template: VMDiskImageSpec, { spec }: Pick<StoredImage, 'spec'>): string[] {
   const actual = (spec ?? {}) as Readonly<Record<string, unknown>>
   return Object.entries(template).flatMap(([field, wanted]) => (isSameValue(wanted, actual[field]) ? [] : [field]))
 }
@@ -86,9 +86,14 @@ function text(value: unknown): unknown {
   return typeof value === 'number' ? String(value) : value
 }
 
-/** Fields of an earlier template. */
-function leftFields(template: VMDiskImageSpec, { spec }: StoredImage): string[] {
-  return Object.keys(spec ?? {}).filter((field) => template[field as keyof VMDiskImageSpec] === undefined)
+/** The same, and fields that an image has beside them. @param ours those that count. Default: all */
+export function differences(
+  wanted: VMDiskImageSpec,
+  actual: Pick<StoredImage, 'spec'>,
+  ours?: readonly string[],
+): string[] {
+  const left = Object.keys(actual.spec ?? {}).filter((field) => wanted[field as keyof VMDiskImageSpec] === undefined)
+  return [...mismatches(wanted, actual), ...left.filter((field) => ours?.includes(field) ?? true)]
 }
 
 /** An artifact that is gone was used, or may be in use still. */

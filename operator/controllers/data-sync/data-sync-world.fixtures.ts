@@ -1,0 +1,116 @@
+import {
+  type DataSyncSpecInput,
+  type DataSyncStatus,
+  dataSyncImageName,
+  parseDataSyncSpec,
+  parseVMDiskImageSpec,
+  revisionOf,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
+import type { StoredImage } from '../../images/ensure-image.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import { wishesOf } from './decide/wishes.ts'
+import type { DataSyncView, World } from './world.ts'
+
+export const NOW = Date.parse('2026-01-31T12:00:00Z')
+export const NAMESPACE = 'farm'
+
+export const SPEC = {
+  workspaceId: '035',
+  sourceType: 'http',
+  vms: [
+    { name: 'attacker', url: 'https://images.example/attacker.qcow2' },
+    { name: 'router', url: 'https://images.example/router.qcow2', diskSize: '5Gi' },
+  ],
+} satisfies DataSyncSpecInput
+
+export function dataSyncOf(spec: unknown = SPEC, metadata: Partial<ObjectMeta> = {}, status: DataSyncStatus = {}) {
+  const { name = 'lab' } = metadata
+  return {
+    apiVersion: 'pelotech.ot/v1alpha1',
+    kind: 'DataSync',
+    metadata: { namespace: NAMESPACE, name, uid: `uid-${name}`, generation: 1, ...metadata },
+    spec,
+    status,
+  } satisfies DataSyncView
+}
+
+/** Images of a namespace, by name, written as the API server would, and told about as their controller would. */
+export class Images {
+  readonly stored = new Map<string, StoredImage>()
+  #version = 100
+
+  put(image: KubeObject): StoredImage {
+    const stored = this.#next({ status: {}, ...image } as StoredImage, { uid: `uid-${this.#version}`, generation: 1 })
+    if (this.stored.has(stored.metadata.name)) throw new Error(`${stored.metadata.name} exists`)
+    return this.#keep(stored)
+  }
+
+  /** A merge patch, but for the spec, which is given in full. Throws where the image is not what was seen. */
+  update({ metadata, spec }: KubeObject & { readonly spec?: unknown }): void {
+    const before = this.stored.get(metadata.name)
+    const isSeen =
+      before?.metadata.uid === metadata.uid && before?.metadata.resourceVersion === metadata.resourceVersion
+    if (before === undefined || !isSeen) throw new Error(`${metadata.name} is not what was seen`)
+    const generation = (before.metadata.generation ?? 1) + 1
+    const annotations = { ...before.metadata.annotations, ...metadata.annotations }
+    this.#keep(this.#next({ ...before, spec }, { generation, annotations }))
+  }
+
+  annotate(name: string, uid: string, added: Readonly<Record<string, string>>): void {
+    const before = this.stored.get(name)
+    if (before?.metadata.uid !== uid) throw new Error(`${name} is not what was seen`)
+    this.#keep(this.#next(before, { annotations: { ...before.metadata.annotations, ...added } }))
+  }
+
+  /** Its controller has seen it. */
+  tell(name: string, status: VMDiskImageStatus): void {
+    const image = this.stored.get(name)
+    if (image === undefined) throw new Error(`there is no ${name}`)
+    const { generation, annotations } = image.metadata
+    const parsed = parseVMDiskImageSpec(image.spec)
+    const revision = parsed.ok ? revisionOf(parsed.spec, annotations?.['pelotech.ot/sync-requested-at']) : ''
+    this.#keep({ ...image, status: { observedGeneration: generation ?? 1, revision, reason: 'Told', ...status } })
+  }
+
+  change(name: string, metadata: Partial<ObjectMeta>): void {
+    const image = this.stored.get(name)
+    if (image !== undefined) this.#keep(this.#next(image, metadata))
+  }
+
+  #next(image: StoredImage, metadata: Partial<ObjectMeta>): StoredImage {
+    this.#version += 1
+    return { ...image, metadata: { ...image.metadata, ...metadata, resourceVersion: String(this.#version) } }
+  }
+
+  #keep(image: StoredImage): StoredImage {
+    this.stored.set(image.metadata.name, image)
+    return image
+  }
+}
+
+/** What is known about one of these DataSyncs. */
+export function worldOf(
+  dataSync: DataSyncView,
+  images = new Images(),
+  all: readonly DataSyncView[] = [dataSync],
+  more: Partial<World> = {},
+): World {
+  const wanted = (one: DataSyncView) => {
+    const parsed = parseDataSyncSpec(one.spec)
+    return parsed.ok && one.metadata.deletionTimestamp === undefined ? wishesOf(one, parsed.spec) : []
+  }
+  const others = all.filter(({ metadata }) => metadata.name !== dataSync.metadata.name).flatMap(wanted)
+  return {
+    dataSync,
+    spec: parseDataSyncSpec(dataSync.spec),
+    namespaceTerminating: false,
+    images: wanted(dataSync).map((wish) => {
+      const name = dataSyncImageName(wish.triple)
+      const sharing = others.filter(({ triple }) => dataSyncImageName(triple) === name)
+      return { wish, image: images.stored.get(name), others: sharing }
+    }),
+    refusal: undefined,
+    ...more,
+  }
+}

@@ -1,0 +1,85 @@
+import {
+  ANNOTATIONS,
+  DATA_SYNC_IMAGE_FIELDS,
+  type DataSyncImage,
+  type DataSyncPhase,
+  type DataSyncReason,
+  dataSyncImageName,
+  isImageFor,
+  parseVMDiskImageSpec,
+  renderDataSyncImage,
+  revisionOf,
+} from '@open-terrain/constructs'
+import type { StoredImage } from '../../../images/ensure-image.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import type { Touch } from '../../../runtime/plan-writer.ts'
+import type { ImageWorld, Wish } from '../world.ts'
+import { newRequests } from './requests.ts'
+import { disagreement, unmet } from './wishes.ts'
+
+/** Where the image of one vm stands, and what is to be done about it. */
+export interface ImageStep extends DataSyncImage {
+  /** Where it is Failed. */
+  readonly message?: string
+  /** How much of the download is done. Absent: nothing. */
+  readonly percent?: number
+  /** The image as it is to be: a new one, or the one that was seen if it is still that. */
+  readonly apply?: KubeObject
+  readonly touch?: Touch
+}
+
+/**
+ * An image is created where it is missing, and follows its vm as long as all DataSyncs that share it want the same. All of them come to the
+ * same write, whichever is asked first. While they disagree, the image stays as it is, and who has what they want loses nothing.
+ */
+export function planImage(namespace: string, { wish, image, others }: ImageWorld): ImageStep {
+  const { triple, spec } = wish
+  const name = dataSyncImageName(triple)
+  const is = (phase: DataSyncPhase, reason: DataSyncReason) => ({ vm: triple.vm, name, phase, reason })
+  const conflict = (message: string) => ({ ...is('Failed', 'NameConflict'), message })
+  if (image?.metadata.deletionTimestamp !== undefined) return is('Queued', 'ImageTerminating')
+  if (image !== undefined && !isImageFor(triple, image.metadata.annotations)) {
+    const message = `VMDiskImage ${name} exists, and its annotations do not say that it is for vm ${triple.vm} of workspace ${triple.workspaceId}`
+    return conflict(`${message}: delete it, or choose another version, or another name of the vm`)
+  }
+  const dissenters = others.filter((other) => unmet(wish, other).length > 0)
+  const isAsWanted = image !== undefined && unmet(wish, image).length === 0
+  if (dissenters.length > 0 && !isAsWanted) return conflict(disagreement(name, wish, dissenters))
+  const wishes = [wish, ...others]
+  const asking = wishes.filter((one) => !dissenters.includes(one))
+  const annotations = newRequests(asking, wishes, image?.metadata.annotations)
+  if (image === undefined)
+    return { ...is('Queued', 'ImageMissing'), apply: renderDataSyncImage({ namespace, triple, spec, annotations }) }
+  const changed = is('Queued', 'ImageChanged')
+  if (!isAsWanted) return { ...changed, apply: updated(image, wish, annotations) }
+  const { kind, metadata } = image
+  if (annotations !== undefined) return { ...changed, touch: { kind, name, uid: metadata.uid ?? '', annotations } }
+  return { ...changed, ...progressOf(image) }
+}
+
+/** What people have set on the image, they keep. */
+function updated(image: StoredImage, { spec }: Wish, annotations: ReturnType<typeof newRequests>): KubeObject {
+  const { apiVersion, kind, metadata } = image
+  const { namespace = '', name, uid, resourceVersion, labels } = metadata
+  const isOurs = (field: string) => (DATA_SYNC_IMAGE_FIELDS as readonly string[]).includes(field)
+  const kept = Object.entries(image.spec ?? {}).filter(([field]) => !isOurs(field))
+  return {
+    apiVersion,
+    kind,
+    metadata: { namespace, name, uid, resourceVersion, labels, annotations },
+    spec: { ...Object.fromEntries(kept), ...spec },
+  } as KubeObject
+}
+
+/** What an image says of itself, if that is about its spec and requests as they are. */
+function progressOf({ spec, status, metadata }: StoredImage): Partial<ImageStep> {
+  const { phase, reason = '', message = '', progress = '' } = status
+  const parsed = parseVMDiskImageSpec(spec)
+  const revision = parsed.ok && revisionOf(parsed.spec, metadata.annotations?.[ANNOTATIONS.syncRequestedAt])
+  const isNews = status.observedGeneration === metadata.generation && (status.revision === revision || !parsed.ok)
+  if (phase === undefined || !isNews) return {}
+  if (phase === 'Failed') return { phase, reason, message }
+  if (phase === 'Syncing') return { phase, reason, percent: Number.parseFloat(progress) || 0 }
+  if (phase === 'Snapshotting') return { phase: 'Syncing', reason, percent: 100 }
+  return { phase, reason, percent: phase === 'Succeeded' ? 100 : 0 }
+}

@@ -1,0 +1,289 @@
+import type { DataSyncStatus, VMDiskImageStatus } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { dataSyncOf, Images, NAMESPACE, NOW, SPEC, worldOf } from '../data-sync-world.fixtures.ts'
+import type { DataSyncView } from '../world.ts'
+import { type DataSyncPlan, planDataSync } from './plan.ts'
+
+const REACHED = 'pelotech.ot/requests-reached'
+const SYNC = 'pelotech.ot/sync-requested-at'
+const RETRY = 'pelotech.ot/retry-requested-at'
+
+const plan = (...args: Parameters<typeof worldOf>) => planDataSync(worldOf(...args), NOW)
+const names = ({ apply }: DataSyncPlan) => apply.map(({ metadata }) => metadata.name)
+const writes = ({ apply, touch = [], remove }: DataSyncPlan) => [...apply, ...touch, ...remove]
+const conditions = ({ conditions: all = [] }: DataSyncStatus) =>
+  all.filter(({ status }) => status === 'True').map(({ type }) => type)
+
+/** With both images as the DataSync wants them. */
+function created(dataSync: DataSyncView, ...statuses: VMDiskImageStatus[]): Images {
+  const images = new Images()
+  for (const [at, image] of plan(dataSync).apply.entries()) {
+    images.put(image)
+    const status = statuses[at]
+    if (status !== undefined) images.tell(image.metadata.name, status)
+  }
+  return images
+}
+
+const withUrl = (url: string) => ({ ...SPEC, vms: [{ ...SPEC.vms[0], url }, SPEC.vms[1]] })
+const NEW_URL = 'https://images.example/attacker-2.qcow2'
+const lab = dataSyncOf()
+const changed = dataSyncOf(withUrl(NEW_URL), { generation: 2 })
+const ready: VMDiskImageStatus = { phase: 'Succeeded', reason: 'Synced' }
+
+describe('planDataSync', () => {
+  it('creates an image for each vm, without an owner', () => {
+    const { apply, status, events, remove } = plan(lab)
+    expect(apply).toEqual([
+      {
+        apiVersion: 'pelotech.ot/v1alpha1',
+        kind: 'VMDiskImage',
+        metadata: {
+          name: '035-attacker',
+          namespace: NAMESPACE,
+          labels: { 'pelotech.ot/created-by': 'DataSync' },
+          annotations: { 'pelotech.ot/workspace-id': '035', 'pelotech.ot/workspace-vm': 'attacker' },
+        },
+        spec: { name: 'attacker', url: SPEC.vms[0]?.url, sourceType: 'http' },
+      },
+      expect.objectContaining({
+        metadata: expect.objectContaining({ name: '035-router' }),
+        spec: { name: 'router', url: SPEC.vms[1]?.url, sourceType: 'http', diskSize: '5Gi' },
+      }),
+    ])
+    expect(remove).toEqual([])
+    expect(status).toMatchObject({ phase: 'Queued', ready: '0/2', progress: '0.0%', observedGeneration: 1 })
+    const message = '0/2 images are ready; Queued: attacker (ImageMissing), router (ImageMissing)'
+    expect(events).toEqual([{ type: 'Normal', reason: 'Queued', message }])
+  })
+
+  it('names images of another version apart', () => {
+    expect(names(plan(dataSyncOf({ ...SPEC, version: '1.0.0' })))).toEqual(['035-1.0.0-attacker', '035-1.0.0-router'])
+  })
+
+  it('writes nothing where everything is as it should be, also to its own status', () => {
+    const images = created(lab, ready, { phase: 'Syncing', progress: '50.0%', reason: 'Syncing' })
+    const first = plan(lab, images)
+    expect(writes(first)).toEqual([])
+    const again = planDataSync(worldOf({ ...lab, status: first.status }, images), NOW + 60_000)
+    expect(again).toEqual({ ...first, events: [] })
+  })
+
+  it('counts neither another spelling of a size, nor what is for people', () => {
+    const images = created(lab, ready, ready)
+    const image = images.stored.get('035-router')
+    const spec = { ...(image?.spec as object), diskSize: '5120Mi', suspend: true, reclaimPolicy: 'Retain' }
+    images.update({ ...image, spec } as Parameters<Images['update']>[0])
+    expect(writes(plan(lab, images))).toEqual([])
+  })
+
+  it('has an image follow its vm, and leaves on it what is for people', () => {
+    const images = created(lab, ready, ready)
+    const image = images.stored.get('035-attacker')
+    images.update({ ...image, spec: { ...(image?.spec as object), suspend: true, diskSize: '1Gi' } } as never)
+    const { apply, status, events } = plan(changed, images)
+    const { uid, resourceVersion } = images.stored.get('035-attacker')?.metadata ?? {}
+    expect(apply).toMatchObject([
+      {
+        metadata: { namespace: NAMESPACE, name: '035-attacker', uid, resourceVersion },
+        spec: { name: 'attacker', url: NEW_URL, sourceType: 'http', suspend: true },
+      },
+    ])
+    expect(apply[0]).not.toHaveProperty('spec.diskSize')
+    expect(status.images?.[0]).toMatchObject({ phase: 'Queued', reason: 'ImageChanged' })
+    expect(conditions(status)).toEqual(['Reconciling'])
+    const message = '1/2 images are ready; Queued: attacker (ImageChanged)'
+    expect(events).toEqual([{ type: 'Normal', reason: 'Queued', message }])
+  })
+
+  it('drops a vm by not speaking of its image any more', () => {
+    const images = created(lab, ready, ready)
+    const { status, ...rest } = plan(dataSyncOf({ ...SPEC, vms: [SPEC.vms[0]] }), images)
+    expect(writes({ status, ...rest })).toEqual([])
+    expect(status).toMatchObject({ phase: 'Succeeded', ready: '1/1' })
+  })
+
+  it('does nothing any more where it is deleted', () => {
+    const status: DataSyncStatus = { phase: 'Queued', message: 'as it was' }
+    const going = dataSyncOf(withUrl(NEW_URL), { deletionTimestamp: '2026-01-31T12:00:00Z' }, status)
+    expect(plan(going)).toEqual({ status, finalizer: 'keep', apply: [], remove: [], touch: [], events: [] })
+  })
+
+  it('waits for an image that goes, and creates it again', () => {
+    const images = created(lab, ready, ready)
+    images.change('035-attacker', { deletionTimestamp: '2026-01-31T12:00:00Z' })
+    const { status, ...rest } = plan(changed, images)
+    expect(writes({ status, ...rest })).toEqual([])
+    expect(status.images?.[0]).toMatchObject({ phase: 'Queued', reason: 'ImageTerminating' })
+    images.stored.delete('035-attacker')
+    expect(names(plan(changed, images))).toEqual(['035-attacker'])
+  })
+
+  it('creates nothing in a namespace that goes', () => {
+    const { status, events, ...rest } = plan(lab, new Images(), [lab], { namespaceTerminating: true })
+    expect(writes({ status, events, ...rest })).toEqual([])
+    expect(status).toMatchObject({ phase: 'Queued', reason: 'NamespaceTerminating' })
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'NamespaceTerminating' }])
+  })
+
+  it('says of a spec that cannot be read which field is wrong', () => {
+    const { status, ...rest } = plan(dataSyncOf({ ...SPEC, workspaceId: 35 }))
+    expect(writes({ status, ...rest })).toEqual([])
+    expect(status).toMatchObject({ phase: 'Failed', reason: 'InvalidSpec' })
+    expect(status.message).toMatch(/^spec\.workspaceId: must be a text: put quotes around a number/)
+    expect(conditions(status)).toEqual(['Stalled', 'Settled'])
+  })
+
+  it('says what the API server refuses', () => {
+    const { status } = plan(lab, new Images(), [lab], { refusal: 'exceeded quota' })
+    expect(status).toMatchObject({ phase: 'Queued', reason: 'Refused' })
+    expect(status.message).toMatch(/; the API server refuses what is to be done: exceeded quota$/)
+  })
+})
+
+describe('an image that is not as a DataSync wants it', () => {
+  const other = (spec: unknown, name = 'other') => dataSyncOf(spec, { name })
+
+  it.each<[string, Readonly<Record<string, string>>]>([
+    ['has no annotations', {}],
+    ['is for another vm', { 'pelotech.ot/workspace-id': '035', 'pelotech.ot/workspace-vm': 'web' }],
+    [
+      'is for another version',
+      {
+        'pelotech.ot/workspace-id': '035',
+        'pelotech.ot/workspace-vm': 'attacker',
+        'pelotech.ot/workspace-version': '',
+      },
+    ],
+  ])('is left alone where it %s', (_what, annotations) => {
+    const images = created(lab, ready, ready)
+    images.change('035-attacker', { annotations })
+    const asked = dataSyncOf(withUrl(NEW_URL), { annotations: { [SYNC]: '1' } })
+    const { status, ...rest } = plan(asked, images)
+    expect(writes({ status, ...rest }).map((one) => 'name' in one && one.name)).toEqual(['035-router'])
+    expect(status.images?.[0]).toMatchObject({ phase: 'Failed', reason: 'NameConflict' })
+  })
+
+  it('stays as it is while DataSyncs disagree, and both hear who wants what', () => {
+    const mine = dataSyncOf(withUrl('https://images.example/mine.qcow2'))
+    const theirs = other({ ...SPEC, diskSize: '7Gi' })
+    const images = created(dataSyncOf(withUrl('https://images.example/first.qcow2')), ready, ready)
+    for (const [one, all] of [
+      [mine, [mine, theirs]],
+      [theirs, [mine, theirs]],
+    ] as const) {
+      const { status, ...rest } = plan(one, images, all)
+      expect(names({ status, ...rest })).toEqual([])
+      expect(status).toMatchObject({ phase: 'Failed', reason: 'NameConflict', ready: '1/2' })
+    }
+    expect(plan(mine, images, [mine, theirs]).status.message).toContain(
+      '; vm attacker: DataSync lab wants no diskSize, url "https://images.example/mine.qcow2"; DataSync other wants diskSize "7Gi", ' +
+        'url "https://images.example/attacker.qcow2": VMDiskImage 035-attacker, which they share, stays as it is until all of them want the same; ' +
+        'or give one of them another version',
+    )
+  })
+
+  it('tells nobody the query of a URL, which may be a signature', () => {
+    const signed = other(withUrl('https://images.example/a?X-Signature=secret'))
+    const { status, events } = plan(lab, new Images(), [lab, signed])
+    expect(status.reason).toBe('Queued')
+    expect(JSON.stringify(status)).not.toContain('secret')
+    const alone = dataSyncOf({ ...SPEC, vms: [SPEC.vms[0]] })
+    const conflict = plan(alone, new Images(), [alone, signed])
+    expect(conflict.status.message).toContain('DataSync other wants url "https://images.example/a')
+    expect(JSON.stringify([conflict.status, conflict.events, events])).not.toContain('secret')
+  })
+
+  it('is created by nobody while they disagree', () => {
+    const [mine, theirs] = [lab, other(withUrl(NEW_URL))]
+    expect(names(plan(mine, new Images(), [mine, theirs]))).toEqual(['035-router'])
+    expect(names(plan(theirs, new Images(), [mine, theirs]))).toEqual(['035-router'])
+  })
+
+  it('does no harm to who has what they want', () => {
+    const images = created(lab, ready, ready)
+    const all = [lab, other(withUrl(NEW_URL))]
+    expect(plan(lab, images, all).status).toMatchObject({ phase: 'Succeeded', reason: 'Synced' })
+    expect(plan(all[1] as DataSyncView, images, all).status).toMatchObject({ phase: 'Failed', reason: 'NameConflict' })
+  })
+
+  it('follows when all want the same, whoever is asked', () => {
+    const images = created(lab, ready, ready)
+    const all = [changed, other(withUrl(NEW_URL))]
+    const [one, two] = all.map((each) => plan(each, images, all).apply)
+    expect(one).toMatchObject([{ metadata: { name: '035-attacker' }, spec: { url: NEW_URL } }])
+    expect(two).toEqual(one)
+  })
+
+  it('names few of many who disagree', () => {
+    const many = Array.from({ length: 9 }, (_, at) => other({ ...SPEC, diskSize: `${at + 1}Gi` }, `other-${at}`))
+    const { message = '' } = plan(lab, new Images(), [lab, ...many]).status
+    expect(message.match(/DataSync other-\d wants/g)).toHaveLength(5)
+    expect(message).toContain('; 4 more want something else: ')
+  })
+})
+
+describe('a request of a DataSync', () => {
+  const asked = (annotations: Record<string, string>, name = 'lab') => dataSyncOf(SPEC, { name, annotations })
+  const carryOut = ({ touch = [] }: DataSyncPlan, images: Images) => {
+    for (const { name, uid, annotations } of touch) images.annotate(name, uid, annotations)
+    return touch
+  }
+
+  it('reaches each of its images once', () => {
+    const images = created(lab, ready, ready)
+    const one = asked({ [SYNC]: '1', [RETRY]: 'a', other: 'x' })
+    const first = plan(one, images)
+    expect(first.touch).toMatchObject([
+      { kind: 'VMDiskImage', name: '035-attacker', annotations: { [SYNC]: '1', [RETRY]: 'a' } },
+      { kind: 'VMDiskImage', name: '035-router', annotations: { [SYNC]: '1', [RETRY]: 'a' } },
+    ])
+    expect(first.status.phase).toBe('Queued')
+    carryOut(first, images)
+    expect(plan(one, images).touch).toEqual([])
+    // Nor does it undo what a person asks of the image itself.
+    const { uid = '' } = images.stored.get('035-attacker')?.metadata ?? {}
+    images.annotate('035-attacker', uid, { [SYNC]: 'mine' })
+    expect(plan(one, images).touch).toEqual([])
+    expect(plan(asked({ [SYNC]: '2', [RETRY]: 'a' }), images).touch).toMatchObject([
+      { annotations: { [SYNC]: '2' } },
+      { annotations: { [SYNC]: '2' } },
+    ])
+  })
+
+  it('is written with the image where that is created or changed', () => {
+    const one = asked({ [SYNC]: '1' })
+    const images = new Images()
+    const { apply, touch } = plan(one)
+    for (const image of apply) images.put(image)
+    expect(apply[0]?.metadata.annotations).toMatchObject({ [SYNC]: '1', [REACHED]: expect.any(String) })
+    expect(touch).toEqual([])
+    expect(writes(plan(one, images))).toEqual([])
+    const two = dataSyncOf(withUrl(NEW_URL), { annotations: { [SYNC]: '2' } })
+    const update = plan(two, images)
+    expect(update.apply).toMatchObject([{ metadata: { annotations: { [SYNC]: '2' } }, spec: { url: NEW_URL } }])
+    expect(update.touch).toMatchObject([{ name: '035-router' }])
+  })
+
+  it('does not undo that of another one which shares the image', () => {
+    const images = created(lab, ready, ready)
+    const all = [asked({ [SYNC]: '2026-01-02' }), asked({ [SYNC]: '2026-01-01' }, 'other')]
+    const [one, two] = all.map((each) => plan(each, images, all))
+    expect(one?.touch).toMatchObject([{ annotations: { [SYNC]: '2026-01-02' } }, {}])
+    expect(two?.touch).toEqual(one?.touch)
+    carryOut(one as DataSyncPlan, images)
+    for (const each of all) expect(plan(each, images, all).touch).toEqual([])
+  })
+
+  it('is remembered of those that disagree', () => {
+    const images = created(lab, ready, ready)
+    const mine = asked({ [SYNC]: '1' })
+    const theirs = asked({ [SYNC]: '2' }, 'other')
+    carryOut(plan(mine, images, [mine, theirs]), images)
+    const dissenting = { ...theirs, spec: withUrl(NEW_URL) }
+    const again = asked({ [SYNC]: '3' })
+    carryOut(plan(again, images, [again, dissenting]), images)
+    expect(images.stored.get('035-attacker')?.metadata.annotations?.[SYNC]).toBe('3')
+    expect(plan(again, images, [again, theirs]).touch).toEqual([])
+  })
+})

@@ -1,0 +1,55 @@
+import type { DataSyncStatus } from '@open-terrain/constructs'
+import type { ObjectPlan } from '../../../runtime/plan-writer.ts'
+import type { World } from '../world.ts'
+import { type ImageStep, planImage } from './image.ts'
+import { eventsBetween, type Standing, standingOf, statusOf } from './status.ts'
+
+/**
+ * What is to be done about one DataSync, as printable data. An image without a resourceVersion is only ever created: one that has come in between
+ * is looked at the next time. Nothing is removed, since images go by their own rules.
+ */
+export interface DataSyncPlan extends ObjectPlan {
+  readonly status: DataSyncStatus
+}
+
+/**
+ * ```
+ * image missing ─▶ created ─▶ Queued, Syncing ─▶ Succeeded ── vm changed, and all DataSyncs that share it agree ─▶ updated ─▶ Queued, Syncing
+ *                                   └─────────▶ Failed    └── they disagree, or the name is taken ─▶ NameConflict, and nothing is written
+ * ```
+ * A DataSync that is deleted, or loses a vm, does not refer to the image any more. That is all, so it needs no finalizer.
+ */
+export function planDataSync(world: World, now: number): DataSyncPlan {
+  const { dataSync, images } = world
+  const { namespace = '', deletionTimestamp } = dataSync.metadata
+  const nothing = { finalizer: 'keep', apply: [], remove: [], touch: [], events: [] } as const
+  if (deletionTimestamp !== undefined) return { ...nothing, status: dataSync.status }
+  const obstacle = obstacleIn(world)
+  const steps = obstacle === undefined ? images.map((image) => planImage(namespace, image)) : []
+  const status = statusOf(dataSync, obstacle ?? refused(standingOf(steps), world), steps, now)
+  return {
+    ...nothing,
+    status,
+    apply: steps.flatMap(({ apply }: ImageStep) => apply ?? []),
+    touch: steps.flatMap(({ touch }: ImageStep) => touch ?? []),
+    events: eventsBetween(dataSync.status, status),
+  }
+}
+
+/** Why nothing is to be done about any image. */
+function obstacleIn({ spec, namespaceTerminating, dataSync: { metadata } }: World): Standing | undefined {
+  if (!spec.ok) {
+    const message = spec.problems.map(({ path, message: text }) => `${path}: ${text}`).join('; ')
+    return { phase: 'Failed', reason: 'InvalidSpec', message }
+  }
+  if (!namespaceTerminating) return undefined
+  const message = `namespace ${metadata.namespace} is being deleted, and its images with it: nothing can be created in it`
+  return { phase: 'Queued', reason: 'NamespaceTerminating', message }
+}
+
+/** What is planned is tried again and again; until it works, people should read why it does not. */
+function refused(standing: Standing, { refusal }: World): Standing {
+  if (refusal === undefined) return standing
+  const message = `${standing.message}; the API server refuses what is to be done: ${refusal}`
+  return { ...standing, reason: standing.phase === 'Queued' ? 'Refused' : standing.reason, message }
+}

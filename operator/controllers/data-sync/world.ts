@@ -1,0 +1,40 @@
+import type { DataSyncStatus, ImageTriple, ParsedDataSyncSpec, VMDiskImageSpec } from '@open-terrain/constructs'
+import type { StoredImage } from '../../images/ensure-image.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+
+/** A DataSync as its cache has it. */
+export interface DataSyncView extends KubeObject {
+  /** Unchecked: it may stem from an older schema. */
+  readonly spec: unknown
+  readonly status: DataSyncStatus
+}
+
+/** What a DataSync wants of one image. */
+export interface Wish {
+  /** Its name, for people. */
+  readonly dataSync: string
+  readonly triple: ImageTriple
+  readonly spec: VMDiskImageSpec
+  /** Its annotations `sync-requested-at` and `retry-requested-at`, where it has them. */
+  readonly requests: Readonly<Record<string, string>>
+}
+
+/** All that is known about the image of one vm. */
+export interface ImageWorld {
+  readonly wish: Wish
+  /** What has the name of the image now. */
+  readonly image: StoredImage | undefined
+  /** What other DataSyncs of the namespace want of it. Those that are being deleted, or whose spec cannot be read, want nothing. */
+  readonly others: readonly Wish[]
+}
+
+/** All that is known about one DataSync at one moment. A plan is a function of this, and of the time. */
+export interface World {
+  readonly dataSync: DataSyncView
+  readonly spec: ParsedDataSyncSpec
+  readonly namespaceTerminating: boolean
+  /** In the order of `spec.vms`; empty where the spec cannot be read. */
+  readonly images: readonly ImageWorld[]
+  /** What the API server answered when it last refused something that the DataSync needs. */
+  readonly refusal: string | undefined
+}
