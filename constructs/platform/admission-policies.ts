@@ -1,5 +1,6 @@
 import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
+import { dataSync } from '../api/data-sync.ts'
 import { OPERATOR_NAMESPACE, POLICY_NAME } from '../api/policy.ts'
 import { GROUP, VERSION } from '../api/shared.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
@@ -136,8 +137,18 @@ const IMAGE_USE: PolicySpec = {
   ],
 }
 
-/** Of a VMDiskImage, or of the one that a VirtualMachine has made. */
-const URL = 'object.?spec.?url.or(object.?spec.?vmDiskImageTemplate.?url)'
+/** Of a VMDiskImage, of the one that a VirtualMachine has made, and of those of a DataSync. */
+const URLS = [
+  ...['url', 'vmDiskImageTemplate.?url'].map((path) => {
+    const url = `object.?spec.?${path}`
+    const field = `spec.${path.replace('.?', '.')}`
+    return `(${url}.hasValue() ? [{'field': '${field}', 'text': string(${url}.value())}] : [])`
+  }),
+  // A source that is there already is no news, whichever vm it is of.
+  "object.?spec.?vms.orValue([]).filter(vm, has(vm.url) && (request.operation == 'CREATE' || " +
+    '!oldObject.?spec.?vms.orValue([]).exists(old, old.?url == vm.?url)))' +
+    ".map(vm, {'field': 'spec.vms: url of vm \"' + string(vm.name) + '\"', 'text': string(vm.url)})",
+].join(' +\n')
 
 /** More prefixes are only counted in a refusal. */
 const SHOWN_MAX = 10
@@ -148,39 +159,32 @@ const LIST = 'key allowedSourceUrls of ConfigMap {params.metadata.namespace}/{pa
  * rule cannot judge may pass.
  */
 const SOURCE_URL: PolicySpec = {
-  plurals: [vmDiskImage.plural, virtualMachine.plural],
+  plurals: [vmDiskImage.plural, virtualMachine.plural, dataSync.plural],
   failurePolicy: 'Ignore',
   paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
-  matchConditions: [
-    { name: 'has-a-url', expression: `${URL}.hasValue()` },
-    { name: 'has-a-new-url', expression: isChanged('url', 'vmDiskImageTemplate.?url') },
-  ],
-  variables: [
-    { name: 'field', expression: "object.?spec.?url.hasValue() ? 'spec.url' : 'spec.vmDiskImageTemplate.url'" },
-    { name: 'url', expression: `string(${URL}.value())` },
-    ...SOURCE_URL_VARIABLES,
-  ],
+  matchConditions: [{ name: 'has-a-new-url', expression: isChanged('url', 'vmDiskImageTemplate.?url', 'vms') }],
+  variables: [{ name: 'urls', expression: URLS }, ...SOURCE_URL_VARIABLES],
   validations: [
     {
-      expression: 'variables.isPlain',
+      expression: 'variables.notPlain.size() == 0',
       message: 'the URL of the image must name a host, or a plain address that is not loopback, link-local or metadata',
       messageExpression: sentence(
-        '{variables.field} must be <scheme>://<host>[:<port>]/<path> with a host name, or a plain address that is not loopback, ',
+        '{variables.notPlain[0].field} must be <scheme>://<host>[:<port>]/<path> with a host name, or a plain address that is not loopback, ',
         'link-local or metadata, and without a user',
       ),
     },
     {
-      expression: '!variables.isPlain || variables.isAllowed || variables.entries.size() > 0',
+      expression: 'variables.entries.size() > 0 || variables.refused.size() == 0',
       message: 'the URL of the image names a private address',
       messageExpression: sentence(
-        `{variables.field} names a private address: use a host name or a public address, or have the source listed in ${LIST}`,
+        `{variables.refused[0].field} names a private address: use a host name or a public address, or have the source listed in ${LIST}`,
       ),
     },
     {
-      expression: '!variables.isPlain || variables.isAllowed || variables.entries.size() == 0',
+      expression: 'variables.entries.size() == 0 || variables.refused.size() == 0',
       message: 'the URL of the image is not on the list of allowed sources',
       messageExpression: sentence(
-        `{variables.field} is not on the list of allowed sources, ${LIST}: {variables.entries.size() <= ${SHOWN_MAX} ? variables.entries.join(', ') : string(variables.entries.size()) + ' prefixes'}`,
+        `{variables.refused[0].field} is not on the list of allowed sources, ${LIST}: {variables.entries.size() <= ${SHOWN_MAX} ? variables.entries.join(', ') : string(variables.entries.size()) + ' prefixes'}`,
       ),
     },
   ],

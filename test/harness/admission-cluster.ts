@@ -11,7 +11,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const OURS = '/apis/pelotech.ot/v1alpha1'
 
-export type Plural = 'vmdiskimages' | 'virtualmachines'
+export type Plural = 'vmdiskimages' | 'virtualmachines' | 'datasyncs'
 
 export const pathOf = (namespace: string, plural: Plural, name = ''): string =>
   `${OURS}/namespaces/${namespace}/${plural}${name === '' ? '' : `/${name}`}`

@@ -22,6 +22,13 @@ const machine = (name: string, spec: object) => ({
   spec: { resources: { cpu: '2', memory: '2Gi' }, ...spec },
 })
 
+const dataSync = (name: string, vms: readonly object[]) => ({
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'DataSync',
+  metadata: { name },
+  spec: { workspaceId: '035', vms },
+})
+
 const image = (name: string, spec: object) => ({
   apiVersion: 'pelotech.ot/v1alpha1',
   kind: 'VMDiskImage',
@@ -209,8 +216,16 @@ describe('where an image may come from', () => {
   const of: Readonly<Record<Plural, (url: string) => object>> = {
     vmdiskimages: (url) => image('a', specOf(url)),
     virtualmachines: (url) => machine('a', { vmDiskImageRef: { name: 'a' }, vmDiskImageTemplate: specOf(url) }),
+    // Only the last of three vms says what is to be judged.
+    datasyncs: (url) =>
+      dataSync('a', [...['b', 'c'].map((name) => ({ name, sourceType: 'blank' })), { name: 'a', url }]),
   }
   const PLURALS = Object.keys(of) as Plural[]
+  const FIELDS: Readonly<Record<Plural, string>> = {
+    vmdiskimages: 'spec.url',
+    virtualmachines: 'spec.vmDiskImageTemplate.url',
+    datasyncs: 'spec.vms: url of vm "a"',
+  }
   const specOf = (url: string) => ({ url, diskSize: '4Gi' })
   const tryCreate = (plural: Plural, url: string) =>
     cluster.admin.ask('POST', `${pathOf(TEAM, plural)}?dryRun=All`, of[plural](url))
@@ -235,7 +250,7 @@ describe('where an image may come from', () => {
     const url = 'https://images.example.com/vms/a.qcow2'
     const until = (wanted: RegExp | 'granted') =>
       cluster.admin.askUntil(wanted, 'POST', `${pathOf(TEAM, plural)}?dryRun=All`, of[plural](url))
-    const field = plural === 'vmdiskimages' ? 'spec.url' : 'spec.vmDiskImageTemplate.url'
+    const field = FIELDS[plural]
 
     await cluster.setPolicy({ allowedSourceUrls: 'https://a.example/b,\n https://10.0.0.8' })
     await until(/not on the list/)
@@ -264,6 +279,7 @@ describe('where an image may come from', () => {
     const stored = {
       vmdiskimages: `${pathOf(TEAM, 'vmdiskimages')}/a`,
       virtualmachines: `${pathOf(TEAM, 'virtualmachines')}/a`,
+      datasyncs: `${pathOf(TEAM, 'datasyncs')}/a`,
     }
     const url = 'https://images.example.com/a'
     await cluster.setPolicy(undefined)
@@ -281,6 +297,16 @@ describe('where an image may come from', () => {
       metadata: { labels: { a: 'b' } },
       spec: { vmDiskImageTemplate: { diskSize: '5Gi' } },
     })
+    // Of the vms of a DataSync only new sources are looked at.
+    const kept = { name: 'renamed', url }
+    await must('PATCH', stored.datasyncs, {
+      spec: { version: '2', vms: [kept, { name: 'b', url: 'https://a.example/b' }] },
+    })
+    const refusal = await cluster.admin.ask('PATCH', stored.datasyncs, {
+      spec: { vms: [kept, { name: 'b', url: `${url}2` }] },
+    })
+    expect(refusal).toMatchObject({ status: 422, message: expect.stringContaining('url of vm "b" is not on the list') })
+    await must('DELETE', stored.datasyncs)
     await must('DELETE', stored.vmdiskimages)
     await must('PATCH', stored.vmdiskimages, { metadata: { finalizers: [] } })
     await must('DELETE', stored.virtualmachines)

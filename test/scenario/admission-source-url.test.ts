@@ -228,6 +228,25 @@ describe('the admission policy on URLs', () => {
     expect(differences(urls, await verdicts(at, urls), (url) => isUrlAllowed(url, policy))).toEqual([])
   })
 
+  it('judges each source of 100 vms, and names the vm', async () => {
+    const path = probesPath(namespaceOf(LISTS.indexOf(LIST_OF_ALL_FORMS.join('\n'))))
+    const listed = { name: 'listed', url: 'https://images.example.com/vms/released/2026/lab-035/1.0.0/attacker.qcow2' }
+    const ask = (...odd: object[]) => {
+      const vms = [...Array.from({ length: 100 - odd.length }, (_, at) => ({ ...listed, name: `vm-${at}` })), ...odd]
+      return cluster.admin.ask('POST', path, probe({ vms }))
+    }
+    expect(await ask()).toMatchObject({ status: 201 })
+    expect(await ask({ name: 'blank' })).toMatchObject({ status: 201 })
+    for (const [url, words] of [
+      ['https://127.0.0.1/a', 'must be <scheme>'],
+      ['https://elsewhere.example/a', 'is not on the list'],
+    ])
+      expect(await ask({ name: 'odd', url })).toMatchObject({
+        status: 422,
+        message: expect.stringContaining(`denied request: spec.vms: url of vm "odd" ${words}`),
+      })
+  })
+
   it('has nothing to say without a URL', async () => {
     await cluster.admin.must('POST', probesPath(namespaceOf(0)), probe({}))
   })
