@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
 import { dataSyncStatus, VMS_MAX } from './data-sync-status.ts'
-import { imageFields, sourceRules } from './image-source.ts'
+import { imageFields, policyDefault, sourceRules } from './image-source.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, GROUP, listMap, text, VERSION } from './shared.ts'
 
@@ -15,29 +15,11 @@ export {
   type DataSyncStatus,
 } from './data-sync-status.ts'
 
-/** What one vm may leave out, and the spec may say for all of them. */
-const { url, checksum, ...sharedFields } = imageFields
-const SHARED = Object.keys(sharedFields) as (keyof typeof sharedFields)[]
-
-/** The fields of a VMDiskImage, with where their default comes from. */
-function described(defaultOf: (field: string, policyKey: string) => string): typeof sharedFields {
-  const fields = SHARED.map((field) => {
-    const schema: z.ZodOptional<z.ZodType> = sharedFields[field]
-    const policyKey = `default${field.charAt(0).toUpperCase()}${field.slice(1)}`
-    const what = schema.unwrap().description ?? ''
-    const description = `${what.replace(/ Default: .*$/, '')} ${defaultOf(field, policyKey)}`
-    return [field, schema.unwrap().describe(description).optional()] as const
-  })
-  return Object.fromEntries(fields) as typeof sharedFields
-}
-
 const vmFields = z.object({
   name: text('name', 63).describe(
     'Name of the vm, such as attacker: the last part of the name of its image, and spec.name of it.',
   ),
-  url,
-  ...described((field) => `Default: spec.${field}.`),
-  checksum,
+  ...imageFields((field) => `Default: spec.${field}.`),
 })
 
 type VmFields = z.output<typeof vmFields>
@@ -53,6 +35,13 @@ const vm = cel(
   })),
 ).describe('One vm of the workspace, and where its disk image comes from.')
 
+/** What vms may have in common. */
+const {
+  url: _url,
+  checksum: _checksum,
+  ...sharedFields
+} = imageFields((field) => `It counts for each vm that leaves it out. ${policyDefault(field)}`)
+
 const specFields = z.object({
   workspaceId: text('workspaceId', 63).describe(
     'Identifier of the workspace, such as "035": the first part of the names of its images. A text: quote a number, or it loses its zeros.',
@@ -63,7 +52,7 @@ const specFields = z.object({
     )
     .optional(),
   vms: listMap(z.array(vm).min(1).max(VMS_MAX), 'name', 'The vms of the workspace: each has one VMDiskImage.'),
-  ...described((_field, policyKey) => `For each vm that does not say it itself. Default: the policy key ${policyKey}.`),
+  ...sharedFields,
 })
 
 type SpecFields = z.output<typeof specFields>

@@ -52,54 +52,61 @@ const url = cel(
   },
 )
 
-/** All optional. Where a field is left out, the policy's default counts. */
-export const imageFields = {
-  storageClass: objectName()
-    .describe(
-      'Storage class of the volume. Default: the policy key defaultStorageClass, else the default class of the cluster.',
+/** Where the value comes from that a spec leaves out. */
+export function policyDefault(field: string): string {
+  return `Default: the policy key default${field.charAt(0).toUpperCase()}${field.slice(1)}.`
+}
+
+/** All are optional. @param defaultOf says what counts where a field is left out */
+export function imageFields(defaultOf: (field: string) => string) {
+  return {
+    storageClass: objectName()
+      .describe(
+        `Storage class of the volume. Where nothing names one, it is the default class of the cluster. ${defaultOf('storageClass')}`,
+      )
+      .optional(),
+    snapshotClass: objectName()
+      .describe(
+        'Volume snapshot class. With one, the artifact is a VolumeSnapshot; where nothing names one, it is the volume itself. A new value takes ' +
+          `a new snapshot without a download. ${defaultOf('snapshotClass')}`,
+      )
+      .optional(),
+    secretRef: objectName()
+      .describe(
+        'Name of a Secret in the same namespace with the credentials of the source (keys accessKeyId and secretKey). ' +
+          defaultOf('secretRef'),
+      )
+      .optional(),
+    url: url
+      .describe(
+        'Where the image is. Needed unless sourceType is blank. s3 and http: https:// or http:// (S3 in path style); gcs: gs://, https:// ' +
+          'or http://; registry: docker:// or oci-archive://.',
+      )
+      .optional(),
+    sourceType: z
+      .enum(SOURCE_TYPES)
+      .describe(`What kind of server url points to; blank is an empty disk. ${defaultOf('sourceType')}`)
+      .optional(),
+    diskSize: diskSizeField(
+      `Size of the disk, at least the virtual size of the image, as a quantity such as 24Gi. ${defaultOf('diskSize')}`,
+    ).optional(),
+    certConfigMap: objectName()
+      .describe(
+        'Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry). ' +
+          defaultOf('certConfigMap'),
+      )
+      .optional(),
+    checksum: matching(
+      z.string().max(135),
+      CHECKSUM_PATTERN,
+      'must be md5:, sha1:, sha256: or sha512: and the lower-case hexadecimal digest in full',
     )
-    .optional(),
-  snapshotClass: objectName()
-    .describe(
-      'Volume snapshot class. With one, the artifact is a VolumeSnapshot; without one (here and in the policy key defaultSnapshotClass), ' +
-        'it is the volume itself. A new value takes a new snapshot without a download.',
-    )
-    .optional(),
-  secretRef: objectName()
-    .describe(
-      'Name of a Secret in the same namespace with the credentials of the source (keys accessKeyId and secretKey). ' +
-        'Default: the policy key defaultSecretRef.',
-    )
-    .optional(),
-  url: url
-    .describe(
-      'Where the image is. Needed unless sourceType is blank. s3 and http: https:// or http:// (S3 in path style); gcs: gs://, https:// ' +
-        'or http://; registry: docker:// or oci-archive://.',
-    )
-    .optional(),
-  sourceType: z
-    .enum(SOURCE_TYPES)
-    .describe('What kind of server url points to; blank is an empty disk. Default: the policy key defaultSourceType.')
-    .optional(),
-  diskSize: diskSizeField(
-    'Size of the disk, at least the virtual size of the image, as a quantity such as 24Gi. Default: the policy key defaultDiskSize.',
-  ).optional(),
-  certConfigMap: objectName()
-    .describe(
-      'Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry). ' +
-        'Default: the policy key defaultCertConfigMap.',
-    )
-    .optional(),
-  checksum: matching(
-    z.string().max(135),
-    CHECKSUM_PATTERN,
-    'must be md5:, sha1:, sha256: or sha512: and the lower-case hexadecimal digest in full',
-  )
-    .describe(
-      'Checksum of the file as <algorithm>:<lower-case hexadecimal>, with md5, sha1, sha256 or sha512. Only for sourceType http.',
-    )
-    .optional(),
-} as const
+      .describe(
+        'Checksum of the file as <algorithm>:<lower-case hexadecimal>, with md5, sha1, sha256 or sha512. Only for sourceType http.',
+      )
+      .optional(),
+  }
+}
 
 interface Source {
   readonly url?: string | undefined

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
-import { imageFields, sourceRules } from './image-source.ts'
+import { imageFields, policyDefault, sourceRules } from './image-source.ts'
 import { shortHash } from './names.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { parseQuantity } from './quantity.ts'
@@ -21,7 +21,7 @@ export const RECLAIM_POLICIES = ['Retain', 'Delete'] as const
 export type ReclaimPolicy = (typeof RECLAIM_POLICIES)[number]
 
 const specFields = z.object({
-  ...imageFields,
+  ...imageFields(policyDefault),
   name: text('name', 253)
     .describe(
       'What the image is called elsewhere, such as the name of the machine that it is for: a column of kubectl get -o wide, and as label pelotech.ot/name on what is made for the image. It has no effect otherwise.',
@@ -31,7 +31,7 @@ const specFields = z.object({
     .enum(RECLAIM_POLICIES)
     .describe(
       'What becomes of the image when nothing refers to it any more. Default: the policy key reclaimPolicy for images that the operator ' +
-        'made for a virtual machine, userReclaimPolicy (Retain, where it is not set) for all others.',
+        'made for a virtual machine or a DataSync, userReclaimPolicy (Retain, where it is not set) for all others.',
     )
     .optional(),
   unreferencedTTL: duration()
