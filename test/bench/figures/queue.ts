@@ -175,7 +175,12 @@ function handOverFigures(runs: readonly QueueRun[], older: OlderRun | undefined)
       { title: `the two writes of a bare client, ${name}`, unit: 'ms', digits: 1, values: bare },
     ]
   }
-  return [...figuresAt('p50', 0.5, 2), ...figuresAt('p99', 0.99, 4)]
+  const pairs = runs.map(({ pairsMs }) => pairsMs.length)
+  return [
+    ...figuresAt('p50', 0.5, 2),
+    ...figuresAt('p99', 0.99, 4),
+    { title: 'how often the bare client wrote them', unit: '', values: pairs },
+  ]
 }
 
 function figuresOf({ limit, ratio, cpuMs, older }: QueueLoad, runs: readonly QueueRun[]): Figure[] {
