@@ -1,4 +1,5 @@
 import { ApiError, isApiError } from '../kube/api-error.ts'
+import { find } from '../kube/find.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { LEASE } from '../kube/resource-types.ts'
@@ -165,12 +166,7 @@ export class LeaderElector {
 
   async #read(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name } = this.#options
-    try {
-      return await client.get<Lease>(LEASE, { namespace, name }, this.#request(signal))
-    } catch (error) {
-      if (isApiError(error, 'NotFound')) return undefined
-      throw error
-    }
+    return await find<Lease>(client, LEASE, { namespace, name }, this.#request(signal))
   }
 
   async #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {

@@ -291,9 +291,9 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a status is written though it says nothing new',
     invariant: 7,
-    file: `${IMAGES}/controller.ts`,
-    find: 'await this.#writer.write(image, plan, isStatusDue, signal)',
-    replace: 'await this.#writer.write(image, plan, true, signal)',
+    file: 'operator/runtime/object-controller.ts',
+    find: 'await this.#writer.write(primary, plan, isStatusDue, signal)',
+    replace: 'await this.#writer.write(primary, plan, true, signal)',
     kind: 'undisturbed',
   },
   {

@@ -5,6 +5,7 @@ import {
   withMacAddresses,
 } from '@open-terrain/constructs'
 import { type ApiError, isApiError } from '../../kube/api-error.ts'
+import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
@@ -92,15 +93,14 @@ export class CloudInitSource {
     signal: AbortSignal,
   ): Promise<string | ApiError | undefined> {
     try {
-      const secret = await this.#client.get<SecretContent>(SECRET, { namespace, name: ref.name }, { signal })
-      const encoded = secret.data?.[ref.key]
+      const secret = await find<SecretContent>(this.#client, SECRET, { namespace, name: ref.name }, { signal })
+      const encoded = secret?.data?.[ref.key]
       if (encoded === undefined) return undefined
       const text = Buffer.from(encoded, 'base64')
         .toString('utf8')
         .replace(/\r?\n$/, '')
       return ONE_LINE.test(text) ? text : undefined
     } catch (error) {
-      if (isApiError(error, 'NotFound')) return undefined
       if (isApiError(error, 'Rejected') || (isApiError(error, 'Unavailable') && this.#failures.add(uid))) return error
       throw error
     }

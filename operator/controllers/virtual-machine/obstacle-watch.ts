@@ -6,14 +6,13 @@ import type { KubeClient, ListOptions } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { listAll, listPages } from '../../kube/list-all.ts'
 import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import { Controller } from '../../runtime/controller.ts'
-import type { Logger } from '../../runtime/log.ts'
-import type { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
 import type { Wake } from '../../runtime/wake.ts'
-import { WorkQueue } from '../../runtime/work-queue.ts'
+import { isRefused, isStarting, tellsOfHang } from './judge.ts'
 import { type Obstacle, type PodEvent, type Refusal, refusalOf, viewPodEvent, warningOf } from './obstacle.ts'
+import { refusedOf } from './plan-retries.ts'
 import type { MachineView } from './views.ts'
+import type { World } from './world.ts'
 
 /** So long a start may take before anybody asks why. */
 const PATIENCE_MS = 30_000
@@ -22,7 +21,6 @@ const LOOK_EVERY_MS = 30_000
 const APART_MS = 1_000
 /** More events than that about the pods of one namespace are not read. */
 const EVENTS_MAX = 5_000
-const NAME = 'virtualmachine-obstacles'
 
 /** As much of a machine that is starting as a look needs. */
 export interface Needs {
@@ -78,16 +76,6 @@ interface Found {
   readonly refusals?: ReadonlyMap<string, Refusal>
 }
 
-export interface ObstacleWatchOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
-  readonly runtimeMetrics: RuntimeMetrics
-  /** Told the `<namespace>/<name>` of each machine of which something else is known. */
-  readonly onNews: (key: string) => void
-}
-
 /**
  * Looks live for what keeps machines from starting, where KubeVirt does not say it: NetworkAttachmentDefinitions that do not exist,
  * Warning events about their pods, and what was refused last, of which its conditions only keep the first text. A look is three lists, or one
@@ -95,29 +83,33 @@ export interface ObstacleWatchOptions {
  * long as one of them hangs: no watch, and nothing at all while machines start as they should.
  */
 export class ObstacleWatch {
-  readonly #options: ObstacleWatchOptions
-  readonly #queue: WorkQueue
+  readonly #options: LookLoopOptions
+  readonly #loop: LookLoop
   readonly #places = new Map<string, Place>()
 
-  constructor(options: ObstacleWatchOptions) {
+  constructor(options: LookLoopOptions) {
     this.#options = options
-    this.#queue = new WorkQueue(options.clock)
+    this.#loop = new LookLoop(options, 'virtualmachine-obstacles', (namespace, signal) => this.#look(namespace, signal))
   }
 
   /** Serves until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, random, log, runtimeMetrics } = this.#options
-    const controller = new Controller({
-      name: NAME,
-      queue: this.#queue,
-      reconcile: (namespace, stop) => this.#look(namespace, stop),
-      workers: 1,
-      clock,
-      random,
-      log,
-      metrics: runtimeMetrics.forController(NAME),
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal)
+  }
+
+  /** What is known of the start of a machine; undefined where it is not starting. */
+  look(world: World): Start | undefined {
+    const { vm, spec, instance } = world
+    if (!spec.ok || !(isStarting(world) || isRefused(world))) {
+      this.drop(vm)
+      return undefined
+    }
+    return this.note(vm, {
+      instanceUid: instance?.metadata.uid,
+      networks: (spec.spec.interfaces ?? []).map(({ network }) => network),
+      refusedUid: refusedOf(world)?.object.metadata.uid,
+      hasHung: tellsOfHang(vm.status),
     })
-    await controller.run(signal)
   }
 
   /** Notes that a machine is starting; returns what is known of that. */
@@ -142,7 +134,7 @@ export class ObstacleWatch {
     const start: Noted = { key: keyOf(metadata), since, ...needs, isLookedAt, isAwaited, obstacle: undefined }
     if (hasHung) start.obstacle = obstacleOf(start, found)
     place.starts.set(uid, start)
-    this.#queue.addAfter(namespace, since + PATIENCE_MS - now)
+    this.#loop.lookAfter(namespace, since + PATIENCE_MS - now)
     return start
   }
 

@@ -1,14 +1,9 @@
-import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { EVENT } from '../../kube/resource-types.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import { Controller } from '../../runtime/controller.ts'
-import type { Logger } from '../../runtime/log.ts'
-import type { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import type { Wake } from '../../runtime/wake.ts'
-import { WorkQueue } from '../../runtime/work-queue.ts'
 
 /** An importer pod is there within less, where all goes well. */
 const PATIENCE_MS = 2_000
@@ -18,7 +13,6 @@ const APART_MS = 1_000
 /** CDI tells of each try in one and the same Event. */
 const EVENTS_MAX = 10
 const TEXT_MAX = 1_000
-const NAME = 'vmdiskimage-claim-refusals'
 
 /** CDI could not create the claim that it fills in place of the target. It says so in an Event about the target, and nowhere else. */
 const REASON = 'ErrCreatingPVCPrime'
@@ -38,47 +32,26 @@ interface Noted extends SilentDownload {
   refusal: string | undefined
 }
 
-export interface ClaimRefusalsOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
-  readonly runtimeMetrics: RuntimeMetrics
-  /** Called with the key of each image of whose download something else is known. */
-  readonly onNews: (key: string) => void
-}
-
 /**
  * Looks live for what keeps CDI from creating the prime claim of a download, such as a quota that has room for the target claim alone. A look is one
  * short list of the Events of one claim, for one download after the other, and only while CDI shows nothing of it: no watch, and nothing at
  * all while downloads start as they should.
  */
 export class ClaimRefusals {
-  readonly #options: ClaimRefusalsOptions
-  readonly #queue: WorkQueue
+  readonly #options: LookLoopOptions
+  readonly #loop: LookLoop
   /** By uid of the image. */
   readonly #silent = new Map<string, Noted>()
   #lookedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: ClaimRefusalsOptions) {
+  constructor(options: LookLoopOptions) {
     this.#options = options
-    this.#queue = new WorkQueue(options.clock)
+    this.#loop = new LookLoop(options, 'vmdiskimage-claim-refusals', (uid, signal) => this.#look(uid, signal))
   }
 
   /** Serves until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, random, log, runtimeMetrics } = this.#options
-    const controller = new Controller({
-      name: NAME,
-      queue: this.#queue,
-      reconcile: (imageUid, stop) => this.#look(imageUid, stop),
-      workers: 1,
-      clock,
-      random,
-      log,
-      metrics: runtimeMetrics.forController(NAME),
-    })
-    await controller.run(signal)
+  run(signal: AbortSignal): Promise<void> {
+    return this.#loop.run(signal)
   }
 
   /** Notes that a download is silent. Returns what CDI was found to say about its claim. */
@@ -87,7 +60,7 @@ export class ClaimRefusals {
     if (known?.claimUid === download.claimUid) return known.refusal
     const since = this.#options.clock.monotonic()
     this.#silent.set(imageUid, { ...download, since, lookedAt: Number.NEGATIVE_INFINITY, refusal: undefined })
-    this.#queue.addAfter(imageUid, PATIENCE_MS)
+    this.#loop.lookAfter(imageUid, PATIENCE_MS)
     return undefined
   }
 

@@ -2,6 +2,7 @@ import { ANNOTATIONS, LABELS, MANAGER, renderDataVolume, vmDiskImage } from '@op
 import { type ImporterCaches, mayFill } from '../../cluster/importers.ts'
 import { controllerOfKind, isChildOf, isOrphaned, ownerAmong } from '../../cluster/ownership.ts'
 import { type ApiError, isApiError, isNamespaceTerminating } from '../../kube/api-error.ts'
+import { find } from '../../kube/find.ts'
 import type { KubeClient, RequestOptions } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
@@ -138,14 +139,11 @@ export async function lookForDataVolume(
   holder: Holder,
   options: RequestOptions,
 ): Promise<DataVolumeView | 'foreign' | undefined> {
-  try {
-    const key = { namespace: holder.namespace, name: volumeNameOf(holder) }
-    const found = viewDataVolume(await client.get(DATA_VOLUME, key, options))
-    return isDownloadOf(found, holder) ? found : 'foreign'
-  } catch (error) {
-    if (isApiError(error, 'NotFound')) return undefined
-    throw error
-  }
+  const key = { namespace: holder.namespace, name: volumeNameOf(holder) }
+  const found = await find(client, DATA_VOLUME, key, options)
+  if (found === undefined) return undefined
+  const dataVolume = viewDataVolume(found)
+  return isDownloadOf(dataVolume, holder) ? dataVolume : 'foreign'
 }
 
 /** What a live look finds of importers whose DataVolume is gone. */

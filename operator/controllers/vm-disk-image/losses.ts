@@ -1,6 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { isChildOf } from '../../cluster/ownership.ts'
-import { isApiError } from '../../kube/api-error.ts'
+import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
@@ -26,14 +26,10 @@ export async function lookForLost(
 ): Promise<{ type: ResourceType; object: KubeObject } | undefined> {
   const { namespace = '' } = image.metadata
   const type = TYPES[kind]
-  try {
-    const object = await client.get(type, { namespace, name }, { signal })
-    const isIt = uid === undefined || object.metadata.uid === uid
-    return isIt && isOurs(kind, object, image) ? { type, object } : undefined
-  } catch (error) {
-    if (isApiError(error, 'NotFound')) return undefined
-    throw error
-  }
+  const object = await find(client, type, { namespace, name }, { signal })
+  if (object === undefined) return undefined
+  const isIt = uid === undefined || object.metadata.uid === uid
+  return isIt && isOurs(kind, object, image) ? { type, object } : undefined
 }
 
 /** One whose owner somebody took off is not ours any more, as in the caches. A claim belongs to its DataVolume, which may be gone. */

@@ -32,7 +32,6 @@ function build() {
       progress: new ProgressWatch(clock),
       claimRefusals: { note: () => undefined, drop: () => undefined },
       references: [],
-      sinceStatusWriteMs: () => undefined,
     })
   return { caches, look }
 }

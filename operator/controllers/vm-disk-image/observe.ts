@@ -24,7 +24,6 @@ export interface Sources {
   readonly progress: ProgressWatch
   readonly claimRefusals: Pick<ClaimRefusals, 'note' | 'drop'>
   readonly references: readonly ReferenceSource[]
-  readonly sinceStatusWriteMs: (uid: string) => number | undefined
 }
 
 export function observeImage(image: ImageView, sources: Sources): World {
@@ -62,7 +61,6 @@ export function observeImage(image: ImageView, sources: Sources): World {
     dataSource: caches.dataSources.get(siblingKey(image, name)),
     observation,
     isCdiAway: observation.dataVolumeUid !== undefined && sources.progress.isCdiAway,
-    sinceStatusWriteMs: sources.sinceStatusWriteMs(uid),
     references: sumReferences(sources.references.map((source) => source.cached({ namespace, name }))),
   }
 }

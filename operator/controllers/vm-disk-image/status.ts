@@ -120,16 +120,16 @@ export const NAMES_EVERY_MS = 2_000
 export function isWorthWriting(
   before: VMDiskImageStatus,
   after: VMDiskImageStatus,
-  world: World,
+  sinceWriteMs: number | undefined,
   positionDue: boolean,
 ): boolean {
   if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true
-  if (isBehind(before, after) && (world.sinceStatusWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
+  if (isBehind(before, after) && (sinceWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
   if (positionDue) return before.queuePosition !== after.queuePosition || before.reason !== after.reason
   if (after.phase !== 'Syncing') return false
   // How it goes at all is told at once.
   if (percent(before.progress) === 0 && percent(after.progress) > 0) return true
-  if ((world.sinceStatusWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
+  if ((sinceWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
   return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
 }
 

@@ -181,7 +181,6 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     dataSource: undefined,
     observation: NOTHING_SEEN,
     isCdiAway: false,
-    sinceStatusWriteMs: undefined,
     references: NO_REFERENCES,
     ...more,
   }
@@ -258,7 +257,7 @@ export class Walk {
   step(): boolean {
     const plan = this.plan()
     const before = this.log.length
-    if (isWorthWriting(this.status, plan.status, this.world, false)) {
+    if (isWorthWriting(this.status, plan.status, undefined, false)) {
       this.#setImage({ status: JSON.parse(JSON.stringify(plan.status)) as VMDiskImageStatus })
       this.log.push(`status ${this.stand}`)
     }

@@ -121,7 +121,5 @@ export interface World {
   readonly observation: Observation
   /** CDI acts on no DataVolume: nothing is timed out meanwhile. */
   readonly isCdiAway: boolean
-  /** Milliseconds since our last status write; undefined when this process has made none. */
-  readonly sinceStatusWriteMs: number | undefined
   readonly references: References
 }

@@ -8,8 +8,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'users are not counted at the moment of the decision',
     invariant: 5,
-    file: `${IMAGES}/controller.ts`,
-    find: 'if (plan.unlessUsed && (await this.#countLive(image, signal)).users.length > 0) return USERS_NOT_SEEN',
+    file: `${IMAGES}/live-looks.ts`,
+    find: 'if (unlessUsed && (await this.#count(image, signal)).users.length > 0) return USERS_NOT_SEEN',
     replace: '',
     kind: 'machinesUnseen',
   },

@@ -1,0 +1,87 @@
+import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Store } from '../../runtime/store.ts'
+import type { WorkQueue } from '../../runtime/work-queue.ts'
+import type { Admission } from './admission.ts'
+import type { Caches } from './caches.ts'
+import type { ReferenceSource } from './references.ts'
+import { LEDGER_NAME } from './slot-ledger.ts'
+import { listenForTriggers } from './triggers.ts'
+import type { ImageView } from './views.ts'
+
+/** Hundreds of references may come or go at once: they are counted together. */
+const REFERENCES_SETTLE_MS = 100
+/** The time of the next attempt, or the end of all attempts, of those that have failed already is written again so often. */
+const RETIMED_EVERY_MS = 20
+/** Planning thousands of images at the start must not keep a Lease from being renewed. */
+const PRIMED_AT_ONCE = 200
+
+export interface FeedOptions {
+  readonly caches: Caches
+  readonly admission: Admission
+  readonly references: readonly ReferenceSource[]
+  /** Of the operator. */
+  readonly namespace: string
+  readonly onPolicyChange: (listener: (change: { readonly isLimitAlone: boolean }) => void) => () => void
+  /** An image is gone. */
+  readonly onGone: (uid: string) => void
+}
+
+/** Sees to it that each image is looked at when something that concerns it has changed. Returns how to stop. */
+export function feedQueue(queue: WorkQueue, options: FeedOptions): () => void {
+  const { caches, admission, references, namespace, onPolicyChange, onGone } = options
+  const stops = [
+    listenForTriggers(caches, {
+      image: ({ key, before, after }) => {
+        if (after === undefined) onGone(before?.metadata.uid ?? '')
+        // What is new waits behind what is under way: a thousand arrivals must not delay a teardown.
+        queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
+      },
+      enqueue: (image, lane) => queue.add(keyOf(image.metadata), lane),
+      downloads: () => admission.downloadsChanged(),
+      configMap: (key) => {
+        if (key === `${namespace}/${LEDGER_NAME}`) admission.checkLedger(caches.configMaps.get(key))
+      },
+    }),
+    onPolicyChange(({ isLimitAlone }) => {
+      admission.wake()
+      if (!isLimitAlone) replanAll(queue, caches.images)
+    }),
+    ...references.map((source) => source.onChange((key) => queue.addAfter(key, REFERENCES_SETTLE_MS, 'urgent'))),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+/** For an image that has failed, another policy may mean a write: thousands of those come one after the other. */
+function replanAll(queue: WorkQueue, images: Store<ImageView>): void {
+  let failed = 0
+  for (const [key, { status }] of images.entries()) {
+    const hasFailed = status.nextRetryTime !== undefined || (status.budget?.downloads ?? 0) > 0
+    queue.addAfter(key, hasFailed ? failed++ * RETIMED_EVERY_MS : 0)
+  }
+}
+
+/**
+ * Before anybody is admitted, all images must have been planned once, or the first ones to be looked at would be the first to start. In
+ * ticket order, so that the images at the head are also enqueued first.
+ */
+export async function primeQueue(
+  queue: WorkQueue,
+  images: Store<ImageView>,
+  options: { readonly plan: (image: ImageView) => void; readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
+  const { plan, clock, signal } = options
+  const inOrder = [...images.values()].toSorted((a, b) => compareResourceVersions(ticketOf(a), ticketOf(b)))
+  for (const [at, image] of inOrder.entries()) {
+    if (signal.aborted) return
+    plan(image)
+    queue.add(keyOf(image.metadata), image.status.phase === 'Syncing' ? 'urgent' : 'normal')
+    if (at % PRIMED_AT_ONCE === PRIMED_AT_ONCE - 1) await new Promise<void>((resolve) => clock.setTimer(resolve, 0))
+  }
+}
+
+function ticketOf({ status, metadata }: ImageView): string {
+  return status.ticket ?? metadata.resourceVersion ?? '0'
+}

@@ -1,0 +1,34 @@
+import { ownerAmong } from '../../cluster/ownership.ts'
+import type { Admission } from './admission.ts'
+import type { Caches } from './caches.ts'
+import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
+
+/** What the gauges are read from. */
+export function factsOf({ state, queue }: Admission, { images }: Caches): ImageFacts {
+  return {
+    slotsInUse: state?.holders.length ?? 0,
+    limit: state?.limit ?? 0,
+    queued: queue.size,
+    // Thousands: only for the gauges that look at them.
+    get statuses() {
+      return [...images.values()].map(({ status }) => status)
+    },
+  }
+}
+
+/** Counts downloads that begin, and attempts that end: only a leader brings about either. Returns how to stop. */
+export function countDownloads(metrics: ImageMetrics, { images, dataVolumes }: Caches): () => void {
+  const stops = [
+    dataVolumes.onChange(({ before, after }) => {
+      const isNew = before === undefined && after !== undefined
+      if (isNew && ownerAmong(after, images) !== undefined) metrics.started()
+    }),
+    images.onChange(({ before, after }) => {
+      metrics.waited(before, after)
+      if (before !== undefined) metrics.attempted(before.status.attempts, after?.status.attempts)
+    }),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}

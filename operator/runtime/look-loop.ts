@@ -1,0 +1,38 @@
+import { Controller } from './controller.ts'
+import type { Services } from './object-controller.ts'
+import type { Wake } from './wake.ts'
+import { WorkQueue } from './work-queue.ts'
+
+export interface LookLoopOptions extends Omit<Services, 'events'> {
+  /** Called with the `<namespace>/<name>` of each object of which something else is known. */
+  readonly onNews: (key: string) => void
+}
+
+/** Live looks beside a controller, one after the other: what they ask for is not worth a watch. */
+export class LookLoop {
+  readonly #queue: WorkQueue
+  readonly #controller: Controller
+
+  /**
+   * @param name in logs and metrics
+   * @param look Throws ApiError; it is repeated then, later each time
+   */
+  constructor(
+    options: LookLoopOptions,
+    name: string,
+    look: (key: string, signal: AbortSignal) => Promise<Wake | undefined>,
+  ) {
+    this.#queue = new WorkQueue(options.clock)
+    const metrics = options.runtimeMetrics.forController(name)
+    this.#controller = new Controller({ ...options, name, queue: this.#queue, reconcile: look, workers: 1, metrics })
+  }
+
+  lookAfter(key: string, ms: number): void {
+    this.#queue.addAfter(key, ms)
+  }
+
+  /** Serves until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#controller.run(signal)
+  }
+}

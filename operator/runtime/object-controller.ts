@@ -1,0 +1,139 @@
+import type { KubeClient } from '../kube/kube-client.ts'
+import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
+import type { Clock } from './clock.ts'
+import { Controller } from './controller.ts'
+import type { EventRecorder } from './event-recorder.ts'
+import type { Logger } from './log.ts'
+import type { RuntimeMetrics } from './metrics.ts'
+import { type ChildType, type ObjectPlan, type PlanCaches, PlanWriter, type Removal } from './plan-writer.ts'
+import { sooner, type Wake } from './wake.ts'
+import { WorkQueue } from './work-queue.ts'
+
+const WORKERS = 8
+
+/** What every controller is given. */
+export interface Services {
+  readonly client: KubeClient
+  readonly clock: Clock
+  /** From 0 to 1, as Math.random. */
+  readonly random: () => number
+  readonly log: Logger
+  readonly events: EventRecorder
+  readonly runtimeMetrics: RuntimeMetrics
+}
+
+/** Whether a status is written now, and when to look again where it is not. */
+export interface Pace {
+  readonly isStatusDue: boolean
+  readonly wake?: Wake | undefined
+}
+
+/**
+ * What is particular about a kind of objects: everything else that a controller does is the same for all of them.
+ * @typeParam P the object, as its cache has it
+ * @typeParam T what {@link ObjectKind.prepare} finds out
+ */
+export interface ObjectKind<P extends KubeObject, R extends Removal, L extends ObjectPlan<R>, T> {
+  readonly type: ResourceType
+  readonly finalizer: string
+  /** By kind. */
+  readonly children: Readonly<Record<R['kind'], ChildType>>
+  readonly store: { readonly get: (key: string) => P | undefined }
+  /** What a plan needs beside the caches, and may take a request. Throws ApiError. */
+  readonly prepare: (primary: P, signal: AbortSignal) => Promise<T>
+  /** Observes and decides. Undefined: nothing is known yet, and somebody will tell when it is. */
+  readonly plan: (primary: P, prepared: T) => L | undefined
+  /**
+   * Looks live at what the plan must not rest on a cache for. Throws ApiError.
+   * @returns when to look again, if the plan does not hold; then nothing of it is carried out
+   */
+  readonly confirm: (primary: P, plan: L, signal: AbortSignal) => Promise<Wake | undefined>
+  /** The same for one removal: whether it has to wait. */
+  readonly isHeldBack: (removal: R, primary: P, signal: AbortSignal) => Promise<boolean>
+  /** @param sinceWriteMs since the last write of a status by this process; undefined where there was none */
+  readonly pace: (primary: P, plan: L, sinceWriteMs: number | undefined) => Pace
+  /** What the log says of a change of state beside phase, reason and message. */
+  readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
+  /** A plan is about to be carried out; what is returned is called when that is over, however it ends. */
+  readonly onBegin?: (primary: P) => () => void
+  /** A plan was carried out. */
+  readonly onDone?: (primary: P, plan: L, isStatusDue: boolean, signal: AbortSignal) => Promise<void> | void
+  /** A reconcile threw; it is repeated in any case. */
+  readonly onError: (primary: P, error: unknown) => void
+}
+
+/** The controller of one kind, for as long as this process leads: a key becomes observe, plan, apply. */
+export class ObjectController<P extends KubeObject, R extends Removal, L extends ObjectPlan<R>, T> {
+  readonly queue: WorkQueue
+  readonly #services: Services
+  readonly #kind: ObjectKind<P, R, L, T>
+  readonly #writer: PlanWriter<P, R>
+
+  constructor(services: Services, caches: PlanCaches, kind: ObjectKind<P, R, L, T>) {
+    this.queue = new WorkQueue(services.clock)
+    this.#services = services
+    this.#kind = kind
+    this.#writer = new PlanWriter({ ...services, ...kind, caches })
+  }
+
+  /** The object is gone. */
+  forget(uid: string): void {
+    this.#writer.forget(uid)
+  }
+
+  /** Serves until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { runtimeMetrics } = this.#services
+    const name = this.#kind.type.kind.toLowerCase()
+    const controller = new Controller({
+      ...this.#services,
+      name,
+      queue: this.queue,
+      reconcile: (key, stop) => this.#reconcile(key, stop),
+      onError: (key, error) => {
+        const primary = this.#kind.store.get(key)
+        if (primary !== undefined) this.#kind.onError(primary, error)
+      },
+      workers: WORKERS,
+      metrics: runtimeMetrics.forController(name),
+    })
+    await controller.run(signal)
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
+    const { store, prepare, onBegin } = this.#kind
+    const seen = store.get(key)
+    if (seen === undefined) return undefined
+    const prepared = await prepare(seen, signal)
+    // That takes its time: what was true before it may not be any more.
+    const primary = store.get(key)
+    if (primary === undefined) return undefined
+    const plan = await this.#plan(primary, prepared, signal)
+    if (plan === undefined) return undefined
+    const end = onBegin?.(primary)
+    try {
+      return await this.#carryOut(primary, plan, signal)
+    } finally {
+      end?.()
+    }
+  }
+
+  async #plan(primary: P, prepared: T, signal: AbortSignal): Promise<L | undefined> {
+    try {
+      return this.#kind.plan(primary, prepared)
+    } catch (error) {
+      await this.#writer.tellBug(primary, error, signal)
+      throw error
+    }
+  }
+
+  async #carryOut(primary: P, plan: L, signal: AbortSignal): Promise<Wake | undefined> {
+    const { confirm, pace, onDone } = this.#kind
+    const unconfirmed = await confirm(primary, plan, signal)
+    if (unconfirmed !== undefined) return unconfirmed
+    const { isStatusDue, wake } = pace(primary, plan, this.#writer.sinceStatusWriteMs(primary.metadata.uid ?? ''))
+    await this.#writer.write(primary, plan, isStatusDue, signal)
+    await onDone?.(primary, plan, isStatusDue, signal)
+    return wake === undefined ? plan.wake : sooner(plan.wake, wake)
+  }
+}
