@@ -9,6 +9,7 @@ const SIDE_BY_SIDE = 3
 const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } & Options>> = {
   unit: {
     folders: ['constructs', 'crds-gen', 'operator', 'sandbox', 'tooling', 'test/bench', 'test/harness', 'test/soak'],
+    isolate: false,
     setupFiles: ['test/setup/fail-on-console.ts', 'test/setup/properties.ts'],
   },
   toolchain: {
