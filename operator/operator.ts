@@ -1,3 +1,6 @@
+import { DataSyncCaches } from './controllers/data-sync/caches.ts'
+import { DataSyncController } from './controllers/data-sync/controller.ts'
+import { DataSyncReferences } from './controllers/data-sync/references.ts'
 import { MachineCaches } from './controllers/virtual-machine/caches.ts'
 import { MachineController } from './controllers/virtual-machine/controller.ts'
 import { MachineMetrics } from './controllers/virtual-machine/machine-metrics.ts'
@@ -49,6 +52,7 @@ export class Operator {
   readonly #reflectors: Reflectors
   readonly #caches: Caches
   readonly #machineCaches: MachineCaches
+  readonly #dataSyncCaches: DataSyncCaches
   readonly #policy: PolicyWatch
   readonly #events: EventRecorder
   #isSynced = false
@@ -63,6 +67,7 @@ export class Operator {
     this.#reflectors = new Reflectors({ client, clock, random, log, onRelist })
     this.#caches = new Caches(this.#reflectors)
     this.#machineCaches = new MachineCaches(this.#reflectors, this.#caches)
+    this.#dataSyncCaches = new DataSyncCaches(this.#reflectors, this.#caches)
     for (const { type, store } of this.#reflectors.kept) this.metrics.observeCache(cacheName(type), () => store.size)
     this.#policy = new PolicyWatch({
       client,
@@ -132,39 +137,33 @@ export class Operator {
     this.#policy.onNote = (subject, note) => this.#events.record(subject, note)
     this.#policy.repeatNotes()
     try {
+      const services = { client, clock, random, log, events: this.#events, runtimeMetrics: this.metrics }
       const images = new ImageController({
-        client,
-        clock,
-        random,
-        log,
+        ...services,
         namespace,
         identity,
         caches: this.#caches,
         hadPredecessor,
-        events: this.#events,
-        runtimeMetrics: this.metrics,
         metrics: this.#imageMetrics,
         policy: () => this.#policy.current,
         limit: (ledgerLimit) => this.#policy.limit(ledgerLimit),
         onPolicyChange: (listener) => this.#policy.onChange(listener),
-        // Workspaces and DataSyncs add theirs.
-        references: [new MachineReferences(client, this.#machineCaches)],
+        references: [
+          new MachineReferences(client, this.#machineCaches),
+          new DataSyncReferences(client, this.#dataSyncCaches),
+        ],
       })
       const machines = new MachineController({
-        client,
-        clock,
-        random,
-        log,
+        ...services,
         caches: this.#machineCaches,
-        events: this.#events,
-        runtimeMetrics: this.metrics,
         metrics: this.#machineMetrics,
         imageType: IMAGE,
         countReferences: (image, stop) => images.countReferences(image, stop),
         policy: () => this.#policy.current,
         onPolicyChange: (listener) => this.#policy.onChange(listener),
       })
-      await Promise.all([images.run(term), machines.run(term)])
+      const dataSyncs = new DataSyncController({ ...services, caches: this.#dataSyncCaches, imageType: IMAGE })
+      await Promise.all([images.run(term), machines.run(term), dataSyncs.run(term)])
     } finally {
       this.#policy.onNote = undefined
     }

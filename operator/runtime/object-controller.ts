@@ -1,11 +1,12 @@
 import type { KubeClient } from '../kube/kube-client.ts'
-import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import type { Clock } from './clock.ts'
 import { Controller } from './controller.ts'
 import type { EventRecorder } from './event-recorder.ts'
 import type { Logger } from './log.ts'
 import type { RuntimeMetrics } from './metrics.ts'
 import { type ChildType, type ObjectPlan, type PlanCaches, PlanWriter, type Removal } from './plan-writer.ts'
+import type { Refusals } from './refusals.ts'
 import { sooner, type Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
 
@@ -35,7 +36,8 @@ export interface Pace {
  */
 export interface ObjectKind<P extends KubeObject, R extends Removal, L extends ObjectPlan<R>, T> {
   readonly type: ResourceType
-  readonly finalizer: string
+  /** Undefined: this kind has none. */
+  readonly finalizer?: string
   /** By kind. */
   readonly children: Readonly<Record<R['kind'], ChildType>>
   readonly store: { readonly get: (key: string) => P | undefined }
@@ -47,19 +49,21 @@ export interface ObjectKind<P extends KubeObject, R extends Removal, L extends O
    * Looks live at what the plan must not rest on a cache for. Throws ApiError.
    * @returns when to look again, if the plan does not hold; then nothing of it is carried out
    */
-  readonly confirm: (primary: P, plan: L, signal: AbortSignal) => Promise<Wake | undefined>
+  readonly confirm?: (primary: P, plan: L, signal: AbortSignal) => Promise<Wake | undefined>
   /** The same for one removal: whether it has to wait. */
-  readonly isHeldBack: (removal: R, primary: P, signal: AbortSignal) => Promise<boolean>
+  readonly isHeldBack?: (removal: R, primary: P, signal: AbortSignal) => Promise<boolean>
   /** @param sinceWriteMs since the last write of a status by this process; undefined where there was none */
   readonly pace: (primary: P, plan: L, sinceWriteMs: number | undefined) => Pace
   /** What the log says of a change of state beside phase, reason and message. */
   readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
   /** A plan is about to be carried out; what is returned is called when that is over, however it ends. */
   readonly onBegin?: (primary: P) => () => void
+  /** Given where a status tells what the API server refuses: an object is looked at again when that is news. */
+  readonly refusals?: Refusals
   /** A plan was carried out. */
   readonly onDone?: (primary: P, plan: L, isStatusDue: boolean, signal: AbortSignal) => Promise<void> | void
   /** A reconcile threw; it is repeated in any case. */
-  readonly onError: (primary: P, error: unknown) => void
+  readonly onError?: (primary: P, error: unknown) => void
 }
 
 /** The controller of one kind, for as long as this process leads: a key becomes observe, plan, apply. */
@@ -79,6 +83,7 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
   /** The object is gone. */
   forget(uid: string): void {
     this.#writer.forget(uid)
+    this.#kind.refusals?.clear(uid)
   }
 
   /** Serves until `signal` aborts. */
@@ -92,7 +97,7 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
       reconcile: (key, stop) => this.#reconcile(key, stop),
       onError: (key, error) => {
         const primary = this.#kind.store.get(key)
-        if (primary !== undefined) this.#kind.onError(primary, error)
+        if (primary !== undefined) this.#onError(primary, error)
       },
       workers: WORKERS,
       metrics: runtimeMetrics.forController(name),
@@ -118,6 +123,13 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
     }
   }
 
+  #onError(primary: P, error: unknown): void {
+    const { refusals, onError } = this.#kind
+    const { metadata } = primary
+    if (refusals?.note(metadata.uid ?? '', error)) this.queue.add(keyOf(metadata))
+    onError?.(primary, error)
+  }
+
   async #plan(primary: P, prepared: T, signal: AbortSignal): Promise<L | undefined> {
     try {
       return this.#kind.plan(primary, prepared)
@@ -128,11 +140,12 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
   }
 
   async #carryOut(primary: P, plan: L, signal: AbortSignal): Promise<Wake | undefined> {
-    const { confirm, pace, onDone } = this.#kind
-    const unconfirmed = await confirm(primary, plan, signal)
+    const { confirm, pace, refusals, onDone } = this.#kind
+    const unconfirmed = await confirm?.(primary, plan, signal)
     if (unconfirmed !== undefined) return unconfirmed
     const { isStatusDue, wake } = pace(primary, plan, this.#writer.sinceStatusWriteMs(primary.metadata.uid ?? ''))
     await this.#writer.write(primary, plan, isStatusDue, signal)
+    if (refusals?.clear(primary.metadata.uid ?? '')) this.queue.add(keyOf(primary.metadata))
     await onDone?.(primary, plan, isStatusDue, signal)
     return wake === undefined ? plan.wake : sooner(plan.wake, wake)
   }

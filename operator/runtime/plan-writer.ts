@@ -68,11 +68,12 @@ export interface PlanWriterOptions<P extends KubeObject, R extends Removal> {
   readonly log: Logger
   readonly events: EventRecorder
   readonly type: ResourceType
-  readonly finalizer: string
+  /** Undefined: this kind has none. */
+  readonly finalizer?: string
   /** By kind. */
   readonly children: Readonly<Record<R['kind'], ChildType>>
   /** Whether a removal has to wait, though it is planned: asked right before it is made. */
-  readonly isHeldBack: (removal: R, primary: P, signal: AbortSignal) => Promise<boolean>
+  readonly isHeldBack?: (removal: R, primary: P, signal: AbortSignal) => Promise<boolean>
   /** What the log says of a change of state beside phase, reason and message. */
   readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
 }
@@ -109,7 +110,7 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
       children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
       touches: this.#touches(primary, plan.touch ?? []),
       removals: this.#removals(primary, plan.remove, async (removal) => {
-        const isHeldBack = await this.#options.isHeldBack(removal, primary, signal)
+        const isHeldBack = (await this.#options.isHeldBack?.(removal, primary, signal)) ?? false
         if (!isHeldBack) deleted.push(removal.uid)
         return isHeldBack
       }),
@@ -185,6 +186,7 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     plan: ObjectPlan<R>,
   ): Pick<Changes, 'addFinalizer' | 'releaseFinalizer'> | undefined {
     const { finalizer } = this.#options
+    if (finalizer === undefined) return undefined
     if (plan.finalizer === 'add') return { addFinalizer: finalizer }
     const isReleased = plan.finalizer === 'release' && metadata.finalizers?.includes(finalizer)
     return isReleased ? { releaseFinalizer: finalizer } : undefined

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { virtualMachine } from '@open-terrain/constructs'
+import { dataSync, virtualMachine } from '@open-terrain/constructs'
 import { parseAllDocuments } from 'yaml'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
@@ -14,7 +14,15 @@ export interface Manifest extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-const TYPES: readonly ResourceType[] = [IMAGE, virtualMachine, CONFIG_MAP, SECRET, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS]
+const TYPES: readonly ResourceType[] = [
+  IMAGE,
+  virtualMachine,
+  dataSync,
+  CONFIG_MAP,
+  SECRET,
+  STORAGE_CLASS,
+  VOLUME_SNAPSHOT_CLASS,
+]
 
 /** Where the API server serves objects like this one. Throws on a kind that no example has. */
 export function resourceTypeOf({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): ResourceType {

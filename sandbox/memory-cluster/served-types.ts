@@ -1,11 +1,15 @@
-import { virtualMachine, vmDiskImage } from '@open-terrain/constructs'
+import { dataSync, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta, ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
 
 export const IMAGE: ResourceType = typeOf(vmDiskImage)
 
 /** Every kind that the operator or the simulators read or write. */
-export const SERVED_TYPES: readonly ResourceType[] = [IMAGE, typeOf(virtualMachine), ...Object.values(types)]
+export const SERVED_TYPES: readonly ResourceType[] = [
+  IMAGE,
+  ...[virtualMachine, dataSync].map(typeOf),
+  ...Object.values(types),
+]
 
 /** Groups that the API server serves without a CustomResourceDefinition. */
 const BUILT_IN_GROUPS: readonly string[] = ['', 'apiextensions.k8s.io', 'coordination.k8s.io', 'storage.k8s.io']
@@ -31,7 +35,7 @@ export interface Traits {
   readonly complete: (object: KubeObject) => KubeObject
 }
 
-function typeOf({ group, version, kind, plural }: typeof vmDiskImage | typeof virtualMachine): ResourceType {
+function typeOf({ group, version, kind, plural }: Omit<ResourceType, 'namespaced'>): ResourceType {
   return { group, version, kind, plural, namespaced: true }
 }
 

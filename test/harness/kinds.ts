@@ -1,4 +1,7 @@
 import {
+  type DataSyncSpecInput,
+  type DataSyncStatus,
+  dataSync,
   type VirtualMachineSpecInput,
   type VirtualMachineStatus,
   type VMDiskImageSpecInput,
@@ -32,6 +35,19 @@ export const MACHINE: ResourceType = {
 export interface Machine extends KubeObject {
   readonly spec: VirtualMachineSpecInput
   readonly status?: VirtualMachineStatus
+}
+
+export const DATA_SYNC: ResourceType = {
+  group: dataSync.group,
+  version: dataSync.version,
+  kind: dataSync.kind,
+  plural: dataSync.plural,
+  namespaced: true,
+}
+
+export interface DataSync extends KubeObject {
+  readonly spec: DataSyncSpecInput
+  readonly status?: DataSyncStatus
 }
 
 /** KubeVirt's VirtualMachine. */

@@ -21,7 +21,9 @@ import { Store } from '../../operator/runtime/store.ts'
 import {
   type Claim,
   type ConfigMap,
+  DATA_SYNC,
   type DataSource,
+  type DataSync,
   type DataVolume,
   IMAGE,
   type Image,
@@ -48,6 +50,7 @@ export class Mirror {
   readonly snapshots = new Store<Snapshot>()
   readonly dataSources = new Store<DataSource>()
   readonly machines = new Store<Machine>()
+  readonly dataSyncs = new Store<DataSync>()
   readonly kubevirtMachines = new Store<KubeVirtMachine>()
   readonly instances = new Store<Instance>()
   readonly secrets = new Store<Secret>()
@@ -70,6 +73,7 @@ export class Mirror {
       [VOLUME_SNAPSHOT, this.snapshots],
       [DATA_SOURCE, this.dataSources],
       [MACHINE, this.machines],
+      [DATA_SYNC, this.dataSyncs],
       [KUBEVIRT_VIRTUAL_MACHINE, this.kubevirtMachines],
       [VIRTUAL_MACHINE_INSTANCE, this.instances],
       [SECRET, this.secrets],

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { DataSyncs } from '../harness/data-syncs.ts'
 import { World } from '../harness/world.ts'
 
 const run = promisify(execFile)
@@ -47,6 +48,24 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
     await world.patchImage('other', { spec: { url: world.urlOf('gone') } })
     expect(await waitSettled(world, 'vmdi/other')).toMatchObject({ code: 1 })
     refuse()
+    await world.finish()
+  })
+
+  it('goes on when all images of a DataSync are ready, and stops at once when one of them has failed', async () => {
+    await using world = await World.start(cluster(), { policy: { retryLimit: '0' } })
+    const dataSyncs = new DataSyncs(world)
+    world.imageServer.set({ path: `/${world.namespace}/typo.qcow2`, fault: { status: 404 } })
+    await dataSyncs.create('release', ['attacker', 'victim'])
+    expect(await waitSettled(world, 'dsync/release')).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/^Succeeded: /),
+    })
+    await dataSyncs.patch('release', { spec: { vms: [dataSyncs.vm('attacker', 'typo'), dataSyncs.vm('victim')] } })
+    expect(await waitSettled(world, 'dsync/release')).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/^Failed: .*404/),
+    })
+    await dataSyncs.delete('release')
     await world.finish()
   })
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '@open-terrain/constructs'
-import { keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
+import type { ObjectKey, ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import { ObjectController, type Pace, type Services } from '../../runtime/object-controller.ts'
 import { Refusals } from '../../runtime/refusals.ts'
@@ -55,8 +55,7 @@ export class MachineController {
       isHeldBack: (removal, _vm, signal) => looks.isHeldBack(removal, signal),
       pace: (vm, plan, sinceWriteMs) => this.#pace(vm, plan, sinceWriteMs),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
-      onDone: (vm) => this.#lookAgain(vm, this.#refusals.clear(vm.metadata.uid ?? '')),
-      onError: (vm, error) => this.#lookAgain(vm, this.#refusals.note(vm.metadata.uid ?? '', error)),
+      refusals: this.#refusals,
     })
   }
 
@@ -94,7 +93,6 @@ export class MachineController {
     this.#obstacles.drop(vm)
     this.#controller.forget(uid)
     this.#cloudInit.forget(uid)
-    this.#refusals.clear(uid)
   }
 
   async #renderCloudInit(vm: MachineView, signal: AbortSignal): Promise<CloudInit> {
@@ -123,11 +121,6 @@ export class MachineController {
     const isStatusDue = finalizer !== 'release' && isWorthWriting(vm.status, status, sinceWriteMs, everyMs)
     if (isStatusDue || isDeepStrictEqual(vm.status, status)) return { isStatusDue }
     return { isStatusDue, wake: { afterMs: everyMs, because: 'progress is written by then' } }
-  }
-
-  /** The next look tells in the status what was refused, or is not any more. */
-  #lookAgain({ metadata }: MachineView, isNews: boolean): void {
-    if (isNews) this.#controller.queue.add(keyOf(metadata))
   }
 }
 

@@ -1,5 +1,6 @@
 import { LABELS, vmChildNames } from '@open-terrain/constructs'
 import { isChildOf, ownerAmong } from '../../cluster/ownership.ts'
+import { type ReferenceSource, referencesOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
@@ -9,8 +10,6 @@ import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { BY_FORMER_IMAGE, BY_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { type CloneFacts, type MachineView, viewMachine } from './views.ts'
-
-const NAMES_SHOWN = 10
 
 /** As much of the disk of a machine as tells whether it needs an image. */
 type Disk = KubeObject & Pick<CloneFacts, 'phase'>
@@ -22,7 +21,7 @@ type StoredDisk = KubeObject & { readonly status?: { readonly phase?: string } }
  * that names another image since its disk was made is a user of that one no sooner than it has a disk of it; of the first it is one as
  * long as the disk is not complete.
  */
-export class MachineReferences {
+export class MachineReferences implements ReferenceSource {
   readonly #live: SharedLooks<LiveMachines>
   readonly #caches: MachineCaches
 
@@ -135,7 +134,7 @@ function count(image: string, machines: readonly MachineView[], diskAt: (key: st
     if (isUser) users.push(title)
     if (isUser || imageOf(vm).includes(image)) names.push(title)
   }
-  return { count: names.length, names: names.sort().slice(0, NAMES_SHOWN), users: users.sort() }
+  return referencesOf(names, users)
 }
 
 /** How a machine is called among the references of an image. */

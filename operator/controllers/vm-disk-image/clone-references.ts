@@ -1,11 +1,11 @@
 import { virtualMachine } from '@open-terrain/constructs'
 import { controllerOfKind, ownerAmong } from '../../cluster/ownership.ts'
+import type { ReferenceSource, References } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { BY_CLONE_SOURCE, type Caches } from './caches.ts'
 import type { Clones } from './clones.ts'
-import { type ReferenceSource, unfinishedCloneOf } from './references.ts'
+import { unfinishedCloneOf } from './references.ts'
 import { type CloneSource, targetOfDataSource } from './views.ts'
-import type { References } from './world.ts'
 
 /** How clones in flight count as references to an image, and as its users: DataVolumes of anybody but the machines, which count themselves. */
 export class CloneReferences implements ReferenceSource {

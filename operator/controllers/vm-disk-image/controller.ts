@@ -1,4 +1,5 @@
 import { FINALIZER, type Policy } from '@open-terrain/constructs'
+import type { ReferenceSource, References } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
@@ -20,11 +21,9 @@ import { observeImage, type Sources } from './observe.ts'
 import { planImage } from './plan.ts'
 import { refreshPositions } from './positions.ts'
 import { ProgressWatch } from './progress-watch.ts'
-import type { ReferenceSource } from './references.ts'
 import { SlotLedger } from './slot-ledger.ts'
 import { factsBetween, isBehind, isWorthWriting, NAMES_EVERY_MS } from './status.ts'
 import type { ImageView } from './views.ts'
-import type { References } from './world.ts'
 
 const NAMES_DUE: Wake = { afterMs: NAMES_EVERY_MS, because: 'who refers to the image is written by then' }
 /** An image whose writes take longer is not waited for by those behind it. */

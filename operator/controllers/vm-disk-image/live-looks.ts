@@ -1,3 +1,4 @@
+import { type ReferenceSource, type References, sumReferences } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
@@ -9,9 +10,7 @@ import type { Clones } from './clones.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 import type { ImagePlan, ImageRemoval } from './image-plan.ts'
 import { lookForLost } from './losses.ts'
-import { type ReferenceSource, sumReferences } from './references.ts'
 import type { ImageView } from './views.ts'
-import type { References } from './world.ts'
 
 /** Watches bring it soon. */
 const NOT_SEEN: Wake = { afterMs: 1_000, because: 'the caches should have by then what a live look has found' }

@@ -71,18 +71,26 @@ export type MetaView = KubeObject
 // biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
 type Raw = any
 
+const OWN_ANNOTATIONS = [
+  ANNOTATIONS.syncRequestedAt,
+  ANNOTATIONS.retryRequestedAt,
+  ANNOTATIONS.creator,
+  ANNOTATIONS.workspaceId,
+  ANNOTATIONS.workspaceVersion,
+  ANNOTATIONS.workspaceVm,
+]
+
 export function viewImage(object: KubeObject): ImageView {
   const raw: Raw = object
-  const metadata = trim(
-    object.metadata,
-    [LABELS.createdBy],
-    [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt, ANNOTATIONS.creator],
-  )
+  const metadata = trim(object.metadata, [LABELS.createdBy], OWN_ANNOTATIONS)
   const seen = new Map<string, string>()
+  // One for each DataSync that shares the image: a part of them would be written again and again.
+  const reached = object.metadata.annotations?.[ANNOTATIONS.requestsReached]
+  const annotations = { ...metadata.annotations, ...(reached && { [ANNOTATIONS.requestsReached]: reached }) }
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: shared(metadata, seen),
+    metadata: shared(reached === undefined ? metadata : { ...metadata, annotations }, seen),
     spec: shared(raw.spec, seen),
     status: shared(raw.status ?? {}, seen),
   }

@@ -8,6 +8,7 @@ import {
   parseVMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import type { References } from '../../images/references.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import type { ImagePlan } from './image-plan.ts'
@@ -22,7 +23,7 @@ import {
   viewDataSource,
   viewSnapshot,
 } from './views.ts'
-import { type Holder, type Lookup, NOTHING_SEEN, type References, type World } from './world.ts'
+import { type Holder, type Lookup, NOTHING_SEEN, type World } from './world.ts'
 
 export const START = Date.parse('2026-01-01T00:00:00Z')
 export const SECOND = 1_000

@@ -1,4 +1,5 @@
 import type { ParsedSpec, Policy, Reason } from '@open-terrain/constructs'
+import type { References } from '../../images/references.ts'
 import type { ImportNeeds } from './room.ts'
 import type { ClaimView, DataSourceView, DataVolumeView, ImageView, PodView, SnapshotView } from './views.ts'
 
@@ -26,15 +27,6 @@ export interface Refusal {
 
 /** A refusal that is not in the book yet, which says how long it holds. */
 export type Refused = Omit<Refusal, 'until'>
-
-/** Everything that names an image. */
-export interface References {
-  readonly count: number
-  /** `<kind>/<namespace>/<name>` of the first few. */
-  readonly names: readonly string[]
-  /** Those that block a deletion: they have, or are making, a copy of the image. */
-  readonly users: readonly string[]
-}
 
 /** What is known about the surroundings of all images. */
 export interface Surroundings {

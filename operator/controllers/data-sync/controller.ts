@@ -1,0 +1,86 @@
+import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { onlyNews } from '../../runtime/news.ts'
+import { ObjectController, type Services } from '../../runtime/object-controller.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
+import type { Removal } from '../../runtime/plan-writer.ts'
+import { Refusals } from '../../runtime/refusals.ts'
+import { BY_IMAGE, BY_NAMESPACE, DATA_SYNC, type DataSyncCaches, wanted } from './caches.ts'
+import { paceOf } from './decide/pace.ts'
+import { type DataSyncPlan, planDataSync } from './decide/plan.ts'
+import { observeDataSync } from './observe.ts'
+import type { DataSyncView } from './world.ts'
+
+/** A hundred images of one DataSync may change at once: they are looked at together. */
+const IMAGES_SETTLE_MS = 200
+
+export interface DataSyncControllerOptions extends Services {
+  readonly caches: DataSyncCaches
+  /** Kind of images. */
+  readonly imageType: ResourceType
+}
+
+/** DataSyncs, for as long as this process leads. */
+export class DataSyncController {
+  readonly #caches: DataSyncCaches
+  readonly #controller: ObjectController<DataSyncView, Removal, DataSyncPlan, undefined>
+
+  constructor(options: DataSyncControllerOptions) {
+    const { caches, clock, imageType } = options
+    const refusals = new Refusals()
+    this.#caches = caches
+    this.#controller = new ObjectController(options, caches.reflectors, {
+      type: DATA_SYNC,
+      children: { VMDiskImage: { type: imageType, propagationPolicy: 'Background' } },
+      store: caches.dataSyncs,
+      prepare: async () => undefined,
+      plan: (dataSync) => {
+        const refusal = refusals.of(dataSync.metadata.uid ?? '')
+        return planDataSync(observeDataSync(dataSync, caches, refusal), clock.now())
+      },
+      pace: ({ status }, plan, sinceWriteMs) => paceOf(status, plan.status, sinceWriteMs),
+      factsBetween: (_before, status) => ({ images: (status as DataSyncView['status']).ready }),
+      refusals,
+    })
+  }
+
+  /** Serves until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#controller
+    const stop = this.#listen()
+    for (const key of this.#caches.dataSyncs.keys()) queue.add(key)
+    try {
+      await this.#controller.run(signal)
+    } finally {
+      stop()
+    }
+  }
+
+  #listen(): () => void {
+    const { dataSyncs, images, namespaces } = this.#caches
+    const { queue } = this.#controller
+    const about = (index: string, key: string) => {
+      for (const { metadata } of dataSyncs.find(index, key)) queue.addAfter(keyOf(metadata), IMAGES_SETTLE_MS)
+    }
+    const stops = [
+      dataSyncs.onChange(({ key, before, after }) => {
+        queue.add(key)
+        if (after === undefined) this.#controller.forget(before?.metadata.uid ?? '')
+        // What one of them wants concerns all that share an image with it.
+        const keys = [before, after].flatMap((one) => (one === undefined ? [] : wanted(one).map(({ key: its }) => its)))
+        if (!isSame(before?.spec, after?.spec) || after === undefined)
+          for (const its of new Set(keys)) about(BY_IMAGE, its)
+      }),
+      images.onChange(onlyNews(({ key }) => about(BY_IMAGE, key))),
+      namespaces.onChange(({ key, before, after }) => {
+        if (isTerminating(before) !== isTerminating(after)) about(BY_NAMESPACE, key)
+      }),
+    ]
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+}
+
+function isTerminating(object: KubeObject | undefined): boolean {
+  return object?.metadata.deletionTimestamp !== undefined
+}

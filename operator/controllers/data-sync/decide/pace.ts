@@ -1,0 +1,21 @@
+import type { DataSyncStatus } from '@open-terrain/constructs'
+import type { Pace } from '../../../runtime/object-controller.ts'
+import { isSame } from '../../../runtime/owned-fields.ts'
+
+/** Hundreds of images may move together; their DataSync counts them at a steady pace. */
+const COUNTS_EVERY_MS = 2_000
+const PROGRESS_EVERY_MS = 30_000
+
+/** When a status is written: where the DataSync stands at once, how many images stand where every 2 s, and progress alone every 30 s. */
+export function paceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs: number | undefined): Pace {
+  if (isSame(before, after)) return { isStatusDue: false }
+  const isCounted = !isSame({ ...before, progress: '' }, { ...after, progress: '' })
+  const everyMs = isSame(standing(before), standing(after)) ? (isCounted ? COUNTS_EVERY_MS : PROGRESS_EVERY_MS) : 0
+  const leftMs = everyMs - (sinceWriteMs ?? everyMs)
+  if (leftMs <= 0) return { isStatusDue: true }
+  return { isStatusDue: false, wake: { afterMs: leftMs, because: 'how far the images are is written then' } }
+}
+
+function standing({ phase, reason, observedGeneration, conditions = [] }: DataSyncStatus): unknown {
+  return [phase, reason, observedGeneration, conditions.map(({ type, status }) => [type, status])]
+}

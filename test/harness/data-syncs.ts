@@ -1,0 +1,68 @@
+import type { DataSyncSpecInput } from '@open-terrain/constructs'
+import { apiVersionOf, keyOf } from '../../operator/kube/kube-object.ts'
+import { DATA_SYNC, type DataSync } from './kinds.ts'
+import { SNAPSHOTS, STORAGE, type World } from './world.ts'
+
+/** What people and pipelines do with DataSyncs in a {@link World}, and see of them. */
+export class DataSyncs {
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** One of workspace 035, with a vm for each name, unless `spec` says otherwise. */
+  async create(name: string, vms: readonly string[], spec: Partial<DataSyncSpecInput> = {}): Promise<DataSync> {
+    const { namespace, client } = this.#world
+    const object = { apiVersion: apiVersionOf(DATA_SYNC), kind: DATA_SYNC.kind, metadata: { namespace, name } }
+    const shared = { sourceType: 'http', diskSize: '16Mi', storageClass: STORAGE, snapshotClass: SNAPSHOTS } as const
+    const usual = { workspaceId: '035', vms: vms.map((vm) => this.vm(vm)), ...shared }
+    return await client.create<DataSync>(DATA_SYNC, { ...object, spec: { ...usual, ...spec } })
+  }
+
+  vm(name: string, file = name): DataSyncSpecInput['vms'][number] {
+    return { name, url: this.#world.urlOf(file) }
+  }
+
+  async patch(name: string, patch: object): Promise<void> {
+    await this.#world.client.mergePatch(DATA_SYNC, { namespace: this.#world.namespace, name }, patch)
+  }
+
+  async delete(...names: readonly string[]): Promise<void> {
+    const { client, namespace } = this.#world
+    for (const name of names) await client.delete(DATA_SYNC, { namespace, name })
+    await this.#world.until('the DataSyncs are gone', () => names.every((name) => this.get(name) === undefined))
+  }
+
+  get(name: string): DataSync | undefined {
+    return this.#world.mirror.dataSyncs.get(keyOf({ namespace: this.#world.namespace, name }))
+  }
+
+  /** Only what is said of the present spec counts. */
+  async until(name: string, what: string, holds: (dataSync: DataSync) => boolean): Promise<DataSync> {
+    const seen = () => JSON.stringify([...this.#world.mirror.dataSyncs.values()].map(({ status }) => status))
+    const look = () => {
+      const found = this.get(name)
+      const isTold = found?.status?.observedGeneration === found?.metadata.generation
+      return found !== undefined && isTold && holds(found) ? found : undefined
+    }
+    return await this.#world.mirror.until(
+      `DataSync ${name}: ${what}`,
+      look,
+      () => `${seen()}\n${this.#world.describe()}`,
+    )
+  }
+
+  async untilReason(name: string, phase: string, reason: string): Promise<DataSync> {
+    return await this.until(
+      name,
+      `${phase}, ${reason}`,
+      ({ status }) => status?.phase === phase && status.reason === reason,
+    )
+  }
+
+  /** Who it is that refers to an image. */
+  referencesOf(image: string): readonly string[] {
+    return this.#world.getImage(image)?.status?.references?.names ?? []
+  }
+}

@@ -1,0 +1,122 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { useCluster } from '../harness/cluster.ts'
+import { DataSyncs } from '../harness/data-syncs.ts'
+import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
+import { conditionOf } from '../harness/kinds.ts'
+
+const cluster = useCluster()
+const POLICY = { policy: { concurrency: '2', retryLimit: '0', reclaimPolicy: 'Delete', unreferencedTTL: '1s' } }
+
+describe('a DataSync', () => {
+  it('has an image made for each vm, says how far they are, and keeps them until it goes', async () => {
+    await using world = await startInstalled(cluster(), POLICY)
+    const dataSyncs = new DataSyncs(world)
+    const release = world.gate.hold(world.urlOf('victim'))
+    await dataSyncs.create('lab', ['attacker', 'victim'])
+    const half = await dataSyncs.until('lab', 'one of two images', ({ status }) => status?.ready === '1/2')
+    expect(half.status).toMatchObject({ phase: 'Syncing', counts: { total: 2, succeeded: 1, syncing: 1 } })
+    expect(conditionOf(half, 'Settled')?.status).toBe('False')
+    release()
+    const done = await dataSyncs.untilReason('lab', 'Succeeded', 'Synced')
+    expect(done.status).toMatchObject({ progress: '100.0%', ready: '2/2' })
+    expect(['Ready', 'Settled'].map((type) => conditionOf(done, type)?.status)).toEqual(['True', 'True'])
+    await world.untilImage('035-victim', 'referenced', () => dataSyncs.referencesOf('035-victim').length === 1)
+    expect(dataSyncs.referencesOf('035-victim')).toEqual([`DataSync/${world.namespace}/lab`])
+
+    // Who is told to keep an image keeps it, also from people.
+    await world.deleteImage('035-victim')
+    await world.untilImage(
+      '035-victim',
+      'a blocked deletion',
+      (image) => conditionOf(image, 'DeletionBlocked') !== undefined,
+    )
+    await dataSyncs.delete('lab')
+    await world.untilGone('035-victim')
+    await world.untilGone('035-attacker')
+    await finishInstalled(world)
+  })
+
+  it('settles as Failed with the words of the image, and heals when its url is corrected', async () => {
+    await using world = await startInstalled(cluster(), POLICY)
+    const dataSyncs = new DataSyncs(world)
+    world.imageServer.set({ path: `/${world.namespace}/typo.qcow2`, fault: { status: 404 } })
+    await dataSyncs.create('lab', ['fine'], { vms: [dataSyncs.vm('fine'), dataSyncs.vm('wrong', 'typo')] })
+    const failed = await dataSyncs.untilReason('lab', 'Failed', 'ImageFailed')
+    expect(failed.status?.message).toContain('404')
+    expect(conditionOf(failed, 'Settled')?.status).toBe('True')
+    await dataSyncs.patch('lab', { spec: { vms: [dataSyncs.vm('fine'), dataSyncs.vm('wrong')] } })
+    await dataSyncs.untilReason('lab', 'Succeeded', 'Synced')
+    expect([world.downloads('fine'), world.downloads('typo'), world.downloads('wrong')]).toEqual([1, 1, 1])
+    await dataSyncs.delete('lab')
+    await finishInstalled(world)
+  })
+
+  it('shares an image with others that want the same, and says who wants what where they do not', async () => {
+    await using world = await startInstalled(cluster(), POLICY)
+    const dataSyncs = new DataSyncs(world)
+    await dataSyncs.create('one', ['attacker'])
+    await dataSyncs.create('two', ['attacker'])
+    await dataSyncs.untilReason('one', 'Succeeded', 'Synced')
+    await dataSyncs.untilReason('two', 'Succeeded', 'Synced')
+    expect(world.downloads('attacker')).toBe(1)
+
+    const vms = [dataSyncs.vm('attacker', 'newer')]
+    await dataSyncs.patch('two', { spec: { vms } })
+    const conflict = await dataSyncs.untilReason('two', 'Failed', 'NameConflict')
+    expect(conflict.status?.message).toContain('DataSync one')
+    expect(dataSyncs.get('one')?.status?.phase).toBe('Succeeded')
+    await dataSyncs.patch('one', { spec: { vms } })
+    await dataSyncs.untilReason('one', 'Succeeded', 'Synced')
+    await dataSyncs.untilReason('two', 'Succeeded', 'Synced')
+    expect([world.downloads('attacker'), world.downloads('newer')]).toEqual([1, 1])
+
+    await dataSyncs.delete('one')
+    await world.untilImage('035-attacker', 'one reference', () => dataSyncs.referencesOf('035-attacker').length === 1)
+    await dataSyncs.delete('two')
+    await world.untilGone('035-attacker')
+    await finishInstalled(world)
+  })
+
+  it('is updated by a pipeline: a new version beside the old one, a vm added, a vm removed, a refresh asked for', async () => {
+    await using world = await startInstalled(cluster(), POLICY)
+    const dataSyncs = new DataSyncs(world)
+    await dataSyncs.create('lab', ['attacker'], { version: '1.0.0' })
+    await dataSyncs.create('lab-next', ['attacker', 'victim'], { version: '1.1.0' })
+    await dataSyncs.untilReason('lab', 'Succeeded', 'Synced')
+    await dataSyncs.untilReason('lab-next', 'Succeeded', 'Synced')
+    expect([...world.mirror.images.values()].map(({ metadata: { name } }) => name).toSorted()).toEqual([
+      '035-1.0.0-attacker',
+      '035-1.1.0-attacker',
+      '035-1.1.0-victim',
+    ])
+    await dataSyncs.patch('lab-next', { spec: { vms: [dataSyncs.vm('attacker'), dataSyncs.vm('router')] } })
+    await world.untilGone('035-1.1.0-victim')
+    await world.untilSynced('035-1.1.0-router')
+    const before = world.getImage('035-1.0.0-attacker')?.status?.artifact?.revision
+    await dataSyncs.patch('lab', { metadata: { annotations: { [ANNOTATIONS.syncRequestedAt]: 'now' } } })
+    await world.untilImage(
+      '035-1.0.0-attacker',
+      'another artifact',
+      ({ status }) => status?.artifact?.revision !== before,
+    )
+    await dataSyncs.untilReason('lab', 'Succeeded', 'Synced')
+    await dataSyncs.delete('lab', 'lab-next')
+    await finishInstalled(world)
+  })
+
+  it('leaves alone what has the name of an image, and takes the name when it is free', async () => {
+    await using world = await startInstalled(cluster(), POLICY)
+    const dataSyncs = new DataSyncs(world)
+    const mine = await world.createImage('035-attacker')
+    await dataSyncs.create('lab', ['attacker'])
+    const conflict = await dataSyncs.untilReason('lab', 'Failed', 'NameConflict')
+    expect(conflict.status?.message).toContain('035-attacker')
+    expect(dataSyncs.referencesOf('035-attacker')).toEqual([])
+    await world.deleteImage('035-attacker')
+    await dataSyncs.untilReason('lab', 'Succeeded', 'Synced')
+    expect(world.getImage('035-attacker')?.metadata.uid).not.toBe(mine.metadata.uid)
+    await dataSyncs.delete('lab')
+    await finishInstalled(world)
+  })
+})
