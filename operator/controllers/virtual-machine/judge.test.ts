@@ -48,6 +48,12 @@ describe('what KubeVirt says', () => {
     expect(standingOfMachine(machine({ printableStatus, isReady }))).toMatchObject({ phase, reason })
   })
 
+  it('is not ready before its instance is, which has its addresses', () => {
+    const ready = machine({ printableStatus: 'Running', isReady: true })
+    const standings = [true, false].map((isReady) => standingOfMachine(ready, undefined, anInstance({ isReady })))
+    expect(standings.map(({ reason }) => reason)).toEqual(['Running', 'NotReady'])
+  })
+
   it('of an instance that an admission rule refuses is an end, until that lets it in', () => {
     const refused = machine({ printableStatus: 'Stopped', failure: 'admission webhook "x" denied the request: no' })
     expect(standingOfMachine(refused)).toMatchObject({ phase: 'Failed', reason: 'StartFailed' })

@@ -131,7 +131,8 @@ function triedAgain(kind: string, { metadata: { name, namespace } }: KubeVirtVie
 
 /** A guest that is switched on. */
 function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): Standing {
-  if (machine.isReady && machine.printableStatus !== 'Paused')
+  // KubeVirt copies it from the instance: where that says otherwise, one of the two is not news, and its addresses may be missing.
+  if (machine.isReady && instance?.isReady !== false && machine.printableStatus !== 'Paused')
     return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
   if (isPaused(machine)) return standingOfPause(machine)
   if (instance?.unreadyReason === POD_GOES) return stopping(machine, instance)

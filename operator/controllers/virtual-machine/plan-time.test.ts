@@ -229,14 +229,14 @@ describe('a machine that runs and is not ready', () => {
   })
 
   it.each<[string, (walk: Walk) => Walk]>([
-    ['becomes ready', (walk) => walk.kubevirt(KUBEVIRT.running)],
+    ['becomes ready', (walk) => walk.instance({}).kubevirt(KUBEVIRT.running)],
     ['has another spec', (walk) => walk.edit({ resources: { cpu: '1', memory: '1Gi' } }).settle()],
   ])('has all its budget again when it %s', (_what, act) => {
     const walk = hanging({ policy: { kickLimit: 1 } }).after(LIMIT)
     expect(walk.status.kicks?.count).toBe(1)
     act(restarted(walk))
     expect(walk.status.kicks).toBeUndefined()
-    walk.kubevirt(KUBEVIRT.notReady).after(LIMIT)
+    restarted(walk).after(LIMIT)
     expect(walk.status.kicks?.count).toBe(1)
     expect(deletions(walk)).toHaveLength(2)
   })

@@ -39,8 +39,9 @@ export function judged({ world, now }: Draft, standing: Standing, step: Omit<Ste
 
 /** A guest that is paused, or shows that it lives, is not being stood up: when it is not so any more, it has the whole time. */
 function isSpared(world: World, { reason }: Standing): boolean {
-  // An instance that is ready makes its machine ready in a moment.
-  const isLate = world.instance?.isReady !== true && (reason === 'NotReady' || reason === 'Stopping')
+  // Where one of them is ready, the other one is in a moment.
+  const isNearly = world.instance?.isReady === true || world.machine?.isReady === true
+  const isLate = !isNearly && (reason === 'NotReady' || reason === 'Stopping')
   return standsStill(world) || (answers(world) && isLate)
 }
 
