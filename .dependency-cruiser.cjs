@@ -96,7 +96,7 @@ module.exports = {
         path: ['^constructs/', '^operator/'],
         pathNot: [
           '^operator/runtime/',
-          '^operator/kube/(kube-client|kube-object|list-all|api-error|resource-types)[.]ts$',
+          '^operator/kube/(kube-client|kube-object|list-all|find|api-error|resource-types)[.]ts$',
         ],
       },
     },
