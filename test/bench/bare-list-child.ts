@@ -1,3 +1,4 @@
+import { DataSyncCaches } from '../../operator/controllers/data-sync/caches.ts'
 import { MachineCaches } from '../../operator/controllers/virtual-machine/caches.ts'
 import { Caches } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
@@ -36,7 +37,9 @@ async function main({ kubeconfig }: BareListPlan): Promise<void> {
 function kindsOfOperator(client: KubeClient): readonly Kept[] {
   const options = { client, clock: systemClock, random: Math.random, log: silentLog, onRelist: () => undefined }
   const reflectors = new Reflectors(options)
-  new MachineCaches(reflectors, new Caches(reflectors))
+  const caches = new Caches(reflectors)
+  new MachineCaches(reflectors, caches)
+  new DataSyncCaches(reflectors, caches)
   return reflectors.kept
 }
 
