@@ -30,6 +30,26 @@ describe('somebody who writes the ledger', () => {
     await world.finish()
   })
 
+  it('fills it with thousands of holders in vain: what runs goes on, and the queue with it', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
+    const release = world.gate.hold(world.urlOf('running'))
+    await world.createImage('running')
+    await world.untilDownloading('running')
+    const invented = (at: number) => {
+      return { uid: `u${at}`, namespace: 'a', name: `n${at}`, revision: '01234567', attempt: 1, claimant: 'x' }
+    }
+    const holders = JSON.stringify(Array.from({ length: 4_000 }, (_, at) => invented(at)))
+    await world.client.mergePatch(CONFIG_MAP, ledgerIn(world), { data: { limit: '2000', holders } })
+    await world.until('the ledger of before', () => world.ledger?.limit === 1 && world.holds('running'))
+    await world.createImage('next')
+    release()
+    const running = await world.untilSynced('running')
+    expect(running.status?.attempts?.map(({ outcome, downloads }) => [outcome, downloads])).toEqual([['Succeeded', 1]])
+    await world.untilSynced('next')
+    // The forged version itself is over the limit.
+    await world.finish({ isLedgerChecked: false })
+  })
+
   it('freezes it for no longer than the operator needs to make another one', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     world.gate.hold(world.urlOf('running'))

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/fake-client.fixtures.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { AdmissionBench, aHolder, aStart } from './admission.fixtures.ts'
+import { viewDataVolume } from './views.ts'
 import { SECOND } from './world.fixtures.ts'
 
 // What somebody who may write the ledger can put into it. It must end by itself, and let nobody through beyond the limit.
@@ -12,16 +14,21 @@ afterEach(async () => {
   bench = new AdmissionBench()
 })
 
-const forged = (count: number, limit = 2) =>
-  bench.writeLedger(limit, [
-    ...bench.ledger.holders,
-    ...Array.from({ length: count }, (_, at) => ({
-      ...aHolder('x'),
-      uid: `forged-${at}`,
-      name: `forged-${at}`,
-      claimant: 'x',
-    })),
-  ])
+const inventions = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    ...aHolder('x'),
+    uid: `forged-${at}`,
+    name: `forged-${at}`,
+    claimant: 'x',
+  }))
+
+const forged = (count: number) => bench.writeLedger(2, [...bench.ledger.holders, ...inventions(count)])
+
+function dataVolumeOf(name: string): KubeObject {
+  const found = bench.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+  if (found === undefined) throw new Error(`no DataVolume of ${name}`)
+  return found
+}
 
 describe('holders that somebody else has written', () => {
   it.each(['somebody', 'me'])(
@@ -48,15 +55,36 @@ describe('holders that somebody else has written', () => {
     await bench.start()
     bench.want('a', '10')
     await settled()
-    forged(400)
+    forged(90)
     bench.admission.checkLedger(undefined)
     bench.want('b', '20')
     await bench.clock.advance(14 * SECOND)
-    expect(bench.holding).toHaveLength(401)
+    expect(bench.holding).toHaveLength(91)
     expect(bench.created).toEqual(['a'])
     await bench.clock.advance(4 * SECOND)
     expect(bench.holding).toEqual(['a', 'b'])
     expect(bench.created).toEqual(['a', 'b'])
+  })
+
+  it('and are more than there can be make the ledger as good as none: it is made again from what runs, whose download goes on', async () => {
+    bench.isReconciling = true
+    await bench.start()
+    bench.want('a', '10')
+    await settled()
+    await bench.report('a', { phase: 'ImportInProgress' })
+    bench.writeLedger(2_000, inventions(2_000))
+    bench.admission.checkLedger(undefined)
+    bench.want('b', '20')
+    await settled()
+    expect(bench.ledger).toMatchObject({ limit: 2, holders: [{ name: 'a' }] })
+    expect(bench.admission.isStray(viewDataVolume(dataVolumeOf('a')))).toBe(false)
+    await bench.clock.advance(16 * SECOND)
+    expect(bench.holding).toEqual(['a', 'b'])
+    expect(bench.created).toEqual(['a', 'b'])
+    expect(bench.client.calls.filter(({ verb, kind }) => verb === 'get' && kind === 'DataVolume')).toEqual([])
+    expect(
+      bench.client.calls.filter(({ verb, kind }) => verb === 'replace' && kind === 'ConfigMap').length,
+    ).toBeLessThan(5)
   })
 
   it('that are looked at leave room for other requests', async () => {
@@ -68,7 +96,7 @@ describe('holders that somebody else has written', () => {
       await new Promise<void>((resolve) => bench.clock.setTimer(resolve, 100))
       underWay -= 1
     }
-    forged(200)
+    forged(100)
     bench.admission.checkLedger(undefined)
     await bench.clock.advance(16 * SECOND)
     expect(most).toBe(16)

@@ -15,7 +15,7 @@ import { isFinished } from './judge.ts'
 import type { LedgerState } from './ledger-content.ts'
 import type { Patience } from './orphaned-downloads.ts'
 import type { SlotLedger } from './slot-ledger.ts'
-import { adopt, claimOf, decideSlots, isHeldBy, volumeNameOf } from './slots.ts'
+import { adopt, CLAIMS_AT_ONCE, claimOf, decideSlots, isHeldBy, volumeNameOf } from './slots.ts'
 import { isRecorded } from './status.ts'
 import type { ClaimView, DataVolumeView, ImageView, PodView } from './views.ts'
 import type { Holder, Refusal } from './world.ts'
@@ -209,10 +209,10 @@ export class Admission {
     await sleep(clock, waitMs, signal).catch(() => undefined)
   }
 
-  /** The ledger as it is now, made anew where there is none. */
-  async #load(signal: AbortSignal): Promise<LedgerState> {
+  /** The ledger as it is now, made anew where there is none. @param most holders that it can have, where that is known */
+  async #load(signal: AbortSignal, most?: number): Promise<LedgerState> {
     this.#isLedgerDoubtful = false
-    return (await this.#options.ledger.load(signal)) ?? (await this.#rebuild(signal))
+    return (await this.#options.ledger.load(signal, most)) ?? (await this.#rebuild(signal))
   }
 
   /**
@@ -251,7 +251,7 @@ export class Admission {
     const isCurrent = !ledger.isOutdated && !this.#isLedgerDoubtful
     if (state !== undefined && isCurrent && this.#unheld(state).every((one) => this.isStray(one))) return state
     const seen = new Set(dataVolumes.find(IMPORTING_INDEX, 'ours').map(({ metadata }) => metadata.uid))
-    const loaded = await this.#load(signal)
+    const loaded = await this.#load(signal, this.#mostHolders)
     const strays = this.#unheld(loaded).filter(({ metadata }) => seen.has(metadata.uid))
     const news = strays.filter((one) => !this.isStray(one))
     this.#strays = new Set(strays.map(({ metadata }) => metadata.uid ?? ''))
@@ -260,6 +260,15 @@ export class Admission {
       if (image !== undefined) onChange(keyOf(image.metadata))
     }
     return loaded
+  }
+
+  /**
+   * More holders than there were or may be, and than another leader claims in one write, are somebody's invention: to look for the download of each of thousands
+   * would hold up the queue for a minute, and what runs may not be among them.
+   */
+  get #mostHolders(): number | undefined {
+    const { state } = this
+    return state && Math.max(state.holders.length, this.#options.limit(state.limit)) + CLAIMS_AT_ONCE
   }
 
   /** One step. Throws what the ledger throws; then it is loaded again. */

@@ -43,8 +43,11 @@ export function renderLedger(metadata: ObjectMeta, { limit, holders }: LedgerSta
   }
 }
 
-/** What the object says, or why it cannot serve as the ledger: it is as good as none then, and made again from what runs. */
-export function parseLedger(object: LedgerObject): LedgerState | string {
+/**
+ * What the object says, or why it cannot serve as the ledger: it is as good as none then, and made again from what runs.
+ * @param most holders that it can have
+ */
+export function parseLedger(object: LedgerObject, most = HOLDERS_MAX): LedgerState | string {
   if (object.immutable === true) return 'it is immutable'
   if (object.metadata.deletionTimestamp !== undefined) return 'it is being deleted'
   const { limit = '', holders: text = '[]' } = object.data ?? {}
@@ -53,7 +56,7 @@ export function parseLedger(object: LedgerObject): LedgerState | string {
   const parsed = parseJson(text)
   if (!Array.isArray(parsed)) return 'its holders are no list'
   // Before each one is looked at: a megabyte of something else is hundreds of thousands.
-  if (parsed.length > HOLDERS_MAX) return `it has more than ${HOLDERS_MAX} holders`
+  if (parsed.length > most) return `it has more than ${most} holders`
   const holders: Holder[] = []
   for (const one of parsed) {
     const holder = holderSchema.safeParse(one)

@@ -70,13 +70,16 @@ export class SlotLedger {
     return compareResourceVersions(this.#seenVersion, this.#object?.metadata.resourceVersion ?? '0') > 0
   }
 
-  /** Reads it live. Undefined: there is none, or none that can be used. Throws ApiError. */
-  async load(signal: AbortSignal): Promise<LedgerState | undefined> {
+  /**
+   * Reads it live. Undefined: there is none, or none that can be used. Throws ApiError.
+   * @param most holders that it can have, where that is known
+   */
+  async load(signal: AbortSignal, most?: number): Promise<LedgerState | undefined> {
     const askedAt = this.#clock.monotonic()
     try {
       const key = { namespace: this.#namespace, name: LEDGER_NAME }
       const options = { timeoutMs: CLAIM_VALID_MS, signal }
-      this.#take(await this.#client.get<LedgerObject>(CONFIG_MAP, key, options), askedAt)
+      this.#take(await this.#client.get<LedgerObject>(CONFIG_MAP, key, options), askedAt, most)
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
       this.#object = undefined
@@ -155,8 +158,8 @@ export class SlotLedger {
     }
   }
 
-  #take(object: LedgerObject, askedAt: number): void {
-    const state = parseLedger(object)
+  #take(object: LedgerObject, askedAt: number, most?: number): void {
+    const state = parseLedger(object, most)
     this.#object = object
     this.#fault = typeof state === 'string' ? state : undefined
     if (typeof state === 'string') return

@@ -15,7 +15,7 @@ export interface SlotDecision {
 }
 
 /** So many claims fit into one write, and their DataVolumes into the time that it is good for. */
-const CLAIMS_AT_ONCE = 100
+export const CLAIMS_AT_ONCE = 100
 
 export interface SlotFacts {
   readonly ledger: LedgerState
