@@ -1,5 +1,6 @@
 import { DataSyncCaches } from './controllers/data-sync/caches.ts'
 import { DataSyncController } from './controllers/data-sync/controller.ts'
+import { DataSyncMetrics } from './controllers/data-sync/data-sync-metrics.ts'
 import { DataSyncReferences } from './controllers/data-sync/references.ts'
 import { MachineCaches } from './controllers/virtual-machine/caches.ts'
 import { MachineController } from './controllers/virtual-machine/controller.ts'
@@ -49,6 +50,7 @@ export class Operator {
   readonly #options: OperatorOptions
   readonly #imageMetrics: ImageMetrics
   readonly #machineMetrics: MachineMetrics
+  readonly #dataSyncMetrics: DataSyncMetrics
   readonly #reflectors: Reflectors
   readonly #caches: Caches
   readonly #machineCaches: MachineCaches
@@ -63,6 +65,7 @@ export class Operator {
     this.metrics = options.metrics ?? new RuntimeMetrics()
     this.#imageMetrics = new ImageMetrics(this.metrics.registry, clock)
     this.#machineMetrics = new MachineMetrics(this.metrics.registry)
+    this.#dataSyncMetrics = new DataSyncMetrics(this.metrics.registry)
     const onRelist = (type: ResourceType) => this.metrics.relisted(cacheName(type))
     this.#reflectors = new Reflectors({ client, clock, random, log, onRelist })
     this.#caches = new Caches(this.#reflectors)
@@ -162,7 +165,12 @@ export class Operator {
         policy: () => this.#policy.current,
         onPolicyChange: (listener) => this.#policy.onChange(listener),
       })
-      const dataSyncs = new DataSyncController({ ...services, caches: this.#dataSyncCaches, imageType: IMAGE })
+      const dataSyncs = new DataSyncController({
+        ...services,
+        caches: this.#dataSyncCaches,
+        metrics: this.#dataSyncMetrics,
+        imageType: IMAGE,
+      })
       await Promise.all([images.run(term), machines.run(term), dataSyncs.run(term)])
     } finally {
       this.#policy.onNote = undefined

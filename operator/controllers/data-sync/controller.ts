@@ -5,6 +5,7 @@ import { isSame } from '../../runtime/owned-fields.ts'
 import type { Removal } from '../../runtime/plan-writer.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import { BY_IMAGE, BY_NAMESPACE, DATA_SYNC, type DataSyncCaches, wanted } from './caches.ts'
+import type { DataSyncMetrics } from './data-sync-metrics.ts'
 import { paceOf } from './decide/pace.ts'
 import { type DataSyncPlan, planDataSync } from './decide/plan.ts'
 import { observeDataSync } from './observe.ts'
@@ -15,6 +16,7 @@ const IMAGES_SETTLE_MS = 200
 
 export interface DataSyncControllerOptions extends Services {
   readonly caches: DataSyncCaches
+  readonly metrics: DataSyncMetrics
   /** Kind of images. */
   readonly imageType: ResourceType
 }
@@ -22,12 +24,14 @@ export interface DataSyncControllerOptions extends Services {
 /** DataSyncs, for as long as this process leads. */
 export class DataSyncController {
   readonly #caches: DataSyncCaches
+  readonly #metrics: DataSyncMetrics
   readonly #controller: ObjectController<DataSyncView, Removal, DataSyncPlan, undefined>
 
   constructor(options: DataSyncControllerOptions) {
     const { caches, clock, imageType } = options
     const refusals = new Refusals()
     this.#caches = caches
+    this.#metrics = options.metrics
     this.#controller = new ObjectController(options, caches.reflectors, {
       type: DATA_SYNC,
       children: { VMDiskImage: { type: imageType, propagationPolicy: 'Background' } },
@@ -47,11 +51,14 @@ export class DataSyncController {
   async run(signal: AbortSignal): Promise<void> {
     const { queue } = this.#controller
     const stop = this.#listen()
-    for (const key of this.#caches.dataSyncs.keys()) queue.add(key)
+    const { dataSyncs } = this.#caches
+    this.#metrics.readFrom(() => Array.from(dataSyncs.values(), ({ status }) => status.phase))
+    for (const key of dataSyncs.keys()) queue.add(key)
     try {
       await this.#controller.run(signal)
     } finally {
       stop()
+      this.#metrics.readFrom(undefined)
     }
   }
 

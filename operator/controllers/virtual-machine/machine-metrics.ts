@@ -4,6 +4,7 @@ import {
   type VirtualMachineStatus,
 } from '@open-terrain/constructs'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { phaseGauge } from '../../runtime/phase-gauge.ts'
 import { reasonOf } from './status.ts'
 
 /** Where one machine stands. */
@@ -40,17 +41,9 @@ export class MachineMetrics {
   constructor(registry: Registry) {
     const registers = [registry]
     const facts = () => this.#facts?.() ?? []
-    new Gauge({
-      name: 'ot_vm_phase',
-      help: 'VirtualMachines by phase',
-      labelNames: ['phase'],
-      registers,
-      collect() {
-        const counts = new Map<string, number>(Object.keys(VIRTUAL_MACHINE_PHASES).map((phase) => [phase, 0]))
-        for (const { phase } of facts()) counts.set(phase, (counts.get(phase) ?? 0) + 1)
-        for (const [phase, count] of counts) this.set({ phase }, count)
-      },
-    })
+    phaseGauge(registry, { name: 'ot_vm_phase', help: 'VirtualMachines by phase' }, VIRTUAL_MACHINE_PHASES, () =>
+      [...facts()].map(({ phase }) => phase),
+    )
     new Gauge({
       name: 'ot_vm_waiting',
       help: 'VirtualMachines that are not ready, by reason',

@@ -1,5 +1,6 @@
 import { type Attempt, PHASES, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { phaseGauge } from '../../runtime/phase-gauge.ts'
 import { ImageWaits } from './image-waits.ts'
 import type { ImageView } from './views.ts'
 
@@ -64,16 +65,9 @@ export class ImageMetrics {
       'VMDiskImages that are to be deleted and are in use',
       ({ statuses }) => statuses.filter(has('DeletionBlocked')).length,
     )
-    const phases = () => (this.#facts?.().statuses ?? []).map(({ phase }) => phase)
-    new Gauge({
-      name: 'ot_vmdi_phase',
-      help: 'VMDiskImages by phase',
-      labelNames: ['phase'],
-      registers,
-      collect() {
-        for (const [phase, count] of countsOf(phases())) this.set({ phase }, count)
-      },
-    })
+    phaseGauge(registry, { name: 'ot_vmdi_phase', help: 'VMDiskImages by phase' }, PHASES, () =>
+      (this.#facts?.().statuses ?? []).map(({ phase }) => phase),
+    )
     this.#policyValid = new Gauge({
       name: 'ot_config_valid',
       help: '0 while a key of the policy has a value that is not used',
@@ -172,12 +166,6 @@ export class ImageMetrics {
 /** A DataVolume can end twice: one whose claim is deleted downloads again. */
 function identityOf({ dataVolumeUID, endedAt }: Attempt): string {
   return `${dataVolumeUID} ${endedAt}`
-}
-
-function countsOf(phases: Iterable<string | undefined>): Map<string, number> {
-  const counts = new Map<string, number>(Object.keys(PHASES).map((phase) => [phase, 0]))
-  for (const phase of phases) if (phase !== undefined) counts.set(phase, (counts.get(phase) ?? 0) + 1)
-  return counts
 }
 
 function secondsBetween(start: string | undefined, end: number): number | undefined {
