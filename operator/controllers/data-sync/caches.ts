@@ -1,7 +1,7 @@
 import { ANNOTATIONS, dataSync, dataSyncImageName, isImageFor, parseDataSyncSpec } from '@open-terrain/constructs'
 import type { StoredImage } from '../../images/ensure-image.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
-import { picked } from '../../runtime/foreign.ts'
+import { keptMetadata } from '../../runtime/kept-metadata.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
@@ -58,6 +58,8 @@ export class DataSyncCaches {
   }
 }
 
+const REQUESTS = [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt]
+
 export const parsedSpec = onceForEach(parseDataSyncSpec)
 
 /** The images that a DataSync wants. None where it is being deleted, or its spec cannot be read. */
@@ -75,22 +77,5 @@ export const wanted: (dataSync: DataSyncView) => readonly { readonly key: string
 
 export function viewDataSync(object: KubeObject): DataSyncView {
   const { apiVersion, kind, metadata, spec, status = {} } = object as DataSyncView
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata
-  const annotations = picked(metadata.annotations, [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt])
-  return {
-    apiVersion,
-    kind,
-    metadata: {
-      name,
-      namespace,
-      uid,
-      resourceVersion,
-      generation,
-      creationTimestamp,
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(annotations !== undefined && { annotations }),
-    } as DataSyncView['metadata'],
-    spec,
-    status,
-  }
+  return { apiVersion, kind, metadata: keptMetadata(metadata, { annotations: REQUESTS }), spec, status }
 }

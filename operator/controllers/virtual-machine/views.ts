@@ -5,9 +5,9 @@ import {
   type VirtualMachineStatus,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../../runtime/conditions.ts'
-import { keptFinalizers, picked } from '../../runtime/foreign.ts'
+import { keptMetadata, type Matters } from '../../runtime/kept-metadata.ts'
 
 /** A VirtualMachine of ours as stored; the spec is unchecked, it may stem from an older schema. */
 export interface MachineView extends KubeObject {
@@ -100,7 +100,13 @@ type Raw = any
 export function viewMachine(object: KubeObject): MachineView {
   const raw: Raw = object
   const { apiVersion, kind, metadata } = object
-  return { apiVersion, kind, metadata: kept(metadata, [], []), spec: raw.spec, status: raw.status ?? {} }
+  return {
+    apiVersion,
+    kind,
+    metadata: keptMetadata(metadata, { finalizers: FINALIZERS }),
+    spec: raw.spec,
+    status: raw.status ?? {},
+  }
 }
 
 export function viewKubeVirt(object: KubeObject): KubeVirtView {
@@ -117,7 +123,7 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: kept(object.metadata, MACHINE_LABELS, [ANNOTATIONS.cloudInit, ANNOTATIONS.retriedAt]),
+    metadata: keptMetadata(object.metadata, KUBEVIRT),
     spec: ownedSpec(raw.spec),
     printableStatus: raw.status?.printableStatus ?? '',
     runStrategy: raw.spec?.runStrategy ?? '',
@@ -145,7 +151,14 @@ const TEMPLATE_LABELS = [
   LABELS.baseVmVersion,
   LABELS.version,
 ]
-const MACHINE_LABELS = [...TEMPLATE_LABELS, LABELS.managedBy]
+
+const FINALIZERS: ReadonlySet<string> = new Set([FINALIZER])
+const KUBEVIRT: Matters = {
+  finalizers: FINALIZERS,
+  labels: [...TEMPLATE_LABELS, LABELS.managedBy],
+  annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.retriedAt],
+}
+const INSTANCE: Matters = { finalizers: FINALIZERS, labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
 
 /** States in which a guest is switched on. Conditions may outlive the instance that they are about. */
 export const IS_ON: ReadonlySet<unknown> = new Set(['Running', 'Paused', 'Migrating'])
@@ -180,7 +193,7 @@ export function viewInstance(object: KubeObject): InstanceView {
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: kept(object.metadata, [LABELS.vmUid], [ANNOTATIONS.retriedAt]),
+    metadata: keptMetadata(object.metadata, INSTANCE),
     phase: raw.status?.phase ?? '',
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     unreadySince: unreadySince(raw),
@@ -232,26 +245,5 @@ function ownedSpec(spec: Raw): unknown {
         volumes,
       }),
     },
-  })
-}
-
-const OWN_FINALIZERS: ReadonlySet<string> = new Set([FINALIZER])
-
-function kept(metadata: ObjectMeta, labels: readonly string[], annotations: readonly string[]): ObjectMeta {
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, finalizers } =
-    metadata
-  const owner = metadata.ownerReferences?.find((one) => one.controller === true)
-  return withoutUndefined({
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    generation,
-    creationTimestamp,
-    deletionTimestamp,
-    finalizers: keptFinalizers(finalizers, OWN_FINALIZERS),
-    labels: picked(metadata.labels, labels),
-    annotations: picked(metadata.annotations, annotations),
-    ownerReferences: owner && [owner],
   })
 }

@@ -1,6 +1,7 @@
 import { ANNOTATIONS, FINALIZER, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
-import { keptFinalizers, picked } from '../../runtime/foreign.ts'
+import { deduplicated, INTERNED_MAX, intern, internList, isCommon } from '../../runtime/interned.ts'
+import { keptMetadata, type Matters } from '../../runtime/kept-metadata.ts'
 import { type ImporterView, viewImporter } from './importer.ts'
 
 /**
@@ -71,18 +72,25 @@ export type MetaView = KubeObject
 // biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
 type Raw = any
 
-const OWN_ANNOTATIONS = [
-  ANNOTATIONS.syncRequestedAt,
-  ANNOTATIONS.retryRequestedAt,
-  ANNOTATIONS.creator,
-  ANNOTATIONS.workspaceId,
-  ANNOTATIONS.workspaceVersion,
-  ANNOTATIONS.workspaceVm,
-]
+/** Ours, and those of Kubernetes that say how a deletion goes on. */
+const FINALIZERS: ReadonlySet<string> = new Set([FINALIZER, 'orphan', 'foregroundDeletion'])
+
+const OWN: Matters = {
+  finalizers: FINALIZERS,
+  labels: [LABELS.createdBy],
+  annotations: [
+    ANNOTATIONS.syncRequestedAt,
+    ANNOTATIONS.retryRequestedAt,
+    ANNOTATIONS.creator,
+    ANNOTATIONS.workspaceId,
+    ANNOTATIONS.workspaceVersion,
+    ANNOTATIONS.workspaceVm,
+  ],
+}
 
 export function viewImage(object: KubeObject): ImageView {
   const raw: Raw = object
-  const metadata = trim(object.metadata, [LABELS.createdBy], OWN_ANNOTATIONS)
+  const metadata = keptMetadata(object.metadata, OWN)
   const seen = new Map<string, string>()
   // One for each DataSync that shares the image: a part of them would be written again and again.
   const reached = object.metadata.annotations?.[ANNOTATIONS.requestsReached]
@@ -90,20 +98,23 @@ export function viewImage(object: KubeObject): ImageView {
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: shared(reached === undefined ? metadata : { ...metadata, annotations }, seen),
-    spec: shared(raw.spec, seen),
-    status: shared(raw.status ?? {}, seen),
+    metadata: deduplicated(reached === undefined ? metadata : { ...metadata, annotations }, seen),
+    spec: deduplicated(raw.spec, seen),
+    status: deduplicated(raw.status ?? {}, seen),
   }
 }
 
-const OWNED_LABELS = Object.values(LABELS)
-/** The last one is CDI's: how it makes a clone. */
-const KEPT_ANNOTATIONS = [ANNOTATIONS.attempt, ANNOTATIONS.imageNameFull, 'cdi.kubevirt.io/cloneType']
+const CHILD: Matters = {
+  finalizers: FINALIZERS,
+  labels: Object.values(LABELS),
+  // The last one is CDI's: how it makes a clone.
+  annotations: [ANNOTATIONS.attempt, ANNOTATIONS.imageNameFull, 'cdi.kubevirt.io/cloneType'],
+}
 
 /** A child's finalizers are of interest only when it is on its way out. */
 function childMetadata({ finalizers = [], ...rest }: ObjectMeta): ObjectMeta {
   const metadata = rest.deletionTimestamp === undefined ? rest : { ...rest, finalizers }
-  return likeItsSiblings(shared(trim(metadata, OWNED_LABELS, KEPT_ANNOTATIONS)))
+  return likeItsSiblings(deduplicated(keptMetadata(metadata, CHILD)))
 }
 
 interface Family {
@@ -182,7 +193,7 @@ export function viewClaim(object: KubeObject): ClaimView {
     metadata: childMetadata(object.metadata),
     phase: raw.status?.phase ?? '',
     volumeMode: intern(raw.spec?.volumeMode),
-    accessModes: sharedList(raw.spec?.accessModes ?? []),
+    accessModes: internList(raw.spec?.accessModes ?? []),
     capacity: raw.status?.capacity?.storage,
   }
 }
@@ -227,13 +238,17 @@ export function viewPod(object: KubeObject): PodView {
 }
 
 export function viewMeta(object: KubeObject): MetaView {
-  return { apiVersion: object.apiVersion, kind: object.kind, metadata: trim(object.metadata, [], []) }
+  return { apiVersion: object.apiVersion, kind: object.kind, metadata: keptMetadata(object.metadata) }
 }
 
 /** Of a Secret, what it was made for and the hash of its content, where it is one of ours. */
 export function viewSecret(object: KubeObject): MetaView {
   const { apiVersion, kind, metadata } = object
-  return { apiVersion, kind, metadata: trim(metadata, SECRET_LABELS, [ANNOTATIONS.cloudInit]) }
+  return {
+    apiVersion,
+    kind,
+    metadata: keptMetadata(metadata, { labels: SECRET_LABELS, annotations: [ANNOTATIONS.cloudInit] }),
+  }
 }
 
 const SECRET_LABELS = [LABELS.vmUid, LABELS.vmName, LABELS.managedBy]
@@ -246,78 +261,6 @@ export function isAlive({ phase }: PodView): boolean {
 /** Number of the attempt that a DataVolume of ours was made for, from 1. */
 export function attemptOf({ metadata }: KubeObject): number {
   return Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
-}
-
-/** Words that many objects say, kept once: reasons, phases, names of classes and namespaces. Times and hashes are hardly ever shared. */
-const interned = new Map<string, string>()
-const INTERNED_MAX = 10_000
-/** A word, a sentence without a name in it, or the version of an API: `cdi.kubevirt.io/v1beta1`. */
-const WORD = /^[A-Za-z][A-Za-z., /-]{0,127}(\d+((alpha|beta)\d+)?)?$/
-
-function intern<T extends string | undefined>(text: T): T {
-  if (text === undefined) return text
-  const known = interned.get(text)
-  if (known !== undefined) return known as T
-  if (interned.size < INTERNED_MAX && WORD.test(text)) interned.set(text, text)
-  return text
-}
-
-const lists = new Map<string, readonly string[]>()
-
-/** Of words, of which there are few: access modes. */
-function sharedList(words: readonly string[]): readonly string[] {
-  const text = words.join()
-  const known = lists.get(text)
-  if (known !== undefined) return known
-  const own = words.map(intern)
-  if (lists.size < INTERNED_MAX) lists.set(text, own)
-  return own
-}
-
-/** Drops copies: a status says the same times and sentences in several places, and all statuses say the same words. */
-function shared<T>(value: T, seen: Map<string, string> = new Map()): T {
-  if (typeof value === 'string') {
-    const same = seen.get(value) ?? intern(value)
-    seen.set(value, same)
-    return same as T
-  }
-  if (Array.isArray(value)) return value.map((item) => shared(item, seen)) as T
-  if (typeof value !== 'object' || value === null) return value
-  // A spread, not an object made up member by member: V8 then lays it out as tightly as the parsed JSON.
-  const copy = { ...value } as Record<string, unknown>
-  for (const [key, member] of Object.entries(copy)) copy[key] = shared(member, seen)
-  return copy as T
-}
-
-/** Ours, and those of Kubernetes that say how a deletion goes on. */
-const KEPT_FINALIZERS: ReadonlySet<string> = new Set([FINALIZER, 'orphan', 'foregroundDeletion'])
-
-function trim(metadata: ObjectMeta, labels: readonly string[], annotations: readonly string[]): ObjectMeta {
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata
-  const owner = metadata.ownerReferences?.find((one) => one.controller === true)
-  return {
-    name,
-    namespace: intern(namespace),
-    uid,
-    resourceVersion,
-    generation,
-    creationTimestamp,
-    deletionTimestamp,
-    finalizers: metadata.finalizers?.length
-      ? keptFinalizers(metadata.finalizers, KEPT_FINALIZERS)?.map(intern)
-      : undefined,
-    labels: pick(metadata.labels, labels),
-    annotations: pick(metadata.annotations, annotations),
-    ownerReferences: owner && [owner],
-  }
-}
-
-function pick(
-  from: Readonly<Record<string, string>> | undefined,
-  wanted: readonly string[],
-): Readonly<Record<string, string>> | undefined {
-  const found = picked(from, wanted)
-  return found && Object.fromEntries(Object.entries(found).map(([key, value]) => [key, intern(value)]))
 }
 
 const NO_CONDITION: ConditionView = { status: '', reason: '', message: '' }
@@ -333,7 +276,7 @@ function condition(conditions: Raw[], type: string): ConditionView {
 const sharedConditions = new Map<string, ConditionView>()
 
 function sharedCondition({ status, reason, message }: ConditionView): ConditionView {
-  const isOften = message === '' || WORD.test(message)
+  const isOften = message === '' || isCommon(message)
   const text = `${status} ${reason} ${message}`
   const known = isOften ? sharedConditions.get(text) : undefined
   if (known !== undefined) return known
@@ -370,7 +313,7 @@ export interface StorageClassView extends MetaView {
 export function viewStorageClass(object: KubeObject): StorageClassView {
   const { apiVersion, kind } = object
   const { allowVolumeExpansion } = object as KubeObject & { readonly allowVolumeExpansion?: boolean }
-  const metadata = trim(object.metadata, [], [DEFAULT_CLASS])
+  const metadata = keptMetadata(object.metadata, { annotations: [DEFAULT_CLASS] })
   return { apiVersion, kind, metadata, allowVolumeExpansion: allowVolumeExpansion === true }
 }
 

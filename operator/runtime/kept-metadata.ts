@@ -1,0 +1,42 @@
+import type { ObjectMeta } from '../kube/kube-object.ts'
+import { keptFinalizers, picked } from './foreign.ts'
+import { intern } from './interned.ts'
+
+/** What matters to us of the metadata of a kind. */
+export interface Matters {
+  readonly labels?: readonly string[]
+  readonly annotations?: readonly string[]
+  /** They stay, however many others there are. */
+  readonly finalizers?: ReadonlySet<string>
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** As much of an object's metadata as caches keep: who it is, where it belongs and how its deletion goes on, and the labels and annotations that matter. */
+export function keptMetadata(metadata: ObjectMeta, matters: Matters = {}): ObjectMeta {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata
+  const owner = metadata.ownerReferences?.find((one) => one.controller === true)
+  return {
+    name,
+    namespace: intern(namespace),
+    uid,
+    resourceVersion,
+    generation,
+    creationTimestamp,
+    deletionTimestamp,
+    finalizers: metadata.finalizers?.length
+      ? keptFinalizers(metadata.finalizers, matters.finalizers ?? NONE)?.map(intern)
+      : undefined,
+    labels: pick(metadata.labels, matters.labels),
+    annotations: pick(metadata.annotations, matters.annotations),
+    ownerReferences: owner && [owner],
+  }
+}
+
+function pick(
+  from: Readonly<Record<string, string>> | undefined,
+  wanted: readonly string[] = [],
+): Readonly<Record<string, string>> | undefined {
+  const found = picked(from, wanted)
+  return found && Object.fromEntries(Object.entries(found).map(([key, value]) => [key, intern(value)]))
+}
