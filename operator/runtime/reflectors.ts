@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts'
 import { bounded, KEPT_MAX } from './foreign.ts'
 import type { Logger } from './log.ts'
 import { Reflector } from './reflector.ts'
+import { stopAll } from './stops.ts'
 import { Store, type Stored } from './store.ts'
 
 export interface ReflectorsOptions {
@@ -90,9 +91,7 @@ export class Reflectors {
   /** Calls back whenever a kind came or went; returns how to stop that. */
   onInstalled(listener: () => void): () => void {
     const stops = this.#all.map((reflector) => reflector.onInstalled(listener))
-    return () => {
-      for (const stop of stops) stop()
-    }
+    return stopAll(stops)
   }
 
   /** Lists kinds once more, live: their watches may be behind. Throws ApiErrors. */

@@ -12,6 +12,12 @@ export interface Change<T> {
   readonly after: T | undefined
 }
 
+/** As much of a store as a reader needs. */
+export interface Readable<T extends Stored> {
+  get(key: string): T | undefined
+  onChange(listener: (change: Change<T>) => void): () => void
+}
+
 /**
  * A local copy of all objects of one kind, kept by a {@link Reflector}, with indexes.
  *

@@ -11,39 +11,21 @@ import {
 } from '@open-terrain/constructs'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 
-export const IMAGE: ResourceType = {
-  group: vmDiskImage.group,
-  version: vmDiskImage.version,
-  kind: vmDiskImage.kind,
-  plural: vmDiskImage.plural,
-  namespaced: true,
-}
+export const IMAGE: ResourceType = vmDiskImage
 
 export interface Image extends KubeObject {
   readonly spec: Partial<VMDiskImageSpecInput>
   readonly status?: VMDiskImageStatus
 }
 
-export const MACHINE: ResourceType = {
-  group: virtualMachine.group,
-  version: virtualMachine.version,
-  kind: virtualMachine.kind,
-  plural: virtualMachine.plural,
-  namespaced: true,
-}
+export const MACHINE: ResourceType = virtualMachine
 
 export interface Machine extends KubeObject {
   readonly spec: VirtualMachineSpecInput
   readonly status?: VirtualMachineStatus
 }
 
-export const DATA_SYNC: ResourceType = {
-  group: dataSync.group,
-  version: dataSync.version,
-  kind: dataSync.kind,
-  plural: dataSync.plural,
-  namespaced: true,
-}
+export const DATA_SYNC: ResourceType = dataSync
 
 export interface DataSync extends KubeObject {
   readonly spec: DataSyncSpecInput

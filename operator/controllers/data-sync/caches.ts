@@ -4,17 +4,11 @@ import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../..
 import { keptMetadata } from '../../runtime/kept-metadata.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
-import { Store } from '../../runtime/store.ts'
+import { type Readable, Store } from '../../runtime/store.ts'
 import { wishesOf } from './decide/wishes.ts'
 import type { DataSyncView, Wish } from './world.ts'
 
-export const DATA_SYNC: ResourceType = {
-  group: dataSync.group,
-  version: dataSync.version,
-  kind: dataSync.kind,
-  plural: dataSync.plural,
-  namespaced: true,
-}
+export const DATA_SYNC: ResourceType = dataSync
 
 /** Index over DataSyncs: `<namespace>/<name>` of the images that they want. */
 export const BY_IMAGE = 'image'
@@ -22,12 +16,6 @@ export const BY_NAMESPACE = 'namespace'
 
 /** Characters of a DataSync: its schema bounds what it says, and nothing that it says may be lost. */
 const OWN_MAX = 1_000_000
-
-/** As much of a store as a reader needs. */
-interface Readable<T extends KubeObject> {
-  get(key: string): T | undefined
-  onChange(listener: (change: { key: string; before: T | undefined; after: T | undefined }) => void): () => void
-}
 
 /** Everything that decisions about DataSyncs rest on. */
 export class DataSyncCaches {

@@ -4,6 +4,7 @@ import { ObjectController, type Services } from '../../runtime/object-controller
 import { isSame } from '../../runtime/owned-fields.ts'
 import type { Removal } from '../../runtime/plan-writer.ts'
 import { Refusals } from '../../runtime/refusals.ts'
+import { stopAll } from '../../runtime/stops.ts'
 import { BY_IMAGE, BY_NAMESPACE, DATA_SYNC, type DataSyncCaches, wanted } from './caches.ts'
 import type { DataSyncMetrics } from './data-sync-metrics.ts'
 import { paceOf } from './decide/pace.ts'
@@ -82,9 +83,7 @@ export class DataSyncController {
         if (isTerminating(before) !== isTerminating(after)) about(BY_NAMESPACE, key)
       }),
     ]
-    return () => {
-      for (const stop of stops) stop()
-    }
+    return stopAll(stops)
   }
 }
 

@@ -3,17 +3,11 @@ import { familyKey } from '../../cluster/ownership.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
-import { Store } from '../../runtime/store.ts'
+import { type Readable, Store } from '../../runtime/store.ts'
 import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView, StorageClassFacts } from './views.ts'
 import { viewInstance, viewKubeVirt, viewMachine } from './views.ts'
 
-export const MACHINE: ResourceType = {
-  group: virtualMachine.group,
-  version: virtualMachine.version,
-  kind: virtualMachine.kind,
-  plural: virtualMachine.plural,
-  namespaced: true,
-}
+export const MACHINE: ResourceType = virtualMachine
 
 /** Indexes over machines; this one by {@link familyKey}. */
 export const BY_UID = 'uid'
@@ -39,12 +33,6 @@ export interface SharedCaches {
   readonly secrets: Readable<KubeObject>
   readonly storageClasses: Readable<StorageClassFacts>
   readonly namespaces: Readable<KubeObject>
-}
-
-/** As much of a store as a reader needs. */
-export interface Readable<T extends KubeObject> {
-  get(key: string): T | undefined
-  onChange(listener: (change: { key: string; before: T | undefined; after: T | undefined }) => void): () => void
 }
 
 /** Characters of a machine: its schema bounds what it says, and nothing that it says may be lost. */

@@ -8,6 +8,7 @@ import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
+import { stopAll } from '../../runtime/stops.ts'
 import { BY_FORMER_IMAGE, BY_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { type CloneFacts, type MachineView, viewMachine } from './views.ts'
 
@@ -64,9 +65,7 @@ export class MachineReferences implements ReferenceSource {
         for (const key of cameOrWent ? imagesOf(vm) : formerImageOf(vm)) listener(key)
       }),
     ]
-    return () => {
-      for (const stop of stops) stop()
-    }
+    return stopAll(stops)
   }
 }
 

@@ -3,6 +3,7 @@ import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { onlyNews } from '../../runtime/news.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
+import { stopAll } from '../../runtime/stops.ts'
 import type { Change } from '../../runtime/store.ts'
 import {
   BY_CHILD,
@@ -55,9 +56,7 @@ export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) 
     }),
     caches.reflectors.onInstalled(waiting),
   ]
-  return () => {
-    for (const stop of stops) stop()
-  }
+  return stopAll(stops)
 }
 
 /** As much of an image as a machine shows or rests on: thousands may name one, and its counts change with each of them. */

@@ -44,13 +44,7 @@ import {
   viewStorageClass,
 } from './views.ts'
 
-export const IMAGE: ResourceType = {
-  group: vmDiskImage.group,
-  version: vmDiskImage.version,
-  kind: vmDiskImage.kind,
-  plural: vmDiskImage.plural,
-  namespaced: true,
-}
+export const IMAGE: ResourceType = vmDiskImage
 
 /** Indexes over images; all but the uid are `<namespace>/<name>` of what they name, wait for or make. */
 export const BY_NAMESPACE = 'namespace'

@@ -1,6 +1,7 @@
 import type { ReferenceSource } from '../../images/references.ts'
 import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { stopAll } from '../../runtime/stops.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
 import type { Admission } from './admission.ts'
@@ -49,9 +50,7 @@ export function feedQueue(queue: WorkQueue, options: FeedOptions): () => void {
     }),
     ...references.map((source) => source.onChange((key) => queue.addAfter(key, REFERENCES_SETTLE_MS, 'urgent'))),
   ]
-  return () => {
-    for (const stop of stops) stop()
-  }
+  return stopAll(stops)
 }
 
 /** For an image that has failed, another policy may mean a write: thousands of those come one after the other. */

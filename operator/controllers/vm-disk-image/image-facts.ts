@@ -1,4 +1,5 @@
 import { ownerAmong } from '../../cluster/ownership.ts'
+import { stopAll } from '../../runtime/stops.ts'
 import type { Admission } from './admission.ts'
 import type { Caches } from './caches.ts'
 import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
@@ -28,7 +29,5 @@ export function countDownloads(metrics: ImageMetrics, { images, dataVolumes }: C
       if (before !== undefined) metrics.attempted(before.status.attempts, after?.status.attempts)
     }),
   ]
-  return () => {
-    for (const stop of stops) stop()
-  }
+  return stopAll(stops)
 }

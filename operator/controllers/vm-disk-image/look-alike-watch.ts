@@ -3,6 +3,7 @@ import { LookAlikes } from '../../cluster/look-alikes.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
+import { stopAll } from '../../runtime/stops.ts'
 import type { Store } from '../../runtime/store.ts'
 import { BY_UID, type Caches, IMAGE } from './caches.ts'
 import type { ImageMetrics } from './image-metrics.ts'
@@ -34,7 +35,5 @@ export function noticeLookAlikes({ caches, clock, events, metrics }: LookAlikeWa
     })
   }
   const stops = [watch(dataVolumes), watch(snapshots), watch(claims), watch(pods)]
-  return () => {
-    for (const stop of stops) stop()
-  }
+  return stopAll(stops)
 }

@@ -3,6 +3,7 @@ import { controllerOfKind } from '../../cluster/ownership.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { onlyNews } from '../../runtime/news.ts'
+import { stopAll } from '../../runtime/stops.ts'
 import type { Change } from '../../runtime/store.ts'
 import type { Lane } from '../../runtime/work-queue.ts'
 import { BY_CHILD, BY_CONFIG_MAP, BY_NAMESPACE, BY_SECRET, BY_UID, type Caches, IMAGE, siblingKey } from './caches.ts'
@@ -92,9 +93,7 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
     ),
     caches.reflectors.onInstalled(allWaiting),
   ]
-  return () => {
-    for (const stop of stops) stop()
-  }
+  return stopAll(stops)
 }
 
 function isTerminating(object: KubeObject | undefined): boolean {
