@@ -12,7 +12,7 @@ export interface Condition {
 }
 
 /** A condition before it is told since when, and for which generation. */
-type Said = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
+export type Said = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
 
 /** Sets or replaces conditions; the transition time moves only with the status. Conditions not named stay. */
 export function mergeConditions(

@@ -7,6 +7,7 @@ import {
 import type { KubeObject, ObjectKey } from '../../kube/kube-object.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
+import { withRefusal } from '../../runtime/standing.ts'
 import type { Remark, Standing } from './status.ts'
 import type { CloneSource } from './views.ts'
 import type { World } from './world.ts'
@@ -82,11 +83,8 @@ export function isSameSize(one: unknown, other: unknown): boolean {
   return typeof one === 'string' && typeof other === 'string' && compareQuantities(one, other) === 0
 }
 
-/** What is planned is tried again and again; until it works, people should read why it does not. */
 export function refused(standing: Standing, { refusal }: World): Standing {
-  if (refusal === undefined) return standing
-  const reason = standing.phase === 'Provisioning' ? 'Refused' : standing.reason
-  return { ...standing, reason, message: `${standing.message}; the API server refuses what is to be done: ${refusal}` }
+  return withRefusal(standing, refusal, { phase: 'Provisioning', reason: 'Refused' })
 }
 
 /** Whether it has a disk, or a machine, whatever becomes of its image. */

@@ -8,6 +8,7 @@ import { isOrphaned } from '../../cluster/ownership.ts'
 import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
+import { courseConditions, said } from '../../runtime/standing.ts'
 import type { World } from './world.ts'
 
 /** Where a machine stands, in the words that people read. */
@@ -58,15 +59,12 @@ export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, n
   const { image, imageReady, remarks, generation } = facts
   const standing = { ...facts.standing, message: cutMessage(facts.standing.message) }
   const { phase, reason, message } = standing
-  const is = (type: string, holds: boolean, why: { reason: string; message: string }) =>
-    ({ type, status: holds ? 'True' : 'False', reason: why.reason, message: why.message }) as const
-  const said = [
-    is(TYPE.Ready, phase === 'Ready', standing),
-    is(TYPE.ImageReady, imageReady.holds, imageReady),
-    is(TYPE.Reconciling, phase === 'Provisioning', { reason, message: phase === 'Provisioning' ? message : '' }),
-    is(TYPE.Stalled, phase === 'Failed', { reason, message: phase === 'Failed' ? message : '' }),
-    is(TYPE.Settled, phase !== 'Provisioning', { reason, message: '' }),
-    ...remarks.map((remark) => is(remark.type, true, remark)),
+  const isBusy = phase === 'Provisioning'
+  const conditions = [
+    said(TYPE.Ready, phase === 'Ready', standing),
+    said(TYPE.ImageReady, imageReady.holds, imageReady),
+    ...courseConditions(standing, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
+    ...remarks.map((remark) => said(remark.type, true, remark)),
   ]
   const before = (status.conditions ?? []).filter(
     ({ type }) => !REMARKS.includes(type) || remarks.some((one) => one.type === type),
@@ -78,7 +76,7 @@ export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, n
     reason,
     message,
     image,
-    conditions: mergeConditions(before, said, generation, now) as VirtualMachineStatus['conditions'],
+    conditions: mergeConditions(before, conditions, generation, now) as VirtualMachineStatus['conditions'],
   })
 }
 

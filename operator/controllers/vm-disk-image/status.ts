@@ -1,7 +1,8 @@
-import type { Attempt, Condition, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
-import { cutMessage, mergeConditions, toTime, withoutUndefined } from '../../runtime/conditions.ts'
+import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
+import { cutMessage, mergeConditions, type Said, toTime, withoutUndefined } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
+import { courseConditions, said } from '../../runtime/standing.ts'
 import type { World } from './world.ts'
 
 /** Where an image stands, in the words that people read. */
@@ -46,30 +47,22 @@ export function withStanding(
   })
 }
 
-type Said = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
-
 function conditionsOf(status: VMDiskImageStatus, standing: Standing, references: World['references']): Said[] {
   const { phase, reason, message, stalled = false } = standing
   const isReady = status.artifact !== undefined
   const isUpToDate = isReady && (standing.upToDate ?? status.artifact?.revision === status.revision)
   const isBusy = phase !== 'Succeeded' && phase !== 'Failed' && !stalled
-  const is = (type: string, holds: boolean, why: { reason: Reason; message: string }): Said => ({
-    type,
-    status: holds ? 'True' : 'False',
-    ...why,
-  })
+  const isSettled = phase === 'Failed' || (phase === 'Succeeded' && isUpToDate)
   const here = { reason, message }
   return [
-    is('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
-    is(
+    said('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
+    said(
       'UpToDate',
       isUpToDate,
       isUpToDate ? { reason: 'Synced', message: 'the artifact was made from the current spec' } : here,
     ),
-    is('Reconciling', isBusy, { reason, message: isBusy ? message : '' }),
-    is('Stalled', stalled, { reason, message: stalled ? message : '' }),
-    is('Settled', phase === 'Failed' || (phase === 'Succeeded' && isUpToDate), { reason, message: '' }),
-    is('Unreferenced', references.count === 0, whoRefers(references)),
+    ...courseConditions(here, { isBusy, isStalled: stalled, isSettled }),
+    said('Unreferenced', references.count === 0, whoRefers(references)),
   ]
 }
 

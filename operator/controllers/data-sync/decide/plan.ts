@@ -1,5 +1,6 @@
 import type { DataSyncStatus } from '@open-terrain/constructs'
 import type { ObjectPlan } from '../../../runtime/plan-writer.ts'
+import { withRefusal } from '../../../runtime/standing.ts'
 import type { World } from '../world.ts'
 import { type ImageStep, planImage } from './image.ts'
 import { eventsBetween, type Standing, standingOf, statusOf } from './status.ts'
@@ -26,7 +27,7 @@ export function planDataSync(world: World, now: number): DataSyncPlan {
   if (deletionTimestamp !== undefined) return { ...nothing, status: dataSync.status }
   const obstacle = obstacleIn(world)
   const steps = obstacle === undefined ? images.map((image) => planImage(namespace, image)) : []
-  const status = statusOf(dataSync, obstacle ?? refused(standingOf(steps), world), steps, now)
+  const status = statusOf(dataSync, obstacle ?? withRefusal(standingOf(steps), world.refusal, REFUSED), steps, now)
   return {
     ...nothing,
     status,
@@ -35,6 +36,8 @@ export function planDataSync(world: World, now: number): DataSyncPlan {
     events: eventsBetween(dataSync.status, status),
   }
 }
+
+const REFUSED = { phase: 'Queued', reason: 'Refused' } as const
 
 /** Why nothing is to be done about any image. */
 function obstacleIn({ spec, namespaceTerminating, dataSync: { metadata } }: World): Standing | undefined {
@@ -45,11 +48,4 @@ function obstacleIn({ spec, namespaceTerminating, dataSync: { metadata } }: Worl
   if (!namespaceTerminating) return undefined
   const message = `namespace ${metadata.namespace} is being deleted, and its images with it: nothing can be created in it`
   return { phase: 'Queued', reason: 'NamespaceTerminating', message }
-}
-
-/** What is planned is tried again and again; until it works, people should read why it does not. */
-function refused(standing: Standing, { refusal }: World): Standing {
-  if (refusal === undefined) return standing
-  const message = `${standing.message}; the API server refuses what is to be done: ${refusal}`
-  return { ...standing, reason: standing.phase === 'Queued' ? 'Refused' : standing.reason, message }
 }

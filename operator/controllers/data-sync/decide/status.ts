@@ -1,11 +1,7 @@
-import {
-  type DataSyncPhase,
-  type DataSyncReason,
-  type DataSyncStatus,
-  DATA_SYNC_CONDITIONS as TYPE,
-} from '@open-terrain/constructs'
+import type { DataSyncPhase, DataSyncReason, DataSyncStatus } from '@open-terrain/constructs'
 import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { courseConditions, said } from '../../../runtime/standing.ts'
 import type { DataSyncView } from '../world.ts'
 import type { ImageStep } from './image.ts'
 
@@ -61,20 +57,17 @@ export function statusOf(
   const { phase, reason } = standing
   const message = cutMessage(standing.message)
   const isSettled = phase === 'Succeeded' || phase === 'Failed'
-  const is = (type: string, holds: boolean, text = holds ? message : '') =>
-    ({ type, status: holds ? 'True' : 'False', reason, message: text }) as const
-  const said = [
-    is(TYPE.Ready, phase === 'Succeeded', message),
-    is(TYPE.Reconciling, !isSettled),
-    is(TYPE.Stalled, phase === 'Failed'),
-    is(TYPE.Settled, isSettled),
+  const why = { reason, message }
+  const conditions = [
+    said('Ready', phase === 'Succeeded', why),
+    ...courseConditions(why, { isBusy: !isSettled, isStalled: phase === 'Failed', isSettled }),
   ]
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
     reason,
     message,
-    conditions: mergeConditions(before.conditions ?? [], said, generation, now) as DataSyncStatus['conditions'],
+    conditions: mergeConditions(before.conditions ?? [], conditions, generation, now) as DataSyncStatus['conditions'],
     ...(images.length > 0 && figuresOf(images)),
   }
 }

@@ -1,0 +1,44 @@
+import type { Said } from './conditions.ts'
+
+/** Where an object stands, in the words that people read. */
+interface Standing {
+  readonly phase: string
+  readonly reason: string
+  readonly message: string
+}
+
+/** Whether anything goes on, needs somebody, or has come to its end. */
+interface Course {
+  readonly isBusy: boolean
+  /** It cannot go on without a change. */
+  readonly isStalled: boolean
+  /** Nothing more comes of the present spec by itself. */
+  readonly isSettled: boolean
+}
+
+/** A condition that is True or False. */
+export function said(type: string, holds: boolean, { reason, message }: Pick<Said, 'reason' | 'message'>): Said {
+  return { type, status: holds ? 'True' : 'False', reason, message }
+}
+
+/** The conditions that every kind has beside its own. All carry the reason of the phase. */
+export function courseConditions({ reason, message }: Omit<Standing, 'phase'>, course: Course): Said[] {
+  const { isBusy, isStalled, isSettled } = course
+  return [
+    said('Reconciling', isBusy, { reason, message: isBusy ? message : '' }),
+    said('Stalled', isStalled, { reason, message: isStalled ? message : '' }),
+    said('Settled', isSettled, { reason, message: '' }),
+  ]
+}
+
+/** What is planned is tried again and again; until it works, people should read why it does not. */
+export function withRefusal<S extends Standing, R extends S['reason']>(
+  standing: S,
+  refusal: string | undefined,
+  /** Of an object that only waits. */
+  { phase, reason }: { readonly phase: S['phase']; readonly reason: R },
+): S {
+  if (refusal === undefined) return standing
+  const message = `${standing.message}; the API server refuses what is to be done: ${refusal}`
+  return { ...standing, reason: standing.phase === phase ? reason : standing.reason, message }
+}
