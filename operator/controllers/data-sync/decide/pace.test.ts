@@ -6,8 +6,9 @@ const STATUS: DataSyncStatus = { phase: 'Syncing', reason: 'Syncing', message: '
 
 it.each<[string, Partial<DataSyncStatus>, number | undefined, boolean, number | undefined]>([
   ['nothing new', {}, undefined, false, undefined],
-  ['another phase', { phase: 'Queued' }, 0, true, undefined],
-  ['another reason', { reason: 'Queued' }, 0, true, undefined],
+  ['its end', { phase: 'Succeeded', reason: 'Synced' }, 0, true, undefined],
+  ['trouble', { phase: 'Failed', reason: 'NameConflict' }, 0, true, undefined],
+  ['no download for a moment', { phase: 'Queued', reason: 'Queued' }, 500, false, 1_500],
   ['another spec', { observedGeneration: 2 }, 0, true, undefined],
   ['one more image', { ready: '2/3' }, 1_500, false, 500],
   ['one more image, later', { ready: '2/3' }, 2_000, true, undefined],

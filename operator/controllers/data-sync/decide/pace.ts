@@ -1,12 +1,16 @@
 import type { DataSyncStatus } from '@open-terrain/constructs'
 import type { Pace } from '../../../runtime/object-controller.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
+import { isUnderWay } from './status.ts'
 
 /** Hundreds of images may move together; their DataSync counts them at a steady pace. */
 const COUNTS_EVERY_MS = 2_000
 const PROGRESS_EVERY_MS = 30_000
 
-/** When a status is written: where the DataSync stands at once, how many images stand where every 2 s, and progress alone every 30 s. */
+/**
+ * When a status is written: where the DataSync stands at once, how many images stand where every 2 s, and progress alone every 30 s. Between two downloads
+ * none may run for a moment, so Queued and Syncing take turns: that is how many stand where.
+ */
 export function paceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs: number | undefined): Pace {
   if (isSame(before, after)) return { isStatusDue: false }
   const isCounted = !isSame({ ...before, progress: '' }, { ...after, progress: '' })
@@ -17,5 +21,6 @@ export function paceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWrite
 }
 
 function standing({ phase, reason, observedGeneration, conditions = [] }: DataSyncStatus): unknown {
-  return [phase, reason, observedGeneration, conditions.map(({ type, status }) => [type, status])]
+  const stand = isUnderWay(reason) ? ['under way'] : [phase, reason]
+  return [...stand, observedGeneration, conditions.map(({ type, status }) => [type, status])]
 }

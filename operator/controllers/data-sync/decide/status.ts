@@ -88,9 +88,13 @@ function figuresOf(images: readonly ImageStep[]): Partial<DataSyncStatus> {
   }
 }
 
-const NORMAL: ReadonlySet<string> = new Set<DataSyncReason>(['Queued', 'Syncing', 'Synced'])
+/** Whether it is on its way, with nothing to tell people but how far. */
+export function isUnderWay(reason: string | undefined): boolean {
+  return reason === 'Queued' || reason === 'Syncing'
+}
 
-/** The Event of a new reason, for people who read `kubectl describe`. */
+/** Its beginning, its end and trouble, for people who read `kubectl describe`: the steps between them are in the status. */
 export function eventsBetween(before: DataSyncStatus, { reason = '', message = '' }: DataSyncStatus): EventNote[] {
-  return reason === before.reason ? [] : [{ type: NORMAL.has(reason) ? 'Normal' : 'Warning', reason, message }]
+  if (reason === before.reason || (isUnderWay(reason) && isUnderWay(before.reason))) return []
+  return [{ type: isUnderWay(reason) || reason === 'Synced' ? 'Normal' : 'Warning', reason, message }]
 }
