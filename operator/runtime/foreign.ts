@@ -75,6 +75,12 @@ export function keptFinalizers(
   return [...finalizers.filter((one) => matters.has(one)), ...others].slice(0, FINALIZERS_MAX)
 }
 
+/** A text of an object that anybody may write, no longer than the field of ours that it goes into. Empty where there is none. */
+export function upTo(length: number, text: unknown): string {
+  const value = String(text ?? '')
+  return value.length <= length ? value : cutText(value, length)
+}
+
 /** On its own: a part of a string keeps all of it in memory. */
 function cutText(text: string, length: number): string {
   return Buffer.from(text.slice(0, length)).toString()

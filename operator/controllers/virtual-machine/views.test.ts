@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS, renderKubeVirtVirtualMachine } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, renderKubeVirtVirtualMachine, virtualMachine } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
@@ -249,5 +249,14 @@ describe('an instance', () => {
     const interfaces = [{ ipAddresses: ['x'.repeat(100), '10.0.0.1'] }]
     const { addresses } = viewInstance(raw({ status: { interfaces } }))
     expect(Math.max(...addresses.map((address) => address.length))).toBeLessThanOrEqual(64)
+  })
+
+  it('has no word of others that is longer than the field of ours that it goes into', () => {
+    const long = 'x'.repeat(5_000)
+    const { nodeName = '' } = viewInstance(raw({ status: { nodeName: long } }))
+    const { printableStatus } = viewKubeVirt(raw({ status: { printableStatus: long } }))
+    const kubevirt = { name: 'vm', printableStatus, nodeName }
+    expect([printableStatus.length, nodeName.length]).toEqual([64, 253])
+    expect(virtualMachine.status.safeParse({ kubevirt }).error).toBeUndefined()
   })
 })

@@ -7,6 +7,7 @@ import {
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../../runtime/conditions.ts'
+import { upTo } from '../../runtime/foreign.ts'
 import { keptMetadata, type Matters } from '../../runtime/kept-metadata.ts'
 
 /** A VirtualMachine of ours as stored; the spec is unchecked, it may stem from an older schema. */
@@ -125,7 +126,7 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     kind: object.kind,
     metadata: keptMetadata(object.metadata, KUBEVIRT),
     spec: ownedSpec(raw.spec),
-    printableStatus: raw.status?.printableStatus ?? '',
+    printableStatus: upTo(64, raw.status?.printableStatus),
     runStrategy: raw.spec?.runStrategy ?? '',
     isStartAsked: (raw.status?.stateChangeRequests ?? []).some(({ action }: Raw) => action === 'Start'),
     isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
@@ -200,7 +201,7 @@ export function viewInstance(object: KubeObject): InstanceView {
     unreadyReason: conditions.find(({ type, status }) => type === 'Ready' && status !== 'True')?.reason ?? '',
     hasAgent: conditions.some(({ type, status }) => type === 'AgentConnected' && status === 'True'),
     isPaused: pauseIn(conditions) !== undefined,
-    nodeName: raw.status?.nodeName,
+    nodeName: upTo(253, raw.status?.nodeName) || undefined,
     // The guest says what it likes; a status with more than the schema takes would not be written at all.
     addresses: addresses
       .map(String)

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import {
@@ -23,6 +23,14 @@ describe('a view', () => {
       expect(view(bare)).toMatchObject(bare)
     },
   )
+
+  it('of a DataVolume has no word of others that is longer than the field of ours that it goes into', () => {
+    const long = 'x'.repeat(5_000)
+    const { phase, progress } = viewDataVolume(raw({ status: { phase: long, progress: long } }))
+    expect([phase.length, progress.length]).toEqual([64, 16])
+    expect(virtualMachine.status.safeParse({ clone: { name: 'vm-root', phase, progress } }).error).toBeUndefined()
+    expect(vmDiskImage.status.safeParse({ progress }).error).toBeUndefined()
+  })
 
   it('of a child shares with those of its siblings what they say alike, and nothing else', () => {
     const child = (uid: string, labels: object = {}, owner: object = {}) =>

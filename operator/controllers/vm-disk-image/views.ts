@@ -1,5 +1,6 @@
 import { ANNOTATIONS, FINALIZER, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import { upTo } from '../../runtime/foreign.ts'
 import { deduplicated, INTERNED_MAX, intern, internList, isCommon } from '../../runtime/interned.ts'
 import { keptMetadata, type Matters } from '../../runtime/kept-metadata.ts'
 import { type ImporterView, viewImporter } from './importer.ts'
@@ -175,8 +176,8 @@ export function viewDataVolume(object: KubeObject): DataVolumeView {
     apiVersion: object.apiVersion,
     kind: object.kind,
     metadata: childMetadata(object.metadata),
-    phase: raw.status?.phase ?? '',
-    progress: raw.status?.progress ?? '',
+    phase: upTo(64, raw.status?.phase),
+    progress: upTo(16, raw.status?.progress),
     restartCount: raw.status?.restartCount ?? 0,
     bound: condition(conditions, 'Bound'),
     running: condition(conditions, 'Running'),
