@@ -201,12 +201,12 @@ export const POLICY_SCHEMA = {
   reclaimPolicy: key(
     'reclaimPolicy',
     reclaim,
-    'Retain or Delete: what becomes of an image that a virtual machine made (label pelotech.ot/created-by) when nothing refers to it any more, where its spec says nothing.',
+    'Retain or Delete: what becomes of an image that was made for a virtual machine or a DataSync (label pelotech.ot/created-by) when nothing refers to it any more, where its spec says nothing.',
   ),
   unreferencedTTL: key(
     'unreferencedTtlMs',
     milliseconds({ isZeroAllowed: true }),
-    'With Delete: how long an image that a virtual machine made stays when nothing refers to it any more, where its spec says nothing. 0s removes it at the moment when its last reference goes.',
+    'With Delete: how long an image that was made for a virtual machine or a DataSync stays when nothing refers to it any more, where its spec says nothing. 0s removes it at the moment when its last reference goes.',
   ),
   userReclaimPolicy: key(
     'userReclaimPolicy',

@@ -272,12 +272,12 @@ export const REASON_HELP = {
   /** Nobody names the image. */
   Unreferenced: {
     meaning:
-      'Nothing refers to the image. If it has an artifact, status.unreferencedSince says since when. If the operator made it for a machine and it has no artifact, it leaves the queue until something refers to it.',
+      'Nothing refers to the image. If it has an artifact, status.unreferencedSince says since when. If the operator made it for a machine or a DataSync, and it has no artifact, it leaves the queue until something refers to it.',
     remedy: 'Delete it if nobody needs it: kubectl get vmdi -A shows the count of references.',
   },
   /** Something names the image. */
   Referenced: {
-    meaning: 'Virtual machines or clones refer to the image. status.references names some of them.',
+    meaning: 'Virtual machines, DataSyncs or clones refer to the image. status.references names some of them.',
     remedy: 'Nothing to do.',
   },
   /** A deletion waits for its users. */

@@ -141,7 +141,7 @@ export const vmDiskImageStatus = z
           .max(10)
           .describe('The first few of them.'),
       })
-      .describe('Virtual machines that refer to the image, and unfinished clones of it.')
+      .describe('Virtual machines and DataSyncs that refer to the image, and unfinished clones of it.')
       .optional(),
     unreferencedSince: dateTime('Since when nothing refers to the image.').optional(),
     lastReferencedTime: dateTime('When something last referred to the image.').optional(),

@@ -70,7 +70,7 @@ function whoRefers({ count, names }: World['references']): { reason: Reason; mes
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
   return {
     reason: 'Unreferenced',
-    message: 'no VirtualMachine names this image, and no clone reads from it',
+    message: 'no VirtualMachine or DataSync names this image, and no clone reads from it',
   }
 }
 
