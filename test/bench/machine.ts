@@ -21,7 +21,7 @@ export function hardwareFacts(): Facts {
   return [
     ['processor', `${processors[0]?.model ?? 'unknown'}, ${processors.length} cores`],
     ['memory', `${Math.round(totalmem() / 1024 ** 3)} GiB`],
-    ['kernel', `${type()} ${release()} ${arch()}`],
+    ['kernel', `${type()} ${versionOf(release())} ${arch()}`],
     ['Node', process.version],
   ]
 }
@@ -42,4 +42,9 @@ export function commitFact(): string {
   } catch {
     return 'unknown (not a git repository)'
   }
+}
+
+/** Two builds of one version are the same machine. */
+function versionOf(release: string): string {
+  return release.split('.').slice(0, 2).join('.')
 }
