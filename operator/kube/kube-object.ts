@@ -77,3 +77,8 @@ export function compareResourceVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length
   return a < b ? -1 : a > b ? 1 : 0
 }
+
+/** Whether it is being deleted. */
+export function isTerminating(object: KubeObject | undefined): boolean {
+  return object?.metadata.deletionTimestamp !== undefined
+}

@@ -1,11 +1,11 @@
-import { ANNOTATIONS, dataSync, dataSyncImageName, isImageFor, parseDataSyncSpec } from '@open-terrain/constructs'
+import { dataSync, dataSyncImageName, isImageFor, parseDataSyncSpec } from '@open-terrain/constructs'
 import type { StoredImage } from '../../images/ensure-image.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
 import { keptMetadata } from '../../runtime/kept-metadata.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
-import { wishesOf } from './decide/wishes.ts'
+import { REQUESTS, wishesOf } from './decide/wishes.ts'
 import type { DataSyncView, Wish } from './world.ts'
 
 export const DATA_SYNC: ResourceType = dataSync
@@ -33,20 +33,18 @@ export class DataSyncCaches {
     reflectors.add(DATA_SYNC, this.dataSyncs, viewDataSync, { keptMax: OWN_MAX })
   }
 
-  /** Those that refer to an image: they want it, and it is for them. What is not there yet is for all of them. */
-  referringTo(image: ObjectKey, among: readonly DataSyncView[] = this.dataSyncs.find(BY_IMAGE, keyOf(image))) {
+  /** Those of them that refer to an image: they want it, and it is for them. What is not there yet is for all of them. */
+  referringTo(image: ObjectKey, among: readonly DataSyncView[]): DataSyncView[] {
     const key = keyOf(image)
     const found = this.images.get(key)
     return among.filter((one) =>
       wanted(one).some(
         ({ key: its, wish }) =>
-          its === key && (found === undefined || isImageFor(wish.triple, found.metadata.annotations ?? {})),
+          its === key && (found === undefined || isImageFor(wish.triple, found.metadata.annotations)),
       ),
     )
   }
 }
-
-const REQUESTS = [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt]
 
 export const parsedSpec = onceForEach(parseDataSyncSpec)
 

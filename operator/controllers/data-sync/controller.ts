@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { isTerminating, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import { onlyNews } from '../../runtime/news.ts'
 import { ObjectController, type Services } from '../../runtime/object-controller.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
@@ -85,8 +85,4 @@ export class DataSyncController {
     ]
     return stopAll(stops)
   }
-}
-
-function isTerminating(object: KubeObject | undefined): boolean {
-  return object?.metadata.deletionTimestamp !== undefined
 }

@@ -1,11 +1,11 @@
-import { isUrlAllowed, LABELS, type Policy, parseVMDiskImageSpec } from '@open-terrain/constructs'
+import { isUrlAllowed, LABELS, type Policy } from '@open-terrain/constructs'
 import { importersOf, mayFill } from '../../cluster/importers.ts'
 import { childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import { saidOfClaim } from '../../cluster/said-of-claim.ts'
+import { parsedImageSpec } from '../../images/parsed-spec.ts'
 import { type ReferenceSource, sumReferences } from '../../images/references.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
-import { onceForEach } from '../../runtime/once-for-each.ts'
 import type { Admission } from './admission.ts'
 import { BY_IMAGE, BY_NAMESPACE, type Caches, siblingKey } from './caches.ts'
 import type { ClaimRefusals } from './claim-refusals.ts'
@@ -40,7 +40,7 @@ export function observeImage(image: ImageView, sources: Sources): World {
   const ticket = kept ?? image.metadata.resourceVersion ?? '0'
   return {
     image,
-    spec: parsedSpec(image.spec),
+    spec: parsedImageSpec(image.spec),
     policy,
     namespaceTerminating: caches.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
     surroundings: {
@@ -122,8 +122,6 @@ function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { ca
   })
   return [...labelled, ...owned]
 }
-
-const parsedSpec = onceForEach(parseVMDiskImageSpec)
 
 function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Lookup {
   const { namespace, uid = '' } = image.metadata

@@ -1,6 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { controllerOfKind } from '../../cluster/ownership.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { onlyNews } from '../../runtime/news.ts'
 import { stopAll } from '../../runtime/stops.ts'
@@ -94,10 +94,6 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
     caches.reflectors.onInstalled(allWaiting),
   ]
   return stopAll(stops)
-}
-
-function isTerminating(object: KubeObject | undefined): boolean {
-  return object?.metadata.deletionTimestamp !== undefined
 }
 
 /** Most changes of Secrets and the like do not concern us: only that one came or went. */

@@ -6,11 +6,11 @@ import {
   type DataSyncReason,
   dataSyncImageName,
   isImageFor,
-  parseVMDiskImageSpec,
   renderDataSyncImage,
   revisionOf,
 } from '@open-terrain/constructs'
 import type { StoredImage } from '../../../images/ensure-image.ts'
+import { parsedImageSpec } from '../../../images/parsed-spec.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { Touch } from '../../../runtime/plan-writer.ts'
 import type { ImageWorld, Wish } from '../world.ts'
@@ -74,7 +74,7 @@ function updated(image: StoredImage, { spec }: Wish, annotations: ReturnType<typ
 /** What an image says of itself, if that is about its spec and requests as they are. */
 function progressOf({ spec, status, metadata }: StoredImage): Partial<ImageStep> {
   const { phase, reason = '', message = '', progress = '' } = status
-  const parsed = parseVMDiskImageSpec(spec)
+  const parsed = parsedImageSpec(spec)
   const revision = parsed.ok && revisionOf(parsed.spec, metadata.annotations?.[ANNOTATIONS.syncRequestedAt])
   const isNews = status.observedGeneration === metadata.generation && (status.revision === revision || !parsed.ok)
   if (phase === undefined || !isNews) return {}

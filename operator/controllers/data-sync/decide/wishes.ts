@@ -3,7 +3,8 @@ import { differences, type StoredImage } from '../../../images/ensure-image.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { Wish } from '../world.ts'
 
-const REQUESTS: readonly string[] = [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt]
+/** What a DataSync may ask of all its images. */
+export const REQUESTS: readonly string[] = [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt]
 /** More DataSyncs are only counted. */
 const SHOWN_MAX = 5
 
