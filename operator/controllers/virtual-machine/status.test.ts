@@ -125,6 +125,8 @@ describe('a status', () => {
   })
 })
 
+const QUEUED_IMAGE = { namespace: 'farm', name: 'golden', queuePosition: 2 } as const
+
 describe('a status is worth a write', () => {
   const before = statusOf()
 
@@ -136,6 +138,7 @@ describe('a status is worth a write', () => {
     ['its first start', { bootedAt: toTime(START) }],
     ['the disk', { clone: { name: 'vm-root' } }],
     ['another image', { image: { namespace: 'farm', name: 'other' } }],
+    ['that its image has a place in the queue', { image: QUEUED_IMAGE }],
     ['a reason', { conditions: statusOf(at('Provisioning', 'Starting')).conditions }],
     ['a remark', { conditions: statusOf({ remarks: [REMARK] }).conditions }],
   ])('at once when there is news: %s', (_what, change) => {
@@ -197,12 +200,12 @@ describe('a status is worth a write', () => {
     ['progress', { clone: { name: 'vm-root', progress: '2.0%', progressTime: '2026-01-01T00:00:00Z' } }],
     ['the phase of the disk', { clone: { name: 'vm-root', uid: 'u', phase: 'CloneInProgress', progress: '1.0%' } }],
     ['KubeVirt’s state', { kubevirt: { name: 'vm', printableStatus: 'Starting', nodeName: 'node-1' } }],
-    ['the phase of the image', { image: { namespace: 'farm', name: 'golden', phase: 'Failed' } }],
-    ['a place in the queue', { image: { namespace: 'farm', name: 'golden', queuePosition: 1 } }],
+    ['the phase of the image', { image: { ...QUEUED_IMAGE, phase: 'Failed' } }],
+    ['another place in the queue', { image: { ...QUEUED_IMAGE, queuePosition: 1 } }],
     ['a text', { message: 'other' }],
     ['a text of a condition', { conditions: statusOf(at('Provisioning', 'Cloning', 'other')).conditions }],
   ])('every half minute for what moves all the time: %s', (_what, change) => {
-    const old = { ...before, clone: { name: 'vm-root', progress: '1.0%' } }
+    const old = { ...before, image: QUEUED_IMAGE, clone: { name: 'vm-root', progress: '1.0%' } }
     const next = { ...old, ...change }
     expect(isWorthWriting(old, next, MOVES_EVERY_MS - 1)).toBe(false)
     expect(isWorthWriting(old, next, MOVES_EVERY_MS)).toBe(true)

@@ -115,7 +115,8 @@ function significant(status: VirtualMachineStatus): unknown {
     // Who waits for a machine reads its addresses when it is ready.
     addresses: status.phase === 'Ready' ? addresses : undefined,
     clone: clone && { ...clone, uid: undefined, phase: undefined, progress: undefined, progressTime: undefined },
-    image: image && { namespace: image.namespace, name: image.name },
+    // That it has a place in the queue is news. Which one moves by itself.
+    image: image && { namespace: image.namespace, name: image.name, isQueued: image.queuePosition !== undefined },
     conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
     message: newsIn(status),
     remarks: conditions
