@@ -69,6 +69,11 @@ export function keyOf(key: ObjectKey): string {
   return key.namespace === undefined ? key.name : [key.namespace, key.name].join('/')
 }
 
+/** Of a {@link keyOf}; empty for cluster-scoped objects. */
+export function namespaceOf(key: string): string {
+  return key.slice(0, Math.max(0, key.indexOf('/')))
+}
+
 /**
  * Orders two resourceVersions of one API group and kind: negative, zero or positive as `a` is older, equal or newer.
  * Decimal strings of any length, compared without loss of precision.

@@ -1,5 +1,5 @@
 import type { KubeClient } from '../kube/kube-client.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../kube/kube-object.ts'
 import type { Clock } from './clock.ts'
 import { Controller } from './controller.ts'
 import type { EventRecorder } from './event-recorder.ts'
@@ -41,6 +41,8 @@ export interface ObjectKind<P extends KubeObject, R extends Removal, L extends O
   /** By kind. */
   readonly children: Readonly<Record<R['kind'], ChildType>>
   readonly store: { readonly get: (key: string) => P | undefined }
+  /** Objects of one group come in the order in which they want to be looked at, and groups take turns. Default: namespaces. */
+  readonly groupOf?: (key: string) => string
   /** What a plan needs beside the caches, and may take a request. Throws ApiError. */
   readonly prepare: (primary: P, signal: AbortSignal) => Promise<T>
   /** Observes and decides. Undefined: nothing is known yet, and somebody will tell when it is. */
@@ -74,7 +76,7 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
   readonly #writer: PlanWriter<P, R>
 
   constructor(services: Services, caches: PlanCaches, kind: ObjectKind<P, R, L, T>) {
-    this.queue = new WorkQueue(services.clock)
+    this.queue = new WorkQueue(services.clock, { groupOf: kind.groupOf ?? namespaceOf })
     this.#services = services
     this.#kind = kind
     this.#writer = new PlanWriter({ ...services, ...kind, caches })

@@ -20,6 +20,15 @@ async function drain(queue: WorkQueue): Promise<string[]> {
   return keys
 }
 
+describe('groups of keys', () => {
+  it('take turns, in each lane', async () => {
+    const queue = new WorkQueue(new FakeClock(), { groupOf: (key) => key.charAt(0) })
+    for (const key of ['a1', 'a2', 'a3', 'b1']) queue.add(key)
+    for (const key of ['a4', 'a5', 'b2']) queue.add(key, 'urgent')
+    expect(await drain(queue)).toEqual(['a4', 'b2', 'a5', 'a1', 'b1', 'a2', 'a3'])
+  })
+})
+
 describe('a key', () => {
   it('is in the queue once', async () => {
     const { queue } = build()
@@ -182,7 +191,7 @@ describe('a key that comes again and again', () => {
   const PACE = { burst: 3, everyMs: 10 }
   const paced = () => {
     const clock = new FakeClock()
-    return { clock, queue: new WorkQueue(clock, new Pace(PACE.burst, PACE.everyMs)) }
+    return { clock, queue: new WorkQueue(clock, { pace: new Pace(PACE.burst, PACE.everyMs) }) }
   }
 
   it('is worked on at its pace, and others at once', async () => {

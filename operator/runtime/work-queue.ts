@@ -1,8 +1,15 @@
 import type { Clock } from './clock.ts'
 import { Pace } from './pace.ts'
+import { Turns } from './turns.ts'
 
-/** `urgent` work goes before all `normal` work that is due; within a lane first come, first served. */
+/** `urgent` work goes before all `normal` work that is due. */
 export type Lane = 'urgent' | 'normal'
+
+export interface WorkQueueOptions {
+  readonly pace?: Pace
+  /** Groups of keys that take turns. Default: all keys are one, first come, first served. */
+  readonly groupOf?: (key: string) => string
+}
 
 interface Scheduled {
   readonly key: string
@@ -18,7 +25,7 @@ interface Scheduled {
 export class WorkQueue {
   readonly #clock: Clock
   readonly #pace: Pace
-  readonly #ready: Record<Lane, Set<string>> = { urgent: new Set(), normal: new Set() }
+  readonly #ready: Readonly<Record<Lane, Turns>>
   readonly #delayed = new Map<string, Scheduled>()
   readonly #heap: Scheduled[] = []
   readonly #working = new Set<string>()
@@ -32,9 +39,10 @@ export class WorkQueue {
   /** Called for each key that becomes ready; for metrics. */
   onAdd: (() => void) | undefined
 
-  constructor(clock: Clock, pace = new Pace()) {
+  constructor(clock: Clock, { pace = new Pace(), groupOf = () => '' }: WorkQueueOptions = {}) {
     this.#clock = clock
     this.#pace = pace
+    this.#ready = { urgent: new Turns(groupOf), normal: new Turns(groupOf) }
   }
 
   /** Keys that are due and wait for a worker. */
@@ -114,15 +122,11 @@ export class WorkQueue {
   }
 
   #next(): string | undefined {
-    for (const lane of [this.#ready.urgent, this.#ready.normal]) {
-      for (const key of lane) {
-        lane.delete(key)
-        this.#working.add(key)
-        this.#pace.take(key, this.#clock.monotonic())
-        return key
-      }
-    }
-    return undefined
+    const key = this.#ready.urgent.take() ?? this.#ready.normal.take()
+    if (key === undefined) return undefined
+    this.#working.add(key)
+    this.#pace.take(key, this.#clock.monotonic())
+    return key
   }
 
   #delay(wanted: Scheduled): void {

@@ -1,6 +1,6 @@
 import { virtualMachine, vmChildNames } from '@open-terrain/constructs'
 import { familyKey } from '../../cluster/ownership.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
@@ -47,7 +47,7 @@ export class MachineCaches {
     .index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
     .index(BY_IMAGE, imageOf)
     .index(BY_FORMER_IMAGE, formerImageOf)
-    .index(BY_IMAGE_NAMESPACE, (vm) => imageOf(vm).map((key) => key.split('/')[0] ?? ''))
+    .index(BY_IMAGE_NAMESPACE, (vm) => imageOf(vm).map(namespaceOf))
     .index(BY_PASSWORD_SECRET, passwordSecretsOf)
     .index(BY_CHILD, childrenOf)
   readonly kubevirt = new Store<KubeVirtView>()

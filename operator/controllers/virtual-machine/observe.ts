@@ -1,6 +1,6 @@
 import { LABELS, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
 import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'
-import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE } from '../../kube/resource-types.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import { BY_IMAGE, imageOf, type MachineCaches } from './caches.ts'
@@ -36,7 +36,7 @@ export function observeMachine(
     hasKubeVirt: caches.reflectors.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
     image,
     isImageShared: isImageShared(vm, image, caches),
-    imageNamespace: namespaceState(shared.namespaces.get(imageKey?.split('/')[0] ?? '')),
+    imageNamespace: namespaceState(shared.namespaces.get(namespaceOf(imageKey ?? ''))),
     ...disk,
     storageClass: shared.storageClasses.get(storageClassOf(image) ?? ''),
     hasCloneSource: sourceExists(clone === undefined ? artifactOf(image) : clone.cloneOf, caches),

@@ -92,6 +92,8 @@ export class ImageController {
       finalizer: FINALIZER,
       children: CHILDREN,
       store: caches.images,
+      // Their queue is one for all namespaces, and a ticket is taken when the image is looked at.
+      groupOf: () => '',
       prepare: () => this.#admission.giveWay(),
       plan: (image) => this.#plan(image),
       confirm: (image, plan, signal) => this.#looks.confirm(image, plan, signal),

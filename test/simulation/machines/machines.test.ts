@@ -9,7 +9,7 @@ import {
   SECRET,
 } from '../../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
-import { FARM, MACHINE, type Machine, MachineWorld, PASSWORD, TEAM, TEMPLATE } from './machine-world.ts'
+import { aSpec, FARM, MACHINE, type Machine, MachineWorld, PASSWORD, TEAM, TEMPLATE } from './machine-world.ts'
 
 const MINUTE = 60_000
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
@@ -107,6 +107,25 @@ describe('a machine that comes before its image', () => {
     await world.until('a place', () => world.image('golden')?.status?.queuePosition === 1)
     await world.pass(2_000)
     expect(world.vm('vm')?.status?.image?.queuePosition).toBe(1)
+  })
+})
+
+describe('hundreds of machines in one namespace', () => {
+  it('do not keep a machine of another namespace waiting', async () => {
+    await start()
+    world.createImage('golden')
+    await world.until('the image', () => world.image('golden')?.status?.phase === 'Succeeded')
+    const told = (namespace: string) =>
+      world.simulated.cluster.admin
+        .list<Machine>(MACHINE, { namespace })
+        .items.filter(({ status }) => status?.phase !== undefined).length
+    const spec = aSpec()
+    for (let at = 0; at < 300; at += 1) world.create(`vm-${at}`)
+    world.simulated.create(NAMESPACE, { name: 'honest' })
+    await world.until('the first of them', () => told(TEAM) > 0)
+    world.simulated.create(MACHINE, { namespace: 'honest', name: 'vm' }, { spec })
+    await world.until('the other one', () => told('honest') > 0)
+    expect(told(TEAM)).toBeLessThan(100)
   })
 })
 
