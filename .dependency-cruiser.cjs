@@ -114,7 +114,7 @@ module.exports = {
       from: { path: PURE },
       to: {
         path: [
-          '^operator/kube/(?!kube-object[.]ts$)',
+          '^operator/kube/(?!(kube-object|resource-types)[.]ts$)',
           '^operator/runtime/clock[.]ts$',
           '^operator/[^/]+[.]ts$',
           npm('pino', 'prom-client', 'undici'),

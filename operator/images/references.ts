@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ObjectKey } from '../kube/kube-object.ts'
 
 /** What refers to an image. */
 export interface References {
@@ -19,11 +19,25 @@ export interface ReferenceSource {
   onChange(listener: (imageKey: string) => void): () => void
 }
 
+/** How an object is called among the references of an image. */
+export function referenceOf({ kind, metadata }: KubeObject): string {
+  return `${kind}/${keyOf(metadata)}`
+}
+
 const NAMES_SHOWN = 10
 
 /** @param titles `<kind>/<namespace>/<name>` of each reference @param users those of them that block a deletion */
 export function referencesOf(titles: readonly string[], users: readonly string[]): References {
   return { count: titles.length, names: titles.toSorted().slice(0, NAMES_SHOWN), users: users.toSorted() }
+}
+
+/** All that refers to an image, by a live look. Throws ApiError. */
+export async function countLive(
+  sources: readonly ReferenceSource[],
+  image: ObjectKey,
+  signal: AbortSignal,
+): Promise<References> {
+  return sumReferences(await Promise.all(sources.map((source) => source.live(image, signal))))
 }
 
 export function sumReferences(parts: readonly References[]): References {

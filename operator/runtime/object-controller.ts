@@ -6,6 +6,7 @@ import type { EventRecorder } from './event-recorder.ts'
 import type { Logger } from './log.ts'
 import type { RuntimeMetrics } from './metrics.ts'
 import { type ChildType, type ObjectPlan, type PlanCaches, PlanWriter, type Removal } from './plan-writer.ts'
+import { type LiveLooks, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
 import { sooner, type Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
@@ -32,7 +33,7 @@ export interface Pace {
 /**
  * What is particular about a kind of objects: everything else that a controller does is the same for all of them.
  * @typeParam P the object, as its cache has it
- * @typeParam T what {@link ObjectKind.prepare} finds out
+ * @typeParam T what {@link ObjectKind.prepare} finds out; undefined for a kind without it
  */
 export interface ObjectKind<P extends KubeObject, R extends Removal, L extends ObjectPlan<R>, T> {
   readonly type: ResourceType
@@ -44,16 +45,11 @@ export interface ObjectKind<P extends KubeObject, R extends Removal, L extends O
   /** Objects of one group come in the order in which they want to be looked at, and groups take turns. Default: namespaces. */
   readonly groupOf?: (key: string) => string
   /** What a plan needs beside the caches, and may take a request. Throws ApiError. */
-  readonly prepare: (primary: P, signal: AbortSignal) => Promise<T>
+  readonly prepare?: (primary: P, signal: AbortSignal) => Promise<T>
   /** Observes and decides. Undefined: nothing is known yet, and somebody will tell when it is. */
   readonly plan: (primary: P, prepared: T) => L | undefined
-  /**
-   * Looks live at what the plan must not rest on a cache for. Throws ApiError.
-   * @returns when to look again, if the plan does not hold; then nothing of it is carried out
-   */
-  readonly confirm?: (primary: P, plan: L, signal: AbortSignal) => Promise<Wake | undefined>
-  /** The same for one removal: whether it has to wait. */
-  readonly isHeldBack?: (removal: R, primary: P, signal: AbortSignal) => Promise<boolean>
+  /** For the preconditions of its plans. */
+  readonly looks?: LiveLooks<P>
   /** @param sinceWriteMs since the last write of a status by this process; undefined where there was none */
   readonly pace: (primary: P, plan: L, sinceWriteMs: number | undefined) => Pace
   /** What the log says of a change of state beside phase, reason and message. */
@@ -62,8 +58,8 @@ export interface ObjectKind<P extends KubeObject, R extends Removal, L extends O
   readonly onBegin?: (primary: P) => () => void
   /** Given where a status tells what the API server refuses: an object is looked at again when that is news. */
   readonly refusals?: Refusals
-  /** A plan was carried out. */
-  readonly onDone?: (primary: P, plan: L, isStatusDue: boolean, signal: AbortSignal) => Promise<void> | void
+  /** A child was deleted, or the object itself. */
+  readonly onRemoved?: (primary: P, removal: R) => void
   /** A reconcile threw; it is repeated in any case. */
   readonly onError?: (primary: P, error: unknown) => void
 }
@@ -73,13 +69,15 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
   readonly queue: WorkQueue
   readonly #services: Services
   readonly #kind: ObjectKind<P, R, L, T>
+  readonly #preconditions: Preconditions<P>
   readonly #writer: PlanWriter<P, R>
 
   constructor(services: Services, caches: PlanCaches, kind: ObjectKind<P, R, L, T>) {
     this.queue = new WorkQueue(services.clock, { groupOf: kind.groupOf ?? namespaceOf })
     this.#services = services
     this.#kind = kind
-    this.#writer = new PlanWriter({ ...services, ...kind, caches })
+    this.#preconditions = new Preconditions(services.client, caches, kind.looks)
+    this.#writer = new PlanWriter({ ...services, ...kind, caches, preconditions: this.#preconditions })
   }
 
   /** The object is gone. */
@@ -111,7 +109,7 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
     const { store, prepare, onBegin } = this.#kind
     const seen = store.get(key)
     if (seen === undefined) return undefined
-    const prepared = await prepare(seen, signal)
+    const prepared = (await prepare?.(seen, signal)) as T
     // That takes its time: what was true before it may not be any more.
     const primary = store.get(key)
     if (primary === undefined) return undefined
@@ -142,13 +140,12 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
   }
 
   async #carryOut(primary: P, plan: L, signal: AbortSignal): Promise<Wake | undefined> {
-    const { confirm, pace, refusals, onDone } = this.#kind
-    const unconfirmed = await confirm?.(primary, plan, signal)
-    if (unconfirmed !== undefined) return unconfirmed
+    const { pace, refusals } = this.#kind
+    const unmet = await this.#preconditions.unmet(primary, plan.onlyIf, signal)
+    if (unmet !== undefined) return unmet
     const { isStatusDue, wake } = pace(primary, plan, this.#writer.sinceStatusWriteMs(primary.metadata.uid ?? ''))
     await this.#writer.write(primary, plan, isStatusDue, signal)
     if (refusals?.clear(primary.metadata.uid ?? '')) this.queue.add(keyOf(primary.metadata))
-    await onDone?.(primary, plan, isStatusDue, signal)
     return wake === undefined ? plan.wake : sooner(plan.wake, wake)
   }
 }

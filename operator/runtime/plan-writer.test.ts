@@ -11,6 +11,7 @@ let client = new FakeClient()
 let clock = new FakeClock()
 let cached = new Map<string, KubeObject>()
 let heldBack = new Set<string>()
+let removed: string[] = []
 let log = fakeLog()
 let writer: PlanWriter<KubeObject, Removal>
 beforeEach(() => {
@@ -18,6 +19,7 @@ beforeEach(() => {
   clock = new FakeClock()
   cached = new Map()
   heldBack = new Set()
+  removed = []
   log = fakeLog()
   const id = ({ kind }: ResourceType, key: string) => `${kind} ${key}`
   writer = new PlanWriter({
@@ -31,11 +33,18 @@ beforeEach(() => {
     events: new EventRecorder({ client, clock, log: fakeLog(), random: () => 0.5, component: 'test', instance: 'me' }),
     type: CONFIG_MAP,
     finalizer: 'ours',
-    children: { Secret: { type: SECRET, propagationPolicy: 'Foreground' } },
+    children: {
+      Secret: { type: SECRET, propagationPolicy: 'Foreground' },
+      ConfigMap: { type: CONFIG_MAP, propagationPolicy: 'Background' },
+    },
+    onRemoved: (_primary, { name }) => removed.push(name),
     factsBetween: () => ({ attempt: 2 }),
-    isHeldBack: async ({ name }) => {
-      if (name === 'unknown') throw apiError('Rejected')
-      return heldBack.has(name)
+    preconditions: {
+      unmet: async (_primary, onlyIf = []) => {
+        const names = onlyIf.flatMap((one) => ('uncloned' in one ? [one.uncloned.name] : []))
+        if (names.includes('unknown')) throw apiError('Rejected')
+        return names.some((name) => heldBack.has(name)) ? { afterMs: 1, because: 'it is cloned' } : undefined
+      },
     },
   })
 })
@@ -50,7 +59,12 @@ async function write(primary: KubeObject, plan: Partial<ObjectPlan>, isStatusDue
   await clock.advance(0)
   return client.said()
 }
-const removalOf = ({ kind, metadata: { name, uid = '' } }: KubeObject): Removal => ({ kind, name, uid })
+const removalOf = ({ kind, metadata: { name, uid = '' } }: KubeObject): Removal => ({
+  kind,
+  name,
+  uid,
+  onlyIf: [{ uncloned: { kind, namespace: 'n', name }, look: 'live' }],
+})
 
 describe('a plan', () => {
   it('that asks for nothing new writes nothing', async () => {
@@ -203,6 +217,22 @@ describe('a removal', () => {
     expect(await write(primary, plan)).toEqual([])
     heldBack.clear()
     expect(await write(primary, plan)).toEqual(['delete Secret n/child', expect.stringContaining('Event')])
+  })
+
+  it('of the object itself is told, but not made together with a change of its status', async () => {
+    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
+    const event = { type: 'Normal', reason: 'Odd', message: 'it goes' } as const
+    const plan = { status: { phase: 'x' }, remove: [{ ...removalOf(primary), event }] }
+    expect(await write(primary, plan, true)).toEqual(['status ConfigMap n/a'])
+    expect(removed).toEqual([])
+    expect(await write(primary, plan)).toEqual(['delete ConfigMap n/a', expect.stringContaining('Event')])
+    expect(removed).toEqual(['a'])
+  })
+
+  it('of the object itself does not keep its finalizer', async () => {
+    const primary = anObject('ConfigMap', 'a', { uid: 'a', finalizers: ['ours'] })
+    await write(primary, { remove: [removalOf(primary)] })
+    expect(await write(primary, { finalizer: 'release' })).toEqual([expect.stringContaining('patch ConfigMap n/a')])
   })
 
   it('is made again when the object is still there half a minute later', async () => {

@@ -7,6 +7,7 @@ import { BUG_REASON, statusWithBug } from './bug.ts'
 import type { Clock } from './clock.ts'
 import type { EventNote, EventRecorder } from './event-recorder.ts'
 import type { Logger } from './log.ts'
+import type { Precondition, Preconditions } from './preconditions.ts'
 import { redactUrls } from './redact.ts'
 import { transitionOf } from './transition.ts'
 import type { Wake } from './wake.ts'
@@ -27,9 +28,14 @@ export interface ObjectPlan<R extends Removal = Removal> {
   readonly touch?: readonly Touch<R>[]
   readonly events: readonly EventNote[]
   readonly wake?: Wake
+  /** Nothing of the plan is carried out where one of them does not hold. */
+  readonly onlyIf?: readonly Precondition[]
 }
 
-/** A child to delete, if it is still the one that was seen. It is in the namespace of its owner. */
+/**
+ * A child to delete, if it is still the one that was seen. It is in the namespace of its owner. Or the object itself: not together with a change of
+ * its status, which is looked at once more.
+ */
 export interface Removal {
   readonly kind: string
   readonly name: string
@@ -38,6 +44,10 @@ export interface Removal {
   readonly resourceVersion?: string
   /** Where it is another one than that of its kind. */
   readonly propagationPolicy?: 'Background'
+  /** It waits as long as one of them does not hold. */
+  readonly onlyIf?: readonly Precondition[]
+  /** Told on the owner when it is deleted. */
+  readonly event?: EventNote
 }
 
 /** Annotations for an object, if it is still the one that was seen: whoever waits before a new try makes it when the object changes. */
@@ -72,8 +82,10 @@ export interface PlanWriterOptions<P extends KubeObject, R extends Removal> {
   readonly finalizer?: string
   /** By kind. */
   readonly children: Readonly<Record<R['kind'], ChildType>>
-  /** Whether a removal has to wait, though it is planned: asked right before it is made. */
-  readonly isHeldBack?: (removal: R, primary: P, signal: AbortSignal) => Promise<boolean>
+  /** For what must not rest on a cache: asked right before a removal is made. */
+  readonly preconditions: Pick<Preconditions<P>, 'unmet'>
+  /** A child was deleted, or the object itself. */
+  readonly onRemoved?: (primary: P, removal: R) => void
   /** What the log says of a change of state beside phase, reason and message. */
   readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
 }
@@ -103,16 +115,16 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
   async write(primary: P, plan: ObjectPlan<R>, isStatusDue: boolean, signal: AbortSignal): Promise<void> {
     const { client, type, caches, clock, events } = this.#options
     const { uid = '' } = primary.metadata
-    const deleted: string[] = []
+    const deleted: R[] = []
     const changes: Changes = {
       ...(isStatusDue && { status: plan.status }),
       ...(!this.#wasJustDeleted(uid) && this.#finalizerChange(primary, plan)),
       children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
       touches: this.#touches(primary, plan.touch ?? []),
-      removals: this.#removals(primary, plan.remove, async (removal) => {
-        const isHeldBack = (await this.#options.isHeldBack?.(removal, primary, signal)) ?? false
-        if (!isHeldBack) deleted.push(removal.uid)
-        return isHeldBack
+      removals: this.#removals(primary, plan.remove, isStatusDue, async (removal) => {
+        const unmet = await this.#options.preconditions.unmet(primary, removal.onlyIf, signal)
+        if (unmet === undefined) deleted.push(removal)
+        return unmet !== undefined
       }),
     }
     this.#logPlan(primary, plan, isStatusDue)
@@ -137,7 +149,9 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     }
     const released = changes.releaseFinalizer === undefined ? [] : [uid]
     if (released.length > 0) this.#options.log.info({ key: keyOf(primary.metadata) }, `${type.kind} is gone`)
-    for (const one of [...deleted, ...released]) this.#deletedAt.set(one, clock.monotonic())
+    const children = deleted.map((removal) => removal.uid).filter((child) => child !== uid)
+    for (const one of [...children, ...released]) this.#deletedAt.set(one, clock.monotonic())
+    for (const removal of deleted) this.#tellRemoved(primary, removal)
     if (deleted.length > 0) tell()
   }
 
@@ -153,6 +167,15 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
       const key = keyOf(primary.metadata)
       log.warn({ key, error: redactUrls(String(error)) }, `the status of a ${type.kind} cannot tell of a bug`)
     }
+  }
+
+  #tellRemoved(primary: P, removal: R): void {
+    const { log, events, onRemoved } = this.#options
+    if (removal.event !== undefined) {
+      log.info({ key: keyOf(primary.metadata) }, removal.event.message)
+      events.record(primary, removal.event)
+    }
+    onRemoved?.(primary, removal)
   }
 
   /** The story of an object: one line a change of state, for every kind. */
@@ -206,10 +229,14 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     })
   }
 
-  #removals(primary: P, removals: readonly R[], isHeldBack: (removal: R) => Promise<boolean>): Changes['removals'] {
-    const { namespace } = primary.metadata
+  #removals(
+    { metadata: { namespace, uid: own } }: P,
+    removals: readonly R[],
+    isStatusDue: boolean,
+    isHeldBack: (removal: R) => Promise<boolean>,
+  ): Changes['removals'] {
     return removals
-      .filter(({ uid }) => !this.#wasJustDeleted(uid))
+      .filter(({ uid }) => !this.#wasJustDeleted(uid) && !(uid === own && isStatusDue))
       .map((removal) => {
         const { kind, name, uid, resourceVersion, propagationPolicy } = removal
         const key = namespace === undefined ? { name } : { namespace, name }

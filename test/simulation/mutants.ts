@@ -192,8 +192,8 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'clones do not keep an earlier artifact',
     invariant: 5,
     file: `${IMAGES}/plan-artifact.ts`,
-    find: "unlessCloned: 'live' as const",
-    replace: "unlessCloned: 'never' as const",
+    find: "removalOf(one, uncloned(one, 'live'))",
+    replace: 'removalOf(one)',
     kind: 'cloners',
   },
   {

@@ -37,7 +37,6 @@ export class DataSyncController {
       type: DATA_SYNC,
       children: { VMDiskImage: { type: imageType, propagationPolicy: 'Background' } },
       store: caches.dataSyncs,
-      prepare: async () => undefined,
       plan: (dataSync) => {
         const refusal = refusals.of(dataSync.metadata.uid ?? '')
         return planDataSync(observeDataSync(dataSync, caches, refusal), clock.now())

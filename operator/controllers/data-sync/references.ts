@@ -1,4 +1,4 @@
-import { type ReferenceSource, type References, referencesOf } from '../../images/references.ts'
+import { type ReferenceSource, type References, referenceOf, referencesOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
@@ -39,7 +39,7 @@ export class DataSyncReferences implements ReferenceSource {
   }
 
   #count(image: ObjectKey, among: readonly DataSyncView[]): References {
-    const titles = this.#caches.referringTo(image, among).map(({ kind, metadata }) => `${kind}/${keyOf(metadata)}`)
+    const titles = this.#caches.referringTo(image, among).map(referenceOf)
     return referencesOf(titles, titles)
   }
 }

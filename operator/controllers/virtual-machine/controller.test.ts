@@ -77,7 +77,7 @@ async function start(vm: MachineView, prepare: (bench: CachesBench) => void, ref
     runtimeMetrics,
     events: new EventRecorder({ client, clock, log, random, component: 'test', instance: 'me' }),
     metrics: new MachineMetrics(runtimeMetrics.registry),
-    countReferences: async () => references,
+    countReferences: async () => ({ ...references, users: [] }),
     imageType: IMAGE_TYPE,
     policy: () => POLICY_DEFAULTS,
     onPolicyChange: () => () => undefined,

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '@open-terrain/constructs'
-import type { ObjectKey, ResourceType } from '../../kube/kube-object.ts'
+import type { ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import { ObjectController, type Pace, type Services } from '../../runtime/object-controller.ts'
+import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import { sooner } from '../../runtime/wake.ts'
 import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
-import { LiveLooks } from './live-looks.ts'
 import { factsOf, type MachineMetrics } from './machine-metrics.ts'
 import { FINALIZER, type MachinePlan, type MachineRemoval, SECRET_LOOK } from './machine-plan.ts'
-import { observeMachine, parsedSpec } from './observe.ts'
+import { hasOurs, observeMachine, parsedSpec } from './observe.ts'
 import { ObstacleWatch } from './obstacle-watch.ts'
 import { planMachine } from './plan.ts'
 import { isWorthWriting, logFacts, movesEveryMs } from './status.ts'
@@ -24,7 +24,7 @@ export interface MachineControllerOptions extends Services {
   /** Kind of images, for those that are made from a template. */
   readonly imageType: ResourceType
   /** All that refers to an image, by a live look. Throws ApiError. */
-  readonly countReferences: (image: ObjectKey, signal: AbortSignal) => Promise<{ readonly names: readonly string[] }>
+  readonly countReferences: ReferenceCount
   readonly policy: () => Policy
   /** Calls back at each change of the policy; returns how to stop that. */
   readonly onPolicyChange: (listener: () => void) => () => void
@@ -43,7 +43,6 @@ export class MachineController {
     this.#options = options
     this.#cloudInit = new CloudInitSource(client, caches.shared.secrets)
     this.#obstacles = new ObstacleWatch({ ...options, onNews: (key) => this.#controller.queue.add(key) })
-    const looks = new LiveLooks({ client, caches: caches.reflectors, countReferences })
     this.#controller = new ObjectController(options, caches.reflectors, {
       type: MACHINE,
       finalizer: FINALIZER,
@@ -51,8 +50,7 @@ export class MachineController {
       store: caches.machines,
       prepare: (vm, signal) => this.#renderCloudInit(vm, signal),
       plan: (vm, cloudInit) => this.#plan(vm, cloudInit),
-      confirm: (vm, plan, signal) => looks.confirm(vm, plan, signal),
-      isHeldBack: (removal, _vm, signal) => looks.isHeldBack(removal, signal),
+      looks: { hasOurs, countReferences },
       pace: (vm, plan, sinceWriteMs) => this.#pace(vm, plan, sinceWriteMs),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
       refusals: this.#refusals,

@@ -4,12 +4,12 @@ import {
   type VirtualMachineSpec,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs'
-import type { KubeObject, ObjectKey } from '../../kube/kube-object.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
+import type { Precondition } from '../../runtime/preconditions.ts'
 import { withRefusal } from '../../runtime/standing.ts'
 import type { Remark, Standing } from './status.ts'
-import type { CloneSource } from './views.ts'
 import type { World } from './world.ts'
 
 /** Holds a VirtualMachine until its machine, disk and Secret are gone. */
@@ -21,15 +21,9 @@ export const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readab
 /** What is to be done about one machine, as printable data. */
 export interface MachinePlan extends ObjectPlan<MachineRemoval> {
   readonly status: VirtualMachineStatus
-  /** An image that is to be changed: nothing of the plan is carried out if a live look finds that anything else refers to it. */
-  readonly unlessShared?: ObjectKey
 }
 
 export interface MachineRemoval extends Removal {
-  /** What a clone reads from: it is left alone if a live look finds that after all. */
-  readonly unlessThere?: CloneSource
-  /** It has no disk: nothing of the plan is carried out if a live look finds one after all. */
-  readonly unlessDisk?: true
   /** Images are made, and never removed. */
   readonly kind: 'VirtualMachine' | 'VirtualMachineInstance' | 'DataVolume' | 'Secret' | 'VMDiskImage'
 }
@@ -51,7 +45,7 @@ export interface Step {
   readonly events?: readonly EventNote[]
   readonly wake?: MachinePlan['wake']
   readonly touch?: MachinePlan['touch']
-  readonly unlessShared?: ObjectKey
+  readonly onlyIf?: readonly Precondition[]
 }
 
 /** The removal of a child, unless it is going already. */
@@ -63,11 +57,11 @@ export function removalOf(object: KubeObject | undefined): MachineRemoval[] {
 }
 
 /** Only as long as it is what was judged: by a cache that is behind, what has recovered looks broken. */
-export function removalAsSeen(object: KubeObject, unlessThere?: CloneSource): MachineRemoval[] {
+export function removalAsSeen(object: KubeObject, onlyIf?: readonly Precondition[]): MachineRemoval[] {
   const { resourceVersion } = object.metadata
   const seen = {
     ...(resourceVersion !== undefined && { resourceVersion }),
-    ...(unlessThere !== undefined && { unlessThere }),
+    ...(onlyIf !== undefined && { onlyIf }),
   }
   return removalOf(object).map((removal) => ({ ...removal, ...seen }))
 }

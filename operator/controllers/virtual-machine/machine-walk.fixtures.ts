@@ -111,6 +111,8 @@ export class Walk {
     if (isDue || plan.remove.length > 0) this.told.push(...plan.events.map(({ type, reason }) => `${type} ${reason}`))
     this.#applyFinalizer(plan)
     for (const child of plan.apply) this.#apply(child)
+    const isDiskless = plan.onlyIf?.some((one) => 'absent' in one && one.whose === 'ours')
+    if (isDiskless && hasDisk(this.world)) throw new Error('it has a disk')
     for (const removal of plan.remove) this.#remove(removal)
     return this.log.length > before
   }
@@ -245,12 +247,11 @@ export class Walk {
     this.set({ machine: viewKubeVirt(this.#stored) })
   }
 
-  #remove({ kind, name, uid, unlessThere, unlessDisk }: MachineRemoval): void {
+  #remove({ kind, name, uid, onlyIf = [] }: MachineRemoval): void {
     const { machine, instance, clone, secret, hasCloneSource } = this.world
     const found = [machine, instance, clone, secret].find((one) => one?.kind === kind && one.metadata.uid === uid)
     if (found === undefined || found.metadata.name !== name) throw new Error(`no ${kind} ${name} ${uid}`)
-    if (unlessThere !== undefined && hasCloneSource) throw new Error('what is cloned from is there')
-    if (unlessDisk && hasDisk(this.world)) throw new Error('it has a disk')
+    if (onlyIf.length > 0 && hasCloneSource) throw new Error('what is cloned from is there')
     this.log.push(`delete ${kind} ${name}`)
     this.removed.push({ kind, world: this.world })
     const going = <T extends KubeObject>(object: T): T => ({

@@ -14,6 +14,7 @@ import {
   withMacAddresses,
 } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import {
   type CloneFacts,
@@ -118,6 +119,16 @@ export function childMeta(name: string, more: Partial<ObjectMeta> = {}): ObjectM
 }
 
 const NOT_SAID = { reason: '', message: '' }
+/** What a plan asks for that takes the machine to have no disk. */
+export const NO_DISK = [
+  {
+    absent: [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, namespace: 'team', name: 'vm-root' })),
+    whose: 'ours',
+  },
+]
+export const NO_SOURCE = [
+  { absent: [{ type: VOLUME_SNAPSHOT, namespace: 'farm', name: ARTIFACT.name }], whose: "anybody's" },
+]
 export const SOURCE: CloneSource = { kind: 'VolumeSnapshot', namespace: 'farm', name: ARTIFACT.name }
 
 export function aDisk(more: Partial<CloneFacts> = {}, metadata: Partial<ObjectMeta> = {}): CloneFacts {

@@ -1,11 +1,12 @@
 import { LABELS, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
 import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'
+import { referenceOf } from '../../images/references.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
-import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE } from '../../kube/resource-types.ts'
+import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
 import { BY_IMAGE, imageOf, type MachineCaches } from './caches.ts'
+import { hasDisk } from './machine-plan.ts'
 import { storageClassOf } from './plan-children.ts'
-import { referenceOf } from './references.ts'
 import type { CloneSource, ImageFacts, MachineView } from './views.ts'
 import type { World } from './world.ts'
 
@@ -65,6 +66,14 @@ export function diskOf<T extends KubeObject>(
   const isOfClone = ourClone !== undefined && isChildOf(claim, ourClone)
   const isOurs = isOfClone || claim.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid
   return isOurs ? { ...none, claim } : { ...none, foreignClaim: titleOf(claim) }
+}
+
+/** Whether what a live look has found is a disk of the machine. */
+export function hasOurs(found: readonly KubeObject[], vm: MachineView): boolean {
+  const [clone, claim] = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map(({ kind }) =>
+    found.find((one) => one.kind === kind),
+  )
+  return hasDisk(diskOf(vm, clone, claim))
 }
 
 /**

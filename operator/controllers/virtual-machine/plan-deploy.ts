@@ -1,6 +1,8 @@
 import { ANNOTATIONS, cloudInitFingerprint, type VirtualMachineStatus, vmChildNames } from '@open-terrain/constructs'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
+import type { NamedObject } from '../../runtime/preconditions.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
 import {
   type Draft,
@@ -47,10 +49,16 @@ function planDiskless(draft: Draft): Step | undefined {
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name`
   const standing: Standing = { phase, reason, message: `${message}; ${why}` }
   const step = {
-    remove: removalOf(machine).map((removal) => ({ ...removal, unlessDisk: true as const })),
+    remove: removalOf(machine),
+    onlyIf: [{ absent: diskNames(vm), whose: 'ours' as const }],
     status: { addresses: undefined },
   }
   return blocked === undefined ? judged(draft, standing, step) : { ...blocked, ...step, standing }
+}
+
+/** What makes up a root disk. */
+function diskNames({ metadata: { namespace = '', name } }: World['vm']): readonly NamedObject[] {
+  return [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, namespace, name: vmChildNames(name).clone }))
 }
 
 /**

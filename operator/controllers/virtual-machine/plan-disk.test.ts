@@ -13,6 +13,7 @@ import {
   HOUR,
   KUBEVIRT,
   MINUTE,
+  NO_SOURCE,
   PUBLISHED,
   QUEUED,
   SECOND,
@@ -81,7 +82,7 @@ describe('a clone whose source is gone', () => {
   it('is removed as it was seen, unless its source is there after all, and made anew from the present artifact', () => {
     const walk = lost()
     expect(walk.plan().remove).toEqual([
-      { kind: 'DataVolume', name: 'vm-root', uid: 'child-2', resourceVersion: '500', unlessThere: SOURCE },
+      { kind: 'DataVolume', name: 'vm-root', uid: 'child-2', resourceVersion: '500', onlyIf: NO_SOURCE },
     ])
     expect(writes(walk.settle()).at(-1)).toBe('delete DataVolume vm-root')
     expect(walk.told).toContain('Warning CloneSourceGone')

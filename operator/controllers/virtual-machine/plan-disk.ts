@@ -1,5 +1,7 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { CLONE_SOURCES } from '../../cluster/clone-sources.ts'
 import { toTime, withoutUndefined } from '../../runtime/conditions.ts'
+import type { Precondition } from '../../runtime/preconditions.ts'
 import { standingOfDisk } from './judge.ts'
 import { type Draft, hasBooted, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
@@ -7,7 +9,7 @@ import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
 import { judged } from './plan-timeouts.ts'
 import type { Standing } from './status.ts'
-import type { CloneFacts, CloneSource } from './views.ts'
+import type { CloneFacts } from './views.ts'
 
 /** The disk and the Secret; undefined when the disk is there, or as good as there. */
 export function planDisk(draft: Draft, image: ImageState): Step | undefined {
@@ -36,7 +38,7 @@ function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
     return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
   }
   const why = whyAnew(draft, clone)
-  if (why !== undefined) return judged(draft, why.standing, { status, remove: removalAsSeen(clone, why.unlessThere) })
+  if (why !== undefined) return judged(draft, why.standing, { status, remove: removalAsSeen(clone, why.onlyIf) })
   if (clone.phase === 'Failed') return { standing: standingOfDisk(clone), status }
   const secret = wantedSecret(draft.world)
   if (claim !== undefined && (secret.length === 0 || machine !== undefined)) return undefined
@@ -45,7 +47,7 @@ function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
 
 interface Anew {
   readonly standing: Standing
-  readonly unlessThere?: CloneSource | undefined
+  readonly onlyIf?: readonly Precondition[]
 }
 
 /** Why a disk that is not finished is made once more; undefined where it is not. */
@@ -62,7 +64,10 @@ function whyAnew(draft: Draft, clone: CloneFacts): Anew | undefined {
   const isUntouched = claim === undefined || (clone.phase !== '' && clone.phase !== 'Unknown')
   if (hasCloneSource || clone.phase === 'Failed' || !isUntouched) return undefined
   const message = 'what the root disk was being cloned from is gone: it is cloned again from the current artifact'
-  return { standing: waiting('CloneSourceGone', message), unlessThere: clone.cloneOf }
+  const standing = waiting('CloneSourceGone', message)
+  if (clone.cloneOf === undefined) return { standing }
+  const { kind, namespace, name } = clone.cloneOf
+  return { standing, onlyIf: [{ absent: [{ type: CLONE_SOURCES[kind], namespace, name }], whose: "anybody's" }] }
 }
 
 /** A disk for a machine that has none: the first one, or one in place of what people have deleted. */

@@ -10,6 +10,7 @@ import {
   DISK,
   HOUR,
   KUBEVIRT,
+  NO_DISK,
   NO_PASSWORD,
   START,
   type WorldOverrides,
@@ -54,8 +55,9 @@ describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours
       `${CLAIM} has the name of its claim and belongs to somebody else`,
     ],
   ])('is removed before anything else, if a live look agrees: %s', (_what, more, reason, text) => {
-    const { apply, remove, status } = planOf(more)
-    expect(remove).toEqual([{ kind: 'VirtualMachine', name: 'vm', uid: 'uid of vm', unlessDisk: true }])
+    const { apply, remove, status, onlyIf } = planOf(more)
+    expect(remove).toEqual([{ kind: 'VirtualMachine', name: 'vm', uid: 'uid of vm' }])
+    expect(onlyIf).toEqual(NO_DISK)
     expect(apply).toEqual([])
     expect(status.conditions?.find(({ type }) => type === 'Reconciling')?.reason).toBe(reason)
     expect(status.message).toContain(text)

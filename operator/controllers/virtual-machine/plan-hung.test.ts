@@ -9,8 +9,8 @@ import {
   HOUR,
   KUBEVIRT,
   MINUTE,
+  NO_SOURCE,
   PUBLISHED,
-  SOURCE,
   START,
   TEMPLATE,
   type WorldOverrides,
@@ -196,7 +196,7 @@ describe('a clone is not deleted, however long it is as it is,', () => {
   it('but for its source, when that is gone: then only where a live look does not find it', () => {
     const walk = cloning().set({ hasCloneSource: false })
     walk.now += 10 * HOUR
-    expect(walk.plan().remove).toEqual([expect.objectContaining({ kind: 'DataVolume', unlessThere: SOURCE })])
+    expect(walk.plan().remove).toEqual([expect.objectContaining({ kind: 'DataVolume', onlyIf: NO_SOURCE })])
     expect(walk.plan().status.kicks).toBeUndefined()
   })
 

@@ -188,7 +188,7 @@ describe('an image that a template made, and that has no artifact', () => {
   const made = anImage(failed, { generation: 1, annotations: creator(1) }, WRONG)
 
   it('follows the template when that is corrected: told once, and written as it was seen', () => {
-    const { status, apply, events, unlessShared } = planOf({ image: made, status: { phase: 'Failed' } })
+    const { status, apply, events, onlyIf } = planOf({ image: made, status: { phase: 'Failed' } })
     expect(`${status.phase}/${reasonOf(status)}`).toBe('Provisioning/ImageCorrected')
     expect(apply).toMatchObject([
       {
@@ -203,7 +203,9 @@ describe('an image that a template made, and that has no artifact', () => {
         spec: TEMPLATE,
       },
     ])
-    expect(unlessShared).toEqual({ namespace: 'farm', name: 'golden' })
+    expect(onlyIf).toMatchObject([
+      { unreferenced: { namespace: 'farm', name: 'golden' }, by: 'anyone', except: 'VirtualMachine/team/vm' },
+    ])
     const message = `${WHICH} has no artifact yet, and is corrected from vmDiskImageTemplate in url`
     expect([status.message, events]).toEqual([message, [{ type: 'Normal', reason: 'ImageCorrected', message }]])
   })
@@ -217,8 +219,8 @@ describe('an image that a template made, and that has no artifact', () => {
   })
 
   it('is corrected for a machine that is not to be deployed, too', () => {
-    const { apply, unlessShared } = planOf({ image: made, spec: { ignoreOnDeploy: true } })
-    expect([apply.length, unlessShared?.name]).toEqual([1, 'golden'])
+    const { apply, onlyIf } = planOf({ image: made, spec: { ignoreOnDeploy: true } })
+    expect([apply.length, onlyIf?.length]).toEqual([1, 1])
   })
 
   it.each<[string, WorldOverrides]>([

@@ -5,6 +5,7 @@ import type {
   VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { type Creator, type Ensured, ensureImage, isAsMadeBy, mismatches } from '../../images/ensure-image.ts'
+import { referenceOf } from '../../images/references.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { type Draft, failed, isDeployed, type Step, waiting } from './machine-plan.ts'
 import type { Standing } from './status.ts'
@@ -147,11 +148,18 @@ function mending(image: ImageFacts, spec: VirtualMachineSpec, ensured: Ensured):
 function correction({ world: { vm }, spec }: Draft, image: ImageFacts, ensured: Ensured): Step | undefined {
   const { namespace, name } = imageKeyOf({ vm }, spec)
   const message = `VMDiskImage ${namespace}/${name} has no artifact yet, and is corrected from vmDiskImageTemplate`
+  // Its status tells of a reference a while after that came.
+  const unshared = {
+    unreferenced: { namespace, name },
+    by: 'anyone',
+    except: referenceOf(vm),
+    knownAfterMs: 10_000,
+  } as const
   if (ensured.kind === 'corrected')
     return {
       standing: waiting('ImageCorrected', `${message} in ${ensured.fields.join(', ')}`),
       apply: [ensured.image],
-      unlessShared: { namespace, name },
+      onlyIf: [unshared],
     }
   const { phase, observedGeneration = 0 } = image.status
   const isLookedAt = observedGeneration >= (image.metadata.generation ?? 1)

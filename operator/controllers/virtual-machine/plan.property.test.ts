@@ -20,6 +20,7 @@ import {
   HOUR,
   KUBEVIRT,
   type KubeVirtStatus,
+  NO_DISK,
   NO_PASSWORD,
   PASSWORD,
   PUBLISHED,
@@ -402,10 +403,10 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       if (isDeleted(one) || !isPlanned || one.machine === undefined || isGoing || hasDisk(one)) return
       if (one.foreignClaim === undefined && hasRun(one)) return
       isSeen = true
-      const { apply, remove } = planMachine(one, START)
+      const { apply, remove, onlyIf } = planMachine(one, START)
       const ended = remove.find(({ kind }) => kind === 'VirtualMachine' || kind === 'VirtualMachineInstance')
       expect([kindsOf(apply), ended]).toEqual([[], expect.anything()])
-      if (ended?.kind === 'VirtualMachine') expect(ended.unlessDisk).toBe(true)
+      if (ended?.kind === 'VirtualMachine') expect(onlyIf).toEqual(NO_DISK)
     }, 4_000)
     expect(isSeen).toBe(true)
   })

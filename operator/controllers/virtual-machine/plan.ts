@@ -74,11 +74,11 @@ function stepOf(draft: Draft, image: ImageState): Step {
 /** The image is seen to all the same; where it stands is no matter to a machine that is there already. */
 function ignored(draft: Draft, image: ImageState): Step {
   const { world } = draft
-  const { apply = [], events = [], unlessShared } = image.kind === 'ready' ? ({} as Partial<Step>) : image.step
+  const { apply = [], events = [], onlyIf } = image.kind === 'ready' ? ({} as Partial<Step>) : image.step
   return {
     apply,
     events,
-    ...(unlessShared !== undefined && { unlessShared }),
+    ...(onlyIf !== undefined && { onlyIf }),
     // What the guest was told at its first start is asked for when the machine is maintained again.
     status: isDeployed(world) && hasBooted(world) ? firstStart(draft, undefined) : {},
     standing: isDeployed(world)
@@ -99,7 +99,7 @@ function finish(
   now: number,
 ): MachinePlan {
   const { vm } = world
-  const { apply = [], remove = [], events = [], wake, unlessShared, touch } = step
+  const { apply = [], remove = [], events = [], wake, onlyIf, touch } = step
   const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...(step.remarks ?? [])]
   const standing = withPending(refused(step.standing, world), remarks)
   const status = withStanding(
@@ -121,17 +121,17 @@ function finish(
     remove,
     events,
     ...(wake !== undefined && { wake }),
-    ...(unlessShared !== undefined && { unlessShared }),
+    ...(onlyIf !== undefined && { onlyIf }),
     ...(touch !== undefined && { touch }),
   }
 }
 
-function remarksOn(world: World, spec: VirtualMachineSpec, { unlessShared }: Step): Remark[] {
+function remarksOn(world: World, spec: VirtualMachineSpec, { apply = [] }: Step): Remark[] {
   const { image } = world
   const imageSize = imageSizeOf(image)
   const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
   const { vmDiskImageTemplate: template } = spec
-  const isCorrected = unlessShared !== undefined
+  const isCorrected = apply.some(({ kind }) => kind === image?.kind)
   const differing = template === undefined || image === undefined || isCorrected ? [] : mismatches(template, image)
   const remarks: Remark[] = []
   const [first] = warnings

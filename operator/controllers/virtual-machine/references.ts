@@ -1,6 +1,6 @@
 import { LABELS, vmChildNames } from '@open-terrain/constructs'
 import { isChildOf, ownerAmong } from '../../cluster/ownership.ts'
-import { type ReferenceSource, referencesOf } from '../../images/references.ts'
+import { type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
@@ -134,11 +134,6 @@ function count(image: string, machines: readonly MachineView[], diskAt: (key: st
     if (isUser || imageOf(vm).includes(image)) names.push(title)
   }
   return referencesOf(names, users)
-}
-
-/** How a machine is called among the references of an image. */
-export function referenceOf({ kind, metadata }: MachineView): string {
-  return `${kind}/${keyOf(metadata)}`
 }
 
 /** Whether a machine that has this disk keeps the image from going. */

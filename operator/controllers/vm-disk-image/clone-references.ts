@@ -1,6 +1,6 @@
 import { virtualMachine } from '@open-terrain/constructs'
 import { controllerOfKind, ownerAmong } from '../../cluster/ownership.ts'
-import type { ReferenceSource, References } from '../../images/references.ts'
+import { type ReferenceSource, type References, referenceOf } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { BY_CLONE_SOURCE, type Caches } from './caches.ts'
 import type { Clones } from './clones.ts'
@@ -20,9 +20,7 @@ export class CloneReferences implements ReferenceSource {
   cached(image: ObjectKey): References {
     const { dataVolumes } = this.#caches
     const clones = [...this.#sourcesOf(image)].flatMap((source) => dataVolumes.find(BY_CLONE_SOURCE, source))
-    return count(
-      clones.filter((clone) => !isOfMachine(clone)).map(({ kind, metadata }) => `${kind}/${keyOf(metadata)}`),
-    )
+    return count(clones.filter((clone) => !isOfMachine(clone)).map(referenceOf))
   }
 
   /** Throws ApiError. */

@@ -7,7 +7,7 @@ import { Reflectors } from '../../runtime/reflectors.ts'
 import { Caches } from './caches.ts'
 import { Clones } from './clones.ts'
 import { viewDataSource, viewDataVolume } from './views.ts'
-import { aDataVolume, anImage, aSnapshot, childMeta } from './world.fixtures.ts'
+import { anImage } from './world.fixtures.ts'
 
 const IMAGE = anImage()
 const SNAPSHOT = { kind: 'VolumeSnapshot', namespace: 'team', name: 'img-1' }
@@ -65,31 +65,18 @@ describe.each([
   ])('that names %s', async (_what, spec, expected) => {
     theirs({ snapshot: { name: 'img-1', namespace: 'team' } })
     tell(aClone(spec))
-    expect(await clones.reads(SNAPSHOT, IMAGE, look, signal)).toBe(expected)
+    expect(await clones.read({ uncloned: SNAPSHOT, look }, IMAGE, signal)).toBe(expected)
   })
 
   it('that names a DataSource of others that leads to the one of the image holds off every child', async () => {
     theirs({ dataSource: { name: 'img', namespace: 'team' } })
     tell(aClone(byAlias('theirs')))
-    expect(await clones.reads(SNAPSHOT, IMAGE, look, signal)).toBe(true)
-    expect(await clones.reads(VOLUME, IMAGE, look, signal)).toBe(true)
+    expect(await clones.read({ uncloned: SNAPSHOT, look }, IMAGE, signal)).toBe(true)
+    expect(await clones.read({ uncloned: VOLUME, look }, IMAGE, signal)).toBe(true)
   })
 
   it('that is finished needs its source no more', async () => {
     tell(aClone(byAlias('img', 'team'), 'Succeeded'))
-    expect(await clones.reads(VOLUME, IMAGE, look, signal)).toBe(false)
-  })
-})
-
-describe('any child of an image', () => {
-  it.each([
-    ['is read through its DataSource', byAlias('img', 'team'), true],
-    ['is read by its own name', { source: { pvc: { name: 'img-0', namespace: 'team' } } }, true],
-    ['is not read', { source: { pvc: { name: 'img-9', namespace: 'team' } } }, false],
-  ])('%s', async (_name, spec, expected) => {
-    caches.dataVolumes.put(aDataVolume())
-    caches.snapshots.put(aSnapshot(childMeta('img-1', '1')))
-    client.put(aClone(spec))
-    expect(await clones.readAny(IMAGE, signal)).toBe(expected)
+    expect(await clones.read({ uncloned: VOLUME, look }, IMAGE, signal)).toBe(false)
   })
 })

@@ -1,16 +1,13 @@
 import { childrenOf, familyKey } from '../../cluster/ownership.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import type { Uncloned } from '../../runtime/preconditions.ts'
 import { BY_CLONE_SOURCE, BY_IMAGE, BY_TARGET, type Caches } from './caches.ts'
 import { LiveClones } from './live-clones.ts'
 import { cloneSourceKey } from './references.ts'
 import type { ImageView } from './views.ts'
 
-interface Child {
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-}
+type Child = Uncloned['uncloned']
 
 /** Who reads from the children of an image: DataVolumes of anybody, in any namespace, that are still being filled. */
 export class Clones {
@@ -22,18 +19,16 @@ export class Clones {
     this.#caches = caches
   }
 
-  /** The cache answers first, since a yes is enough; only what cannot be undone asks for a live no. */
-  async reads(child: Child, image: ImageView, look: 'cached' | 'live', signal: AbortSignal): Promise<boolean> {
+  /** Whether anything reads from this child. The cache answers first, since a yes is enough. */
+  readonly read = async (
+    { uncloned: child, look }: Uncloned,
+    image: ImageView,
+    signal: AbortSignal,
+  ): Promise<boolean> => {
     const sources = this.#sourcesOf(child, image)
     const { dataVolumes } = this.#caches
     if ([...sources].some((key) => dataVolumes.find(BY_CLONE_SOURCE, key).length > 0)) return true
     return look === 'live' && (await this.live.readFrom(child, sources, signal))
-  }
-
-  /** Whether any child of the image is being cloned, by a live look. */
-  async readAny(image: ImageView, signal: AbortSignal): Promise<boolean> {
-    for (const child of this.#childrenOf(image)) if (await this.reads(child, image, 'live', signal)) return true
-    return false
   }
 
   /** Keys of all that a clone of the image may name, as far as the caches know. */

@@ -1,5 +1,5 @@
 import { FINALIZER, type Policy } from '@open-terrain/constructs'
-import type { ReferenceSource, References } from '../../images/references.ts'
+import { countLive, type ReferenceSource, type References } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
@@ -15,9 +15,8 @@ import { feedQueue, primeQueue } from './feed.ts'
 import { countDownloads, factsOf } from './image-facts.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 import type { ImagePlan, ImageRemoval } from './image-plan.ts'
-import { LiveLooks } from './live-looks.ts'
 import { noticeLookAlikes } from './look-alike-watch.ts'
-import { observeImage, type Sources } from './observe.ts'
+import { hasOurs, observeImage, type Sources } from './observe.ts'
 import { planImage } from './plan.ts'
 import { refreshPositions } from './positions.ts'
 import { ProgressWatch } from './progress-watch.ts'
@@ -54,17 +53,15 @@ export class ImageController {
   /** Images whose queue position is to be written now, though nothing else changed. */
   readonly #positionDue = new Set<string>()
   readonly #sources: Sources
-  readonly #looks: LiveLooks
 
   constructor(options: ImageControllerOptions) {
-    const { client, caches, clock, log, namespace, identity } = options
+    const { client, caches, clock, log, metrics, namespace, identity } = options
     this.#options = options
     this.#progress = new ProgressWatch(clock)
     const lookAgain = (key: string) => this.#controller.queue.add(key, 'urgent')
     this.#claimRefusals = new ClaimRefusals({ ...options, onNews: lookAgain })
     const clones = new Clones(client, caches)
     const references = [...options.references, new CloneReferences(caches, clones)]
-    this.#looks = new LiveLooks({ ...options, caches: caches.reflectors, clones, references })
     this.#admission = new Admission({
       ...options,
       images: caches.images,
@@ -96,15 +93,13 @@ export class ImageController {
       groupOf: () => '',
       prepare: () => this.#admission.giveWay(),
       plan: (image) => this.#plan(image),
-      confirm: (image, plan, signal) => this.#looks.confirm(image, plan, signal),
-      isHeldBack: (removal, image, signal) => this.#looks.isHeldBack(removal, image, signal),
+      looks: { hasOurs, isCloned: clones.read, countReferences: this.countReferences },
       pace: (image, plan, sinceWriteMs) => this.#pace(image, plan, sinceWriteMs),
       factsBetween: (image, status) => factsBetween(image.status, status),
       // A webhook may let its writes hang, for as long as a request may take.
       onBegin: ({ metadata: { uid = '' } }) => clock.setTimer(() => this.#admission.setStuck(uid), STUCK_AFTER_MS),
-      onDone: async (image, { reclaim }, isStatusDue, signal) => {
-        // What was just written is looked at once more.
-        if (reclaim && !isStatusDue) await this.#looks.reclaim(image, signal)
+      onRemoved: ({ status }, { kind }) => {
+        if (kind === IMAGE.kind) metrics.removed(status)
       },
       onError: (image, error) => this.#onError(image, error),
     })
@@ -140,9 +135,8 @@ export class ImageController {
   }
 
   /** All that refers to an image, by a live look. Throws ApiError. */
-  async countReferences(image: ObjectKey, signal: AbortSignal): Promise<References> {
-    return await this.#looks.countReferences(image, signal)
-  }
+  readonly countReferences = (image: ObjectKey, signal: AbortSignal): Promise<References> =>
+    countLive(this.#sources.references, image, signal)
 
   #forget(uid: string): void {
     this.#admission.forget(uid)
@@ -164,7 +158,7 @@ export class ImageController {
   #plan(image: ImageView): ImagePlan {
     const plan = planImage(observeImage(image, this.#sources), this.#options.clock.now())
     // What may rest on a cache that is behind has to be looked at first.
-    this.#admission.want(image.metadata.uid ?? '', plan.losses === undefined ? plan.start : undefined)
+    this.#admission.want(image.metadata.uid ?? '', plan.onlyIf === undefined ? plan.start : undefined)
     return plan
   }
 
@@ -190,4 +184,5 @@ const CHILDREN = {
   DataVolume: { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
   VolumeSnapshot: { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
   DataSource: { type: DATA_SOURCE, propagationPolicy: 'Background' },
+  VMDiskImage: { type: IMAGE, propagationPolicy: 'Background' },
 } as const

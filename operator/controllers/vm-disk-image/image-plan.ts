@@ -1,6 +1,7 @@
 import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { ObjectPlan, Removal } from '../../runtime/plan-writer.ts'
+import type { Precondition, Uncloned, Unreferenced } from '../../runtime/preconditions.ts'
 import type { Wake } from '../../runtime/wake.ts'
 import type { Target } from './target.ts'
 import type { World } from './world.ts'
@@ -10,28 +11,11 @@ export interface ImagePlan extends ObjectPlan<ImageRemoval> {
   readonly status: VMDiskImageStatus
   /** A download that should run; it waits for a slot, or has one. */
   readonly start?: Start
-  /** Nobody has needed the image for long enough: delete it, if a live count agrees. */
-  readonly reclaim?: boolean
-  /** What the plan takes to be gone, though the status knows it: not to be carried out if a live look finds it. */
-  readonly losses?: readonly Loss[]
-  /** Removes what others may be using: not to be carried out if a live count finds a user. */
-  readonly unlessUsed?: boolean
-  /** Stops what nobody needs any more: not to be carried out if a live count finds a reference. */
-  readonly unlessReferenced?: boolean
 }
 
 export interface ImageRemoval extends Removal {
-  readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'DataSource'
-  /** Whether, and by what look, to wait until no unfinished clone reads from it. */
-  readonly unlessCloned: 'never' | 'cached' | 'live'
-}
-
-/** A child that the status knows and the caches do not have. */
-export interface Loss {
-  readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'PersistentVolumeClaim'
-  readonly name: string
-  /** Where it is known. */
-  readonly uid?: string
+  /** `VMDiskImage`: the image itself. */
+  readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'DataSource' | 'VMDiskImage'
 }
 
 /** What the admission needs to know to download an image. */
@@ -71,16 +55,30 @@ export function finalizerOf({ image }: World): 'add' | 'keep' {
 }
 
 /** The removal of a child, unless it is going already. */
-export function removalOf(object: KubeObject): ImageRemoval[] {
+export function removalOf(object: KubeObject, ...onlyIf: Precondition[]): ImageRemoval[] {
   const { name, uid, deletionTimestamp } = object.metadata
   if (uid === undefined || deletionTimestamp !== undefined) return []
-  return [{ kind: object.kind as ImageRemoval['kind'], name, uid, unlessCloned: 'never' }]
+  return [{ kind: object.kind as ImageRemoval['kind'], name, uid, ...(onlyIf.length > 0 && { onlyIf }) }]
 }
 
 /** The end of a download, only as long as it is what was judged: by a cache that is behind, a finished one looks unfinished. */
-export function removalAsSeen(object: KubeObject): ImageRemoval[] {
+export function removalAsSeen(object: KubeObject, ...onlyIf: Precondition[]): ImageRemoval[] {
   const { resourceVersion } = object.metadata
-  return removalOf(object).map((removal) => ({ ...removal, ...(resourceVersion !== undefined && { resourceVersion }) }))
+  return removalOf(object, ...onlyIf).map((removal) => ({
+    ...removal,
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  }))
+}
+
+/** Nothing refers to the image; or as users, nothing needs it to stay. */
+export function unreferenced({ image: { metadata } }: World, by: Unreferenced['by']): Unreferenced {
+  const { namespace = '', name } = metadata
+  return { unreferenced: { namespace, name }, by }
+}
+
+/** No unfinished clone reads from it. */
+export function uncloned({ kind, metadata: { namespace = '', name } }: KubeObject, look: Uncloned['look']): Uncloned {
+  return { uncloned: { kind, namespace, name }, look }
 }
 
 export function plan(status: VMDiskImageStatus, rest: Partial<Omit<ImagePlan, 'status'>>): ImagePlan {

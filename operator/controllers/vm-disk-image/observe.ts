@@ -4,7 +4,7 @@ import { childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/owne
 import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import { parsedImageSpec } from '../../images/parsed-spec.ts'
 import { type ReferenceSource, sumReferences } from '../../images/references.ts'
-import { keyOf } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Admission } from './admission.ts'
 import { BY_IMAGE, BY_NAMESPACE, type Caches, siblingKey } from './caches.ts'
@@ -63,6 +63,18 @@ export function observeImage(image: ImageView, sources: Sources): World {
     isCdiAway: observation.dataVolumeUid !== undefined && sources.progress.isCdiAway,
     references: sumReferences(sources.references.map((source) => source.cached({ namespace, name }))),
   }
+}
+
+/**
+ * Whether any of what a live look has found is ours. One whose owner somebody took off is not any more, as in the caches. A claim belongs to its
+ * DataVolume, which may be gone.
+ */
+export function hasOurs(found: readonly KubeObject[], image: ImageView): boolean {
+  return found.some((one) =>
+    one.kind === 'PersistentVolumeClaim'
+      ? one.metadata.labels?.[LABELS.imageUid] === image.metadata.uid
+      : isChildOf(one, image),
+  )
 }
 
 function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources: Sources): World['observation'] {

@@ -212,7 +212,7 @@ describe('keepSourceVolume', () => {
   it('false says that clones hold it off, and looks again', () => {
     const walk = published().after(MINUTE)
     walk.setPolicy({ keepSourceVolume: false })
-    expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', unlessCloned: 'cached' }])
+    expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', onlyIf: [{ look: 'cached' }] }])
     expect(walk.plan().wake?.afterMs).toBe(MINUTE)
   })
 
@@ -232,7 +232,7 @@ describe('the artifact before', () => {
     walk.after(10 * MINUTE - 1)
     expect(deletions(walk)).toEqual([])
     walk.now += 1
-    expect(walk.plan().remove.every(({ unlessCloned }) => unlessCloned)).toBe(true)
+    expect(walk.plan().remove).toMatchObject([{ onlyIf: [{ look: 'live' }] }, { onlyIf: [{ look: 'live' }] }])
     walk.settle()
     expect(deletions(walk).toSorted()).toEqual([`delete DataVolume ${before}`, `delete VolumeSnapshot ${before}`])
     expect(walk.status.artifact?.name).toBe(nameOf(walk))
@@ -325,7 +325,7 @@ describe('reclaiming', () => {
   ])('never happens where %s', (_name, overrides) => {
     const walk = unreferenced(overrides)
     walk.after(10_000 * HOUR)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
   })
 
   it.each<[string, WorldOverrides, number]>([
@@ -339,26 +339,26 @@ describe('reclaiming', () => {
     ],
   ])('happens by %s after the last reference went', (_name, overrides, ttl) => {
     const walk = unreferenced(overrides)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     expect(walk.plan().wake?.afterMs).toBe(ttl)
     walk.after(ttl - 1)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     walk.after(1)
-    expect(walk.plan().reclaim).toBe(true)
+    expect(walk.isReclaimed).toBe(true)
   })
 
   it('with 0s happens at the moment when the last reference goes', () => {
     const overrides = { spec: { reclaimPolicy: 'Delete', unreferencedTTL: '0s' } }
     const walk = published({ references: ONE_USER, ...overrides })
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     walk.set({ references: NO_REFERENCES }).settle()
-    expect(walk.plan().reclaim).toBe(true)
+    expect(walk.isReclaimed).toBe(true)
   })
 
   it('with 0s never happens to one that was not referenced yet', () => {
     const walk = published({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '0s' } })
     walk.after(10_000 * HOUR)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
   })
 
   it('of one that was never referenced counts from its sync', () => {
@@ -367,13 +367,13 @@ describe('reclaiming', () => {
     walk.publish()
     expect(walk.plan().wake?.afterMs).toBe(2 * HOUR)
     walk.after(2 * HOUR)
-    expect(walk.plan().reclaim).toBe(true)
+    expect(walk.isReclaimed).toBe(true)
   })
 
   it('is off as soon as there is a reference again', () => {
     const walk = unreferenced({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2h' } })
     walk.after(HOUR).set({ references: ONE_USER }).after(HOUR)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     walk.set({ references: NO_REFERENCES }).settle()
     expect(walk.plan().wake?.afterMs).toBe(2 * HOUR)
   })

@@ -13,7 +13,7 @@ import { fromTime, toTime, withoutUndefined } from '../../runtime/conditions.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import type { Wake } from '../../runtime/wake.ts'
-import { type Draft, finalizerOf, type ImagePlan, type ImageRemoval, plan, removalOf } from './image-plan.ts'
+import { type Draft, finalizerOf, type ImagePlan, type ImageRemoval, plan, removalOf, uncloned } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { CLONED_LOOK_MS } from './plan-unreferenced.ts'
 import { type Standing, withStanding } from './status.ts'
@@ -285,8 +285,7 @@ function atRest(draft: Draft): VMDiskImageStatus {
 function spareVolume(draft: Draft): ImageRemoval[] {
   return spareVolumes(draft)
     .filter((one) => untilNameIsFree(one, draft) <= 0)
-    .flatMap((one) => removalOf(one))
-    .map((removal) => ({ ...removal, unlessCloned: 'cached' as const }))
+    .flatMap((one) => removalOf(one, uncloned(one, 'cached')))
 }
 
 function spareVolumes({ world, target, status }: Draft): DataVolumeView[] {
@@ -306,8 +305,7 @@ function retired(draft: Draft): ImageRemoval[] {
   const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
   if (now < publishedAt + RETIRE_AFTER_MS) return []
   return oldChildren(draft)
-    .flatMap((one) => removalOf(one))
-    .map((removal) => ({ ...removal, unlessCloned: 'live' as const }))
+    .flatMap((one) => removalOf(one, uncloned(one, 'live')))
     .filter(({ kind }) => kind !== 'DataSource' || !world.namespaceTerminating)
 }
 

@@ -2,7 +2,7 @@ import { childName, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { childrenOf } from '../../cluster/ownership.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { fromTime, mergeConditions } from '../../runtime/conditions.ts'
-import { type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
+import { type ImagePlan, plan, removalAsSeen, unreferenced } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { withStanding } from './status.ts'
 import type { World } from './world.ts'
@@ -35,7 +35,7 @@ export function planDeletion(world: World, now: number): ImagePlan {
   const remove = due.flatMap((one) => removalAsSeen(one))
   return plan(leavingStatus(world, children, now), {
     remove,
-    ...(remove.length > 0 && !namespaceTerminating && { unlessUsed: true }),
+    ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
   })
 }

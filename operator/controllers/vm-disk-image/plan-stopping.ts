@@ -3,7 +3,7 @@ import { fromTime } from '../../runtime/conditions.ts'
 import type { EventNote } from '../../runtime/event-recorder.ts'
 import type { Wake } from '../../runtime/wake.ts'
 import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
-import { type Draft, type ImagePlan, plan, removalAsSeen } from './image-plan.ts'
+import { type Draft, type ImagePlan, plan, removalAsSeen, unreferenced } from './image-plan.ts'
 import { downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
 import { attemptOf, type DataVolumeView } from './views.ts'
@@ -32,7 +32,11 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
     world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
   const wake: Wake = { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' }
   const stopped = plan(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake })
-  return { ...stopped, events, ...(stops.some(({ isUnneeded }) => isUnneeded) && { unlessReferenced: true }) }
+  return {
+    ...stopped,
+    events,
+    ...(stops.some(({ isUnneeded }) => isUnneeded) && { onlyIf: [unreferenced(world, 'anyone')] }),
+  }
 }
 
 const STOPPING_LOOK_MS = 60_000

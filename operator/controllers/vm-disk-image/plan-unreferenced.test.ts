@@ -37,7 +37,7 @@ describe('an image that was made for somebody', () => {
     const walk = ofOurs({ references: NO_REFERENCES })
     walk.settle().after(200 * HOUR)
     expect(walk.plan()).toMatchObject({ start: { admissible: true } })
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
   })
 
   it.each<[string, (walk: Walk) => void, string]>([
@@ -46,21 +46,47 @@ describe('an image that was made for somebody', () => {
   ])('is deleted when the time of the policy has passed since the last reference went, %s', (_name, lead, stand) => {
     const walk = ofOurs({ policy: { unreferencedTtlMs: 72 * HOUR, retryLimit: 0 } })
     lead(walk.settle())
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     walk.set({ references: NO_REFERENCES }).settle()
     expect(walk.stand).toBe(stand)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     expect(walk.plan().wake?.afterMs).toBe(72 * HOUR)
     walk.after(72 * HOUR - 1)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     walk.after(1)
-    expect(walk.plan().reclaim).toBe(true)
+    expect(walk.isReclaimed).toBe(true)
+  })
+
+  it('is deleted as it was seen, if a live look finds neither a reference nor a clone of any child', () => {
+    const walk = ofOurs({ policy: { unreferencedTtlMs: 0 } }).publish()
+    walk.set({ references: NO_REFERENCES }).settle()
+    const { snapshots, dataVolumes, image } = walk.world
+    const children = [...snapshots, ...dataVolumes].map(({ kind, metadata: { name } }) => ({
+      kind,
+      namespace: 'team',
+      name,
+    }))
+    expect(children).toHaveLength(2)
+    const { name, uid, resourceVersion } = image.metadata
+    expect(walk.plan().remove).toEqual([
+      {
+        kind: 'VMDiskImage',
+        name,
+        uid,
+        resourceVersion,
+        onlyIf: [
+          { unreferenced: { namespace: 'team', name }, by: 'anyone' },
+          ...children.map((uncloned) => ({ uncloned, look: 'live' })),
+        ],
+        event: expect.objectContaining({ type: 'Normal', reason: 'Unreferenced' }),
+      },
+    ])
   })
 
   it('is deleted at once with a time of zero', () => {
     const walk = ofOurs({ policy: { unreferencedTtlMs: 0 } })
     walk.settle().set({ references: NO_REFERENCES }).settle()
-    expect(walk.plan().reclaim).toBe(true)
+    expect(walk.isReclaimed).toBe(true)
   })
 })
 
@@ -113,11 +139,11 @@ const CASES = STATES.flatMap(([state, ...how]) => RULES.map(([who, rule]) => [st
 
 /** Lets what is under way come to its end, and tells whether the image goes then. Nothing new may begin meanwhile. */
 function goes(walk: Walk): boolean {
-  for (let turn = 0; turn < 3 && walk.plan().reclaim !== true; turn += 1) {
+  for (let turn = 0; turn < 3 && !walk.isReclaimed; turn += 1) {
     expect(walk.plan().start).toBeUndefined()
     walk.importersGone().release()
   }
-  return walk.plan().reclaim === true
+  return walk.isReclaimed
 }
 
 describe.each(CASES)('an image that %s goes by %s', (_state, _who, lead, stand, rests, rule) => {
@@ -128,22 +154,22 @@ describe.each(CASES)('an image that %s goes by %s', (_state, _who, lead, stand, 
     expect(walk.status.unreferencedSince).toBeUndefined()
     walk.set({ references: NO_REFERENCES }).settle()
     const left = TTL - 1
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(TTL)
     walk.after(left)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     expect(goes(walk.after(1))).toBe(true)
-    expect(walk.after(HOUR).plan()).toMatchObject({ reclaim: true })
+    expect(walk.after(HOUR).isReclaimed).toBe(true)
   })
 
   it('at the moment that its last reference goes, with 0s, and never before there was one', () => {
     const preloaded = new Walk(rule('0s'))
     lead(preloaded.settle())
     expect(preloaded.stand).toBe(stand)
-    expect(preloaded.plan().reclaim).toBeUndefined()
+    expect(preloaded.isReclaimed).toBe(false)
     const walk = new Walk({ references: ONE_USER, ...rule('0s') })
     lead(walk.settle())
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     expect(goes(walk.set({ references: NO_REFERENCES }).settle())).toBe(true)
   })
 
@@ -152,9 +178,9 @@ describe.each(CASES)('an image that %s goes by %s', (_state, _who, lead, stand, 
     lead(walk.settle())
     expect(walk.status.unreferencedSince === undefined).toBe(!rests)
     walk.after(TTL - 1)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     walk.after(1)
-    expect(walk.plan().reclaim).toBe(rests ? true : undefined)
+    expect(walk.isReclaimed).toBe(rests)
   })
 })
 
@@ -172,15 +198,18 @@ describe('a download that nobody needs any more', () => {
     const walk = running()
     expect(walk.stand).toBe('Syncing/Syncing')
     walk.now += 1
-    expect(walk.plan()).toMatchObject({ unlessReferenced: true, remove: [{ kind: 'DataVolume' }] })
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.plan()).toMatchObject({
+      onlyIf: [{ unreferenced: { namespace: 'team', name: 'img' }, by: 'anyone' }],
+      remove: [{ kind: 'DataVolume' }],
+    })
+    expect(walk.isReclaimed).toBe(false)
     walk.settle()
     expect(walk.stand).toBe('Syncing/Stopping')
     expect(walk.status.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'Unreferenced' }])
     expect(walk.status.budget?.downloads).toBe(0)
     walk.importersGone()
-    expect(walk.plan().reclaim).toBeUndefined()
-    expect(walk.release().plan().reclaim).toBe(true)
+    expect(walk.isReclaimed).toBe(false)
+    expect(walk.release().isReclaimed).toBe(true)
   })
 
   it('begins again, at the end of the queue, where somebody comes before the image has gone', () => {
@@ -190,7 +219,7 @@ describe('a download that nobody needs any more', () => {
     walk.importersGone().release()
     expect(walk.stand).toBe('Queued/Queued')
     expect(walk.plan()).toMatchObject({ start: { attempt: 1, admissible: true } })
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
   })
 })
 
@@ -198,8 +227,8 @@ it('an image that has a slot, and no DataVolume yet, gives it back and goes', ()
   const walk = new Walk({ references: ONE_USER, spec: { reclaimPolicy: 'Delete', unreferencedTTL: '0s' } })
   walk.settle().claim().set({ references: NO_REFERENCES }).settle()
   expect(walk.plan().start).toBeUndefined()
-  expect(walk.plan().reclaim).toBeUndefined()
-  expect(walk.release().plan().reclaim).toBe(true)
+  expect(walk.isReclaimed).toBe(false)
+  expect(walk.release().isReclaimed).toBe(true)
 })
 
 it('an image that a machine had made gives its slot back where nothing refers to it any more, and stays until its time has passed', () => {
@@ -208,7 +237,7 @@ it('an image that a machine had made gives its slot back where nothing refers to
   expect(walk.plan().start).toBeUndefined()
   walk.release()
   expect(walk.stand).toBe('Queued/Unreferenced')
-  expect(walk.plan().reclaim).toBeUndefined()
+  expect(walk.isReclaimed).toBe(false)
 })
 
 describe('a person who asks for a retry or a refresh of an image that nothing has referred to yet', () => {
@@ -220,7 +249,7 @@ describe('a person who asks for a retry or a refresh of an image that nothing ha
       .annotate({ [annotation]: 'now' })
     // The operator was away meanwhile.
     walk.now += HOUR
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
     walk.settle()
     expect([walk.stand, walk.status.unreferencedSince]).toEqual(['Queued/Queued', undefined])
   })
@@ -236,7 +265,7 @@ describe('the policy for images that people made', () => {
     const walk = new Walk({ references: ONE_USER, policy })
     walk.publish().set({ references: NO_REFERENCES }).settle()
     expect(walk.plan().wake?.afterMs).toBe(afterMs)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
   })
 
   it('does not concern one whose spec says Retain', () => {
@@ -249,7 +278,7 @@ describe('the policy for images that people made', () => {
       .publish()
       .set({ references: NO_REFERENCES })
       .after(1_000 * HOUR)
-    expect(walk.plan().reclaim).toBeUndefined()
+    expect(walk.isReclaimed).toBe(false)
   })
 
   it('counts as it is now, also for images that are there', () => {
@@ -259,7 +288,7 @@ describe('the policy for images that people made', () => {
       .set({ references: NO_REFERENCES })
       .settle()
       .after(100 * HOUR)
-    expect(walk.plan().reclaim).toBeUndefined()
-    expect(walk.set({ policy: aPolicy({ userReclaimPolicy: 'Delete' }) }).plan().reclaim).toBe(true)
+    expect(walk.isReclaimed).toBe(false)
+    expect(walk.set({ policy: aPolicy({ userReclaimPolicy: 'Delete' }) }).isReclaimed).toBe(true)
   })
 })

@@ -6,8 +6,9 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { fromTime } from '../../runtime/conditions.ts'
+import type { EventNote } from '../../runtime/event-recorder.ts'
 import { sooner } from '../../runtime/wake.ts'
-import type { Draft, Expiry, ImagePlan } from './image-plan.ts'
+import { type Draft, type Expiry, type ImagePlan, removalAsSeen, uncloned, unreferenced } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { type Standing, timesOfReferences } from './status.ts'
 import type { World } from './world.ts'
@@ -44,6 +45,12 @@ function ruleFor(
   return { reclaimPolicy: reclaimPolicy ?? rule.reclaimPolicy, ttlMs: parseDuration(unreferencedTTL) ?? rule.ttlMs }
 }
 
+const REMOVED: EventNote = {
+  type: 'Normal',
+  reason: 'Unreferenced',
+  message: 'nothing has referred to the image for its unreferencedTTL: it is deleted',
+}
+
 /** Adds to a plan what becomes of an image whose time is over: no download begins, and once none is left the image goes. */
 export function withExpiry(plan: ImagePlan, { world, expiry }: Draft): ImagePlan {
   if (!expiry.isReached) return expiry.wake === undefined ? plan : { ...plan, wake: sooner(plan.wake, expiry.wake) }
@@ -51,7 +58,11 @@ export function withExpiry(plan: ImagePlan, { world, expiry }: Draft): ImagePlan
   if (!isQuiet) return plan
   const { start: _none, ...rest } = plan
   const again = { afterMs: CLONED_LOOK_MS, because: 'clones of it may be finished by then' }
-  return { ...rest, reclaim: true, wake: sooner(plan.wake, again) }
+  // Who clones from a child of it still needs that.
+  const clones = [...world.snapshots, ...world.dataVolumes].map((child) => uncloned(child, 'live'))
+  const [itself] = removalAsSeen(world.image, unreferenced(world, 'anyone'), ...clones)
+  const remove = [...plan.remove, ...(itself === undefined ? [] : [{ ...itself, event: REMOVED }])]
+  return { ...rest, remove, wake: sooner(plan.wake, again) }
 }
 
 /** Its time is over, and it has no artifact that could be told instead. */

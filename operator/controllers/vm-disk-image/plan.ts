@@ -1,7 +1,10 @@
 import { ANNOTATIONS, childName, FINALIZER, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { CLONE_SOURCES } from '../../cluster/clone-sources.ts'
 import { endingWaits } from '../../cluster/dependents.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { fromTime, toTime } from '../../runtime/conditions.ts'
+import type { Absent, NamedObject } from '../../runtime/preconditions.ts'
 import type { Wake } from '../../runtime/wake.ts'
 import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
 import { awaitedBy } from './awaited.ts'
@@ -11,7 +14,6 @@ import {
   finalizerOf,
   type ImagePlan,
   type ImageRemoval,
-  type Loss,
   plan,
   removalAsSeen,
   type Start,
@@ -49,14 +51,13 @@ import type { Refusal, World } from './world.ts'
  */
 export function planImage(world: World, now: number): ImagePlan {
   const plan = decide(world, now)
-  const losses = lossesOf(world, plan.status)
+  const onlyIf = [...lossesOf(world, plan.status), ...(plan.onlyIf ?? [])]
   return {
     ...plan,
-    ...(losses.length > 0 && { losses }),
+    ...(onlyIf.length > 0 && { onlyIf }),
     // Of what downloads, the admission decides by a live look.
     ...endingWaits<ImageRemoval, DataVolumeView>(plan, world.dataVolumes.filter(isFinished), now, (_one, how) => ({
       kind: 'DataVolume',
-      unlessCloned: 'never',
       ...how,
     })),
     events: [...plan.events, ...eventsBetween(world.image.status, plan.status, world.policy.retryLimit)],
@@ -140,19 +141,21 @@ function dropLostArtifact(status: VMDiskImageStatus, { snapshots, claims, dataVo
   return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
 }
 
-/** What this status gives up that the one before relied on, because the caches do not have it. */
-function lossesOf({ image, dataVolumes, snapshots, claims }: World, next: VMDiskImageStatus): Loss[] {
+/** What this status gives up that the one before relied on, because the caches do not have it: it may be there all the same. */
+function lossesOf({ image, dataVolumes, snapshots, claims }: World, next: VMDiskImageStatus): Absent[] {
   const { artifact, dataVolumeUID: uid, revision = '' } = image.status
+  const { namespace = '' } = image.metadata
   const lacks = (children: readonly KubeObject[], name: string) => !children.some((one) => one.metadata.name === name)
-  const losses: Loss[] = []
+  const lost: NamedObject[] = []
   if (artifact !== undefined && next.artifact === undefined) {
     const { kind, name } = artifact
-    if (lacks(kind === 'VolumeSnapshot' ? snapshots : claims, name)) losses.push({ kind, name })
+    if (lacks(kind === 'VolumeSnapshot' ? snapshots : claims, name))
+      lost.push({ type: CLONE_SOURCES[kind], namespace, name })
   }
   const isGivenUp = uid !== undefined && !isRecorded(image.status) && isRecorded(next, uid)
   if (isGivenUp && !dataVolumes.some(({ metadata }) => metadata.uid === uid))
-    losses.push({ kind: 'DataVolume', name: childName(image.metadata.name, revision), uid })
-  return losses
+    lost.push({ type: DATA_VOLUME, namespace, name: childName(image.metadata.name, revision), uid })
+  return lost.map((one) => ({ absent: [one], whose: 'ours' }))
 }
 
 /**

@@ -220,6 +220,11 @@ export class Walk {
     return this.status.conditions?.find((one) => one.type === type)?.status
   }
 
+  /** Whether the image is to be deleted, because nobody needs it. */
+  get isReclaimed(): boolean {
+    return this.plan().remove.some(({ kind }) => kind === 'VMDiskImage')
+  }
+
   set(change: Partial<World>): this {
     this.world = { ...this.world, ...change }
     return this
@@ -264,7 +269,8 @@ export class Walk {
     }
     this.#applyFinalizer(plan)
     for (const child of plan.apply) this.#applyChild(child)
-    for (const { kind, name, uid } of plan.remove) this.#remove(kind, name, uid)
+    // Whether the image itself goes, a live look has to say.
+    for (const { kind, name, uid } of plan.remove) if (kind !== 'VMDiskImage') this.#remove(kind, name, uid)
     return this.log.length > before
   }
 

@@ -8,9 +8,9 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'users are not counted at the moment of the decision',
     invariant: 5,
-    file: `${IMAGES}/live-looks.ts`,
-    find: 'if (unlessUsed && (await this.#count(image, signal)).users.length > 0) return USERS_NOT_SEEN',
-    replace: '',
+    file: 'operator/runtime/preconditions.ts',
+    find: "return references?.[one.by === 'users' ? 'users' : 'names'].every",
+    replace: "return one.by === 'users' || references?.names.every",
     kind: 'machinesUnseen',
   },
   {

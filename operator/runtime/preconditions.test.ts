@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
+import { type KubeObject, keyOf } from '../kube/kube-object.ts'
+import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
+import { type LiveLooks, type Precondition, Preconditions } from './preconditions.ts'
+
+const { signal } = new AbortController()
+const PRIMARY: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'n', name: 'owner' } }
+const UNCLONED = { uncloned: { kind: 'Secret', namespace: 'n', name: 'a' }, look: 'live' } as const
+
+let client = new FakeClient()
+let observed: string[] = []
+beforeEach(() => {
+  client = new FakeClient()
+  observed = []
+})
+
+/** In how many ms to look again; undefined where all of them hold. */
+async function unmet(onlyIf: readonly Precondition[] | undefined, looks?: LiveLooks<KubeObject>) {
+  const caches = { observeWrite: (_type: object, object: KubeObject) => void observed.push(keyOf(object.metadata)) }
+  return (await new Preconditions(client, caches, looks).unmet(PRIMARY, onlyIf, signal))?.afterMs
+}
+
+const put = (name: string, uid = 'one') =>
+  client.put({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'n', name, uid } })
+const named = (name: string, uid?: string) => ({
+  type: SECRET,
+  namespace: 'n',
+  name,
+  ...(uid !== undefined && { uid }),
+})
+
+it('nothing asked for is nothing looked for', async () => {
+  expect(await unmet(undefined)).toBeUndefined()
+  expect(client.said()).toEqual([])
+})
+
+describe('what has to be absent', () => {
+  it.each<[string, Precondition, boolean]>([
+    ['is not there', { absent: [named('b')], whose: "anybody's" }, true],
+    ['is there', { absent: [named('b'), named('a')], whose: "anybody's" }, false],
+    ['is there as it was known', { absent: [named('a', 'one')], whose: "anybody's" }, false],
+    ['has a namesake', { absent: [named('a', 'another')], whose: "anybody's" }, true],
+    ['is of another kind', { absent: [{ ...named('a'), type: CONFIG_MAP }], whose: "anybody's" }, true],
+    ['is there, and ours', { absent: [named('a')], whose: 'ours' }, false],
+    ['is there, and of somebody else', { absent: [named('theirs')], whose: 'ours' }, true],
+  ])('%s', async (_what, precondition, holds) => {
+    put('a')
+    put('theirs')
+    const hasOurs = (found: readonly KubeObject[]) => found.some(({ metadata }) => metadata.name === 'a')
+    expect(await unmet([precondition], { hasOurs })).toBe(holds ? undefined : 1_000)
+  })
+
+  it('is in the caches when it was found', async () => {
+    put('a')
+    await unmet([{ absent: [named('a'), named('b')], whose: "anybody's" }])
+    expect(observed).toEqual(['n/a'])
+  })
+
+  it('is not known where the API server gives no answer', async () => {
+    client.before = () => {
+      throw apiError('Unavailable')
+    }
+    await expect(unmet([{ absent: [named('a')], whose: 'ours' }])).rejects.toThrow('scripted Unavailable')
+  })
+})
+
+describe('what nothing may refer to', () => {
+  const image = { namespace: 'n', name: 'image' }
+  it.each<[string, Precondition, boolean]>([
+    ['has a reference', { unreferenced: image, by: 'anyone' }, false],
+    ['has no user', { unreferenced: image, by: 'users' }, true],
+    ['has the one that may', { unreferenced: image, by: 'anyone', except: 'VirtualMachine/n/vm' }, true],
+    ['has another one', { unreferenced: image, by: 'anyone', except: 'VirtualMachine/n/other' }, false],
+  ])('%s', async (_what, precondition, holds) => {
+    const countReferences = async () => ({ names: ['VirtualMachine/n/vm'], users: [] })
+    expect(await unmet([precondition], { countReferences })).toBe(holds ? undefined : 1_000)
+  })
+
+  it('is looked at again when the caches know', async () => {
+    const countReferences = async () => ({ names: ['VirtualMachine/n/vm'], users: [] })
+    expect(await unmet([{ unreferenced: image, by: 'anyone', knownAfterMs: 10_000 }], { countReferences })).toBe(10_000)
+  })
+})
+
+it('what nothing may clone is as its kind says', async () => {
+  expect(await unmet([UNCLONED], { isCloned: async () => false })).toBeUndefined()
+  expect(await unmet([UNCLONED], { isCloned: async () => true })).toBe(1_000)
+})
+
+it.each<[string, Precondition]>([
+  ['clones', UNCLONED],
+  ['references', { unreferenced: { namespace: 'n', name: 'a' }, by: 'users' }],
+  ['owners', { absent: [named('a')], whose: 'ours' }],
+])('a kind that does not know its %s has nothing carried out', async (_what, precondition) => {
+  put('a')
+  expect(await unmet([precondition])).toBe(1_000)
+})
