@@ -1,7 +1,7 @@
 import { FINALIZER, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
+import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
-import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/slot-ledger.ts'
 import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME } from '../../operator/kube/resource-types.ts'

@@ -1,4 +1,4 @@
-import { renderLedger } from '../../operator/controllers/vm-disk-image/ledger-content.ts'
+import { renderLedger } from '../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
 

@@ -1,5 +1,5 @@
 import { FINALIZER, LABELS } from '@open-terrain/constructs'
-import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/slot-ledger.ts'
+import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import type { SeenEvent } from './etcd-history.ts'
 import { type ConfigMap, type DataVolume, type Image, isFinished, reasonOf } from './kinds.ts'

@@ -7,7 +7,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'one slot more than the limit',
     invariant: 1,
-    file: `${IMAGES}/slots.ts`,
+    file: `${IMAGES}/admission/decide/slots.ts`,
     find: 'Math.max(0, limit - kept.length - unheld)',
     replace: 'Math.max(0, limit + 1 - kept.length - unheld)',
     kind: 'undisturbed',
@@ -16,7 +16,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'a lowered limit counts only for new leaders',
     invariant: 1,
     alsoCaughtAs: [7, 8],
-    file: `${IMAGES}/slots.ts`,
+    file: `${IMAGES}/admission/decide/slots.ts`,
     find: 'next: { limit, holders: [...kept, ...claims] }',
     replace: 'next: { limit: Math.max(limit, ledger.limit), holders: [...kept, ...claims] }',
     kind: 'undisturbed',
@@ -25,7 +25,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'the ledger is replaced whatever its version',
     invariant: 1,
     alsoCaughtAs: [2, 7],
-    file: `${IMAGES}/slot-ledger.ts`,
+    file: `${IMAGES}/admission/slot-ledger.ts`,
     find: 'const { name, namespace, uid, resourceVersion } = before.metadata',
     replace:
       'const { name, namespace, uid } = before.metadata\n    const resourceVersion: string | undefined = undefined',
@@ -34,7 +34,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a slot is free as soon as its DataVolume is not seen',
     invariant: 2,
-    file: `${IMAGES}/claims.ts`,
+    file: `${IMAGES}/admission/claims.ts`,
     find: 'if (dataVolume === undefined) return this.#notes.over.has(claimOf(holder))',
     replace: 'if (dataVolume === undefined) return true',
     kind: 'impatient',
@@ -43,7 +43,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'an importer that outlives its DataVolume is not looked for',
     invariant: 2,
     alsoCaughtAs: [4],
-    file: `${IMAGES}/downloads.ts`,
+    file: `${IMAGES}/admission/downloads.ts`,
     find: "const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed'",
     replace: "const NOT_ENDED = 'status.phase=Unknown'",
     kind: 'impatient',
@@ -51,7 +51,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a slot is held until the snapshot is ready',
     invariant: 2,
-    file: `${IMAGES}/plan.ts`,
+    file: `${IMAGES}/decide/plan.ts`,
     find: 'if (slot === undefined) return undefined',
     replace: 'if (slot === undefined || world.dataVolumes.some(isFinished)) return undefined',
     kind: 'undisturbed',
@@ -60,7 +60,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'an unanswered create is forgotten at once',
     invariant: 2,
     alsoCaughtAs: [1],
-    file: `${IMAGES}/claims.ts`,
+    file: `${IMAGES}/admission/claims.ts`,
     find: 'const SETTLE_MS = 15_000',
     replace: 'const SETTLE_MS = 0',
     kind: 'delayed',
@@ -68,7 +68,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'last come, first served',
     invariant: 3,
-    file: `${IMAGES}/admission-queue.ts`,
+    file: `${IMAGES}/admission/decide/admission-queue.ts`,
     find: 'for (const start of this.#inOrder) {',
     replace: 'for (const start of this.#inOrder.toReversed()) {',
     kind: 'rush',
@@ -76,7 +76,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'tickets are compared as words',
     invariant: 3,
-    file: `${IMAGES}/admission-queue.ts`,
+    file: `${IMAGES}/admission/decide/admission-queue.ts`,
     find: 'return compareResourceVersions(a.ticket, b.ticket) ||',
     replace: 'return a.ticket.localeCompare(b.ticket) ||',
     kind: 'rush',
@@ -84,7 +84,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'DataVolumes of a batch come in any order',
     invariant: 3,
-    file: `${IMAGES}/claims.ts`,
+    file: `${IMAGES}/admission/claims.ts`,
     find: 'wanted.toSorted(compareTickets)',
     replace: 'wanted.toSorted(compareTickets).toReversed()',
     kind: 'rush',
@@ -92,7 +92,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a place in the queue is kept for another download',
     invariant: 3,
-    file: `${IMAGES}/plan.ts`,
+    file: `${IMAGES}/decide/plan.ts`,
     find: '...(!isSameRevision && { ticket: undefined, snapshotStartedAt',
     replace: '...(!isSameRevision && { snapshotStartedAt',
     kind: 'undisturbed',
@@ -100,7 +100,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'one slot more than the limit, at the gate alone',
     invariant: 1,
-    file: `${IMAGES}/slots.ts`,
+    file: `${IMAGES}/admission/decide/slots.ts`,
     find: 'Math.max(0, limit - kept.length - unheld)',
     replace: 'Math.max(0, limit + 1 - kept.length - unheld)',
     kind: 'gateCalm',
@@ -109,7 +109,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'a claim is good for ever',
     invariant: 2,
     alsoCaughtAs: [1],
-    file: `${IMAGES}/slot-ledger.ts`,
+    file: `${IMAGES}/admission/slot-ledger.ts`,
     find: 'this.#clock.monotonic() - this.#askedAt < CLAIM_VALID_MS',
     replace: 'this.#clock.monotonic() >= this.#askedAt',
     kind: 'gateFrozen',
@@ -118,7 +118,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'an unanswered create is forgotten at once, at the gate alone',
     invariant: 2,
     alsoCaughtAs: [1],
-    file: `${IMAGES}/claims.ts`,
+    file: `${IMAGES}/admission/claims.ts`,
     find: 'const SETTLE_MS = 15_000',
     replace: 'const SETTLE_MS = 0',
     kind: 'gateLate',
@@ -126,7 +126,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image that is still being enqueued is overtaken',
     invariant: 3,
-    file: `${IMAGES}/admission-queue.ts`,
+    file: `${IMAGES}/admission/decide/admission-queue.ts`,
     find: 'else if (!isStuck(start.uid)) break',
     replace: 'else if (!isStuck(start.uid)) continue',
     kind: 'gateCalm',
@@ -134,7 +134,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'one retry more than the limit',
     invariant: 4,
-    file: `${IMAGES}/retries.ts`,
+    file: `${IMAGES}/decide/retries.ts`,
     find: 'budget.downloads > retryLimit',
     replace: 'budget.downloads > retryLimit + 1',
     kind: 'undisturbed',
@@ -142,7 +142,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'restarts that nobody saw cost nothing',
     invariant: 4,
-    file: `${IMAGES}/judge.ts`,
+    file: `${IMAGES}/decide/judge.ts`,
     find: 'Math.max(starts ?? 0, isRunSaid ? 1 + restartCount : 0)',
     replace: 'isRunSaid || (starts ?? 0) > 0 ? 1 : 0',
     kind: 'unattended',
@@ -150,7 +150,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'an attempt in which no importer ran is paid for',
     invariant: 4,
-    file: `${IMAGES}/judge.ts`,
+    file: `${IMAGES}/decide/judge.ts`,
     find: 'Math.max(starts ?? 0, isRunSaid ? 1 + restartCount : 0)',
     replace: 'Math.max(starts ?? 0, 1 + restartCount)',
     kind: 'outages',
@@ -174,7 +174,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a pod that is deleted before it ran is a failed importer',
     invariant: 4,
-    file: `${IMAGES}/judge.ts`,
+    file: `${IMAGES}/decide/judge.ts`,
     find: 'const hasEnded = ends.some(({ metadata }) => metadata.deletionTimestamp === undefined)',
     replace: 'const hasEnded = end !== undefined',
     kind: 'drained',
@@ -191,7 +191,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'clones do not keep an earlier artifact',
     invariant: 5,
-    file: `${IMAGES}/plan-artifact.ts`,
+    file: `${IMAGES}/decide/plan-artifact.ts`,
     find: "removalOf(one, uncloned(one, 'live'))",
     replace: 'removalOf(one)',
     kind: 'cloners',
@@ -199,7 +199,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the alias of a namesake is taken over',
     invariant: 6,
-    file: `${IMAGES}/plan-artifact.ts`,
+    file: `${IMAGES}/decide/plan-artifact.ts`,
     find: '!world.surroundings.hasDataSources || isAliasTaken(world)',
     replace: '!world.surroundings.hasDataSources',
     kind: 'undisturbed',
@@ -207,7 +207,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'nobody looks again when a backoff ends',
     invariant: 7,
-    file: `${IMAGES}/plan.ts`,
+    file: `${IMAGES}/decide/plan.ts`,
     find: "const wake = { afterMs: retryAt - now, because: 'the next attempt may start then' }",
     replace: 'const wake = undefined',
     kind: 'undisturbed',
@@ -233,7 +233,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'every reconcile writes the status',
     invariant: 7,
-    file: `${IMAGES}/status.ts`,
+    file: `${IMAGES}/decide/status.ts`,
     find: "if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true",
     replace: "if (significant(after, 'whether') !== undefined) return true",
     kind: 'undisturbed',
@@ -241,7 +241,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a snapshot is taken again after a quarter of a minute, whatever the policy says',
     invariant: 7,
-    file: `${IMAGES}/plan-artifact.ts`,
+    file: `${IMAGES}/decide/plan-artifact.ts`,
     find: 'since + world.policy.snapshotTimeoutMs - now',
     replace: 'since + Math.min(world.policy.snapshotTimeoutMs, 15_000) - now',
     kind: 'writesTakeOvers',
@@ -259,7 +259,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'a bad spec waits without a word',
     invariant: 8,
     alsoCaughtAs: [7],
-    file: `${IMAGES}/plan.ts`,
+    file: `${IMAGES}/decide/plan.ts`,
     find: "{ phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false }",
     replace: "{ phase: 'Failed', reason: 'NotFound', message: '' }",
     kind: 'undisturbed',
@@ -275,7 +275,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a lost ledger is made anew without those who download',
     invariant: 2,
-    file: `${IMAGES}/admission.ts`,
+    file: `${IMAGES}/admission/admission.ts`,
     find: 'const holders = await findHolders(client, images, me, { signal })',
     replace: 'const holders = (await findHolders(client, images, me, { signal })).slice(0, 0)',
     kind: 'amnesiac',
@@ -299,7 +299,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'an alias is written though it is as it should be',
     invariant: 7,
-    file: `${IMAGES}/plan-artifact.ts`,
+    file: `${IMAGES}/decide/plan-artifact.ts`,
     find: 'return world.dataSource !== undefined && ownsEqual(wanted, world.dataSource) ? undefined : wanted',
     replace: 'return wanted',
     kind: 'undisturbed',
@@ -316,7 +316,7 @@ const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a download whose image does not exist counts',
     invariant: 6,
-    file: `${IMAGES}/admission.ts`,
+    file: `${IMAGES}/admission/admission.ts`,
     find: 'this.#unheld(current).filter((one) => this.#isOurs(one)).length',
     replace:
       "this.#options.dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => !current.holders.some((holder) => volumeNameOf(holder) === one.metadata.name)).length",

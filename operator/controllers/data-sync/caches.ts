@@ -1,5 +1,5 @@
 import { dataSync, dataSyncImageName, isImageFor, parseDataSyncSpec } from '@open-terrain/constructs'
-import type { StoredImage } from '../../images/ensure-image.ts'
+import type { StoredImage } from '../../images/decide/ensure-image.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
 import { keptMetadata } from '../../runtime/kept-metadata.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'

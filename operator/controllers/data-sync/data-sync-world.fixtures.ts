@@ -7,7 +7,7 @@ import {
   revisionOf,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import type { StoredImage } from '../../images/ensure-image.ts'
+import type { StoredImage } from '../../images/decide/ensure-image.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { wishesOf } from './decide/wishes.ts'
 import type { DataSyncView, World } from './world.ts'

@@ -1,5 +1,5 @@
 import type { DataSyncStatus, ImageTriple, ParsedDataSyncSpec, VMDiskImageSpec } from '@open-terrain/constructs'
-import type { StoredImage } from '../../images/ensure-image.ts'
+import type { StoredImage } from '../../images/decide/ensure-image.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 
 /** A DataSync as its cache has it. */

@@ -7,9 +7,10 @@ import { EventRecorder } from '../../runtime/event-recorder.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { MachineController } from './controller.ts'
+import { FINALIZER } from './decide/machine-plan.ts'
+import { planMachine } from './decide/plan.ts'
 import { aNamespace, CachesBench, IMAGE_TYPE } from './machine-caches.fixtures.ts'
 import { MachineMetrics } from './machine-metrics.ts'
-import { FINALIZER } from './machine-plan.ts'
 import {
   ARTIFACT,
   aClaim,
@@ -29,7 +30,6 @@ import {
   START,
   TEMPLATE,
 } from './machine-world.fixtures.ts'
-import { planMachine } from './plan.ts'
 import { type MachineView, viewKubeVirt } from './views.ts'
 
 /** What the image has published. */

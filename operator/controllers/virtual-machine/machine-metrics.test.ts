@@ -2,10 +2,10 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { statusWithBug } from '../../runtime/bug.ts'
+import { failed, waiting } from './decide/machine-plan.ts'
+import { type Remark, type Standing, withStanding } from './decide/status.ts'
 import { factsOf, MachineMetrics } from './machine-metrics.ts'
-import { failed, waiting } from './machine-plan.ts'
 import { aVM, START } from './machine-world.fixtures.ts'
-import { type Remark, type Standing, withStanding } from './status.ts'
 
 let registry = new Registry()
 let metrics = new MachineMetrics(registry)

@@ -5,7 +5,7 @@ import {
 } from '@open-terrain/constructs'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { phaseGauge } from '../../runtime/phase-gauge.ts'
-import { reasonOf } from './status.ts'
+import { reasonOf } from './decide/status.ts'
 
 /** Where one machine stands. */
 export interface MachineFacts {

@@ -7,7 +7,9 @@ import {
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval } from './machine-plan.ts'
+import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval } from './decide/machine-plan.ts'
+import { planMachine } from './decide/plan.ts'
+import { isWorthWriting, reasonOf } from './decide/status.ts'
 import {
   aClaim,
   aDisk,
@@ -23,8 +25,6 @@ import {
   START,
   type WorldOverrides,
 } from './machine-world.fixtures.ts'
-import { planMachine } from './plan.ts'
-import { isWorthWriting, reasonOf } from './status.ts'
 import { type CloneFacts, type InstanceView, type MachineView, viewKubeVirt } from './views.ts'
 import type { World } from './world.ts'
 

@@ -1,6 +1,6 @@
 import type { CloudInitData, ParsedVirtualMachineSpec, Policy } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { Obstacle } from './obstacle.ts'
+import type { Obstacle } from './decide/obstacle.ts'
 import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView, StorageClassFacts } from './views.ts'
 
 /** What the guest is to be told, as far as it can be rendered. */

@@ -18,10 +18,10 @@ import {
 } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
-import { IMPORTING_INDEX, importingIndex } from './downloads.ts'
+import { IMPORTING_INDEX, importingIndex } from './admission/downloads.ts'
+import { snapshotNameFor } from './decide/target.ts'
 import { cloneSourceKey, unfinishedCloneOf } from './references.ts'
 import { type QuotaView, type StorageProfileView, viewQuota, viewStorageProfile } from './room.ts'
-import { snapshotNameFor } from './target.ts'
 import {
   type ClaimView,
   type DataSourceView,

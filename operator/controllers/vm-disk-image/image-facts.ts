@@ -1,6 +1,6 @@
 import { ownerAmong } from '../../cluster/ownership.ts'
 import { stopAll } from '../../runtime/stops.ts'
-import type { Admission } from './admission.ts'
+import type { Admission } from './admission/admission.ts'
 import type { Caches } from './caches.ts'
 import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
 

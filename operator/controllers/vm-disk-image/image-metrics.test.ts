@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/fake-client.fixtures.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
-import { AdmissionBench } from './admission.fixtures.ts'
+import { AdmissionBench } from './admission/admission.fixtures.ts'
 import { ImageMetrics } from './image-metrics.ts'
 import { SECOND } from './world.fixtures.ts'
 

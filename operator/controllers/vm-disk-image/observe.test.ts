@@ -2,7 +2,7 @@ import { LABELS, MANAGER, type VMDiskImageStatus } from '@open-terrain/construct
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
-import { AdmissionBench } from './admission.fixtures.ts'
+import { AdmissionBench } from './admission/admission.fixtures.ts'
 import { Caches } from './caches.ts'
 import { observeImage } from './observe.ts'
 import { ProgressWatch } from './progress-watch.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import { NOT_STARTED } from './importer.ts'
+import { NOT_STARTED } from './decide/importer.ts'
 import { ProgressWatch, type Sight } from './progress-watch.ts'
 import type { DataVolumeView, PodView } from './views.ts'
 import { aDataVolume, aPod, CDI, childMeta, HOUR } from './world.fixtures.ts'

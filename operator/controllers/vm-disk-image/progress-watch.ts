@@ -1,6 +1,6 @@
 import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { downloadsOf } from './judge.ts'
+import { downloadsOf } from './decide/judge.ts'
 import type { DataVolumeView, PodView } from './views.ts'
 import { NOTHING_SEEN, type Observation } from './world.ts'
 

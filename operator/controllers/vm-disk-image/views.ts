@@ -3,7 +3,7 @@ import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { upTo } from '../../runtime/foreign.ts'
 import { deduplicated, INTERNED_MAX, intern, internList, isCommon } from '../../runtime/interned.ts'
 import { keptMetadata, type Matters } from '../../runtime/kept-metadata.ts'
-import { type ImporterView, viewImporter } from './importer.ts'
+import { type ImporterView, viewImporter } from './decide/importer.ts'
 
 /**
  * What the caches keep of each object: the fields that decisions rest on and the fields that we own, nothing else. There

@@ -11,9 +11,9 @@ import {
 import type { References } from '../../images/references.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import type { ImagePlan } from './image-plan.ts'
-import { planImage } from './plan.ts'
-import { isWorthWriting, reasonOf } from './status.ts'
+import type { ImagePlan } from './decide/image-plan.ts'
+import { planImage } from './decide/plan.ts'
+import { isWorthWriting, reasonOf } from './decide/status.ts'
 import {
   type ClaimView,
   type DataVolumeView,

@@ -1,5 +1,5 @@
 import { childName } from '@open-terrain/constructs'
-import type { Start } from '../../../operator/controllers/vm-disk-image/image-plan.ts'
+import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import type { ImageView } from '../../../operator/controllers/vm-disk-image/views.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { IMAGE, type MemoryCluster, type VirtualTime } from '../../../sandbox/memory-cluster/index.ts'

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
-import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission-queue.ts'
-import type { Start } from '../../../operator/controllers/vm-disk-image/image-plan.ts'
+import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
+import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import { viewDataVolume } from '../../../operator/controllers/vm-disk-image/views.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit, RequestInfo } from '../../../sandbox/memory-cluster/index.ts'

@@ -1,12 +1,12 @@
 import { LABELS } from '@open-terrain/constructs'
 import { BY_CLAIM, claimIndex } from '../../../operator/cluster/importers.ts'
-import { Admission } from '../../../operator/controllers/vm-disk-image/admission.ts'
-import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission-queue.ts'
-import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/downloads.ts'
+import { Admission } from '../../../operator/controllers/vm-disk-image/admission/admission.ts'
+import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
+import { claimOf } from '../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'
+import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/admission/downloads.ts'
+import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
+import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import type { ImageMetrics } from '../../../operator/controllers/vm-disk-image/image-metrics.ts'
-import type { Start } from '../../../operator/controllers/vm-disk-image/image-plan.ts'
-import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/slot-ledger.ts'
-import { claimOf } from '../../../operator/controllers/vm-disk-image/slots.ts'
 import {
   attemptOf,
   type ClaimView,

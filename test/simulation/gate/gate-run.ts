@@ -1,4 +1,4 @@
-import { LEDGER_NAME } from '../../../operator/controllers/vm-disk-image/slot-ledger.ts'
+import { LEDGER_NAME } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import {
   CONFIG_MAP,

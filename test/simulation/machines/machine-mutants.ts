@@ -16,7 +16,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a disk that has booted is cloned anew when its source is gone',
     invariant: 5,
-    file: `${MACHINES}/plan-disk.ts`,
+    file: `${MACHINES}/decide/plan-disk.ts`,
     find: "if (!hasBooted(draft.world) && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)",
     replace: "if (!hasBooted(draft.world) || clone.phase !== 'CloneInProgress') return unfinishedDisk(draft, clone)",
     kind: 'machinesRefreshed',
@@ -24,7 +24,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a disk is cloned from an image that is being deleted',
     invariant: 5,
-    file: `${MACHINES}/plan-image.ts`,
+    file: `${MACHINES}/decide/plan-image.ts`,
     find: 'return image?.status.artifact !== undefined && image.metadata.deletionTimestamp === undefined',
     replace: 'return image?.status.artifact !== undefined',
     kind: 'machinesLate',
@@ -32,7 +32,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a machine that hangs is kicked without end',
     invariant: 4,
-    file: `${MACHINES}/plan-timeouts.ts`,
+    file: `${MACHINES}/decide/plan-timeouts.ts`,
     find: 'if (kicks.count >= policy.kickLimit)',
     replace: 'if (kicks.count < 0)',
     kind: 'machinesHanging',
@@ -40,7 +40,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'an instance that has never run is kicked',
     invariant: 4,
-    file: `${MACHINES}/plan-hung.ts`,
+    file: `${MACHINES}/decide/plan-hung.ts`,
     find: `if (!isOwed && (isNoted || !isRunning)) return undefined
   return {
     object: instance,
@@ -55,7 +55,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a guest whose agent answers is kicked',
     invariant: 4,
-    file: `${MACHINES}/judge.ts`,
+    file: `${MACHINES}/decide/judge.ts`,
     find: ' || instance?.hasAgent === true',
     replace: '',
     kind: 'machinesStill',
@@ -63,7 +63,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a paused guest is kicked',
     invariant: 4,
-    file: `${MACHINES}/plan-timeouts.ts`,
+    file: `${MACHINES}/decide/plan-timeouts.ts`,
     find: 'return standsStill(world) || (answers(world)',
     replace: 'return (answers(world)',
     kind: 'machinesStill',
@@ -71,7 +71,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a clone that gets further is deleted',
     invariant: 4,
-    file: `${MACHINES}/plan-hung.ts`,
+    file: `${MACHINES}/decide/plan-hung.ts`,
     find: 'const since = fromTime((status?.clone ?? vm.status.clone)?.progressTime) ?? now',
     replace: 'const since = (status?.clone ?? vm.status.clone)?.progressTime === undefined ? now : 0',
     kind: 'machinesHanging',
@@ -79,7 +79,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a kick is forgotten',
     invariant: 4,
-    file: `${MACHINES}/plan-timeouts.ts`,
+    file: `${MACHINES}/decide/plan-timeouts.ts`,
     find: 'status: { ...step.status, provisioningSince: toTime(now), kicks },',
     replace: 'status: { ...step.status, provisioningSince: toTime(now) },',
     kind: 'machinesHanging',
@@ -95,7 +95,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image that differs from the template is overwritten',
     invariant: 6,
-    file: 'operator/images/ensure-image.ts',
+    file: 'operator/images/decide/ensure-image.ts',
     find: 'if (isShared || !isAsMadeBy(createdBy, found) || hadArtifact(found.status))',
     replace: 'if (isShared)',
     kind: 'machinesCalm',
@@ -103,7 +103,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a MAC address changes when KubeVirt has the machine',
     invariant: 7,
-    file: `${MACHINES}/plan-children.ts`,
+    file: `${MACHINES}/decide/plan-children.ts`,
     find: 'interfaces: withMacAddresses(ref.uid, ref.name,',
     replace: 'interfaces: withMacAddresses(machine?.metadata.uid ?? ref.uid, ref.name,',
     kind: 'machinesCalm',
@@ -111,7 +111,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the disk goes before the guest',
     invariant: 7,
-    file: `${MACHINES}/plan-deletion.ts`,
+    file: `${MACHINES}/decide/plan-deletion.ts`,
     find: 'const next = runs ?? clone ?? secret',
     replace: 'const next = clone ?? runs ?? secret',
     kind: 'machinesCalm',
@@ -119,7 +119,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the finalizer goes before the Secret',
     invariant: 7,
-    file: `${MACHINES}/plan-deletion.ts`,
+    file: `${MACHINES}/decide/plan-deletion.ts`,
     find: 'if (next === undefined) return',
     replace: 'if (next === undefined || next === secret) return',
     kind: 'machinesCalm',
@@ -143,7 +143,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a machine is written though it is as it should be',
     invariant: 7,
-    file: `${MACHINES}/plan-deploy.ts`,
+    file: `${MACHINES}/decide/plan-deploy.ts`,
     find: 'isGoing || (machine !== undefined && ownsEqual(wanted, machine)) ? [] : [wanted]',
     replace: 'isGoing ? [] : [wanted]',
     kind: 'machinesCalm',
@@ -151,7 +151,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'ignoreOnDeploy is ignored',
     invariant: 7,
-    file: `${MACHINES}/plan.ts`,
+    file: `${MACHINES}/decide/plan.ts`,
     find: 'if (spec.ignoreOnDeploy === true) return ignored(draft, image)',
     replace: '',
     kind: 'machinesCalm',
@@ -160,7 +160,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     name: 'an image waits for its users though its namespace is being deleted',
     invariant: 5,
     alsoCaughtAs: [7],
-    file: `${IMAGES}/plan-deletion.ts`,
+    file: `${IMAGES}/decide/plan-deletion.ts`,
     find: 'const users = namespaceTerminating ? [] : references.users',
     replace: 'const { users } = references',
     kind: 'machinesUprooted',
@@ -176,7 +176,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a limit of kicks that was lowered is not looked at',
     invariant: 4,
-    file: `${MACHINES}/plan-timeouts.ts`,
+    file: `${MACHINES}/decide/plan-timeouts.ts`,
     find: 'if (kicks.count >= policy.kickLimit)',
     replace: 'if (kicks.count >= Math.max(policy.kickLimit, 3))',
     kind: 'machinesLowered',

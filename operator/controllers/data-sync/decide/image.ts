@@ -9,7 +9,7 @@ import {
   renderDataSyncImage,
   revisionOf,
 } from '@open-terrain/constructs'
-import type { StoredImage } from '../../../images/ensure-image.ts'
+import type { StoredImage } from '../../../images/decide/ensure-image.ts'
 import { parsedImageSpec } from '../../../images/parsed-spec.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { Touch } from '../../../runtime/plan-writer.ts'

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, DATA_SYNC_IMAGE_FIELDS, type DataSyncSpec, imageSpecOf } from '@open-terrain/constructs'
-import { differences, type StoredImage } from '../../../images/ensure-image.ts'
+import { differences, type StoredImage } from '../../../images/decide/ensure-image.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { Wish } from '../world.ts'
 

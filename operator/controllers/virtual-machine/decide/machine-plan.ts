@@ -1,0 +1,109 @@
+import {
+  compareQuantities,
+  type VirtualMachineReason,
+  type VirtualMachineSpec,
+  type VirtualMachineStatus,
+} from '@open-terrain/constructs'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
+import type { ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
+import type { Precondition } from '../../../runtime/preconditions.ts'
+import { withRefusal } from '../../../runtime/standing.ts'
+import type { World } from '../world.ts'
+import type { Remark, Standing } from './status.ts'
+
+/** Holds a VirtualMachine until its machine, disk and Secret are gone. */
+export const FINALIZER = 'pelotech.ot/virtual-machine'
+
+/** Nobody tells of a right that was given, nor that an API server can read a Secret again. */
+export const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
+
+/** What is to be done about one machine, as printable data. */
+export interface MachinePlan extends ObjectPlan<MachineRemoval> {
+  readonly status: VirtualMachineStatus
+}
+
+export interface MachineRemoval extends Removal {
+  /** Images are made, and never removed. */
+  readonly kind: 'VirtualMachine' | 'VirtualMachineInstance' | 'DataVolume' | 'Secret' | 'VMDiskImage'
+}
+
+/** What all parts of a plan start from. */
+export interface Draft {
+  readonly world: World
+  readonly spec: VirtualMachineSpec
+  readonly now: number
+}
+
+/** What one part of a plan comes to: where the machine stands, and what is to be done. */
+export interface Step {
+  readonly standing: Standing
+  readonly status?: Partial<VirtualMachineStatus>
+  readonly apply?: readonly KubeObject[]
+  readonly remove?: readonly MachineRemoval[]
+  readonly remarks?: readonly Remark[]
+  readonly events?: readonly EventNote[]
+  readonly wake?: MachinePlan['wake']
+  readonly touch?: MachinePlan['touch']
+  readonly onlyIf?: readonly Precondition[]
+}
+
+/** The removal of a child, unless it is going already. */
+export function removalOf(object: KubeObject | undefined): MachineRemoval[] {
+  if (object === undefined) return []
+  const { name, uid, deletionTimestamp } = object.metadata
+  if (uid === undefined || deletionTimestamp !== undefined) return []
+  return [{ kind: object.kind as MachineRemoval['kind'], name, uid }]
+}
+
+/** Only as long as it is what was judged: by a cache that is behind, what has recovered looks broken. */
+export function removalAsSeen(object: KubeObject, onlyIf?: readonly Precondition[]): MachineRemoval[] {
+  const { resourceVersion } = object.metadata
+  const seen = {
+    ...(resourceVersion !== undefined && { resourceVersion }),
+    ...(onlyIf !== undefined && { onlyIf }),
+  }
+  return removalOf(object).map((removal) => ({ ...removal, ...seen }))
+}
+
+/** A guest that has started may have written to its disk. */
+export function hasBooted({ vm, instance }: Pick<World, 'vm' | 'instance'>): boolean {
+  return vm.status.bootedAt !== undefined || instance?.phase === 'Running'
+}
+
+/** One size can be written in many ways: 24Gi is 24576Mi. */
+export function isSameSize(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  return typeof one === 'string' && typeof other === 'string' && compareQuantities(one, other) === 0
+}
+
+export function refused(standing: Standing, { refusal }: World): Standing {
+  return withRefusal(standing, refusal, { phase: 'Provisioning', reason: 'Refused' })
+}
+
+/** Whether it has a disk, or a machine, whatever becomes of its image. */
+export function isDeployed({ clone, claim, machine }: Pick<World, 'clone' | 'claim' | 'machine'>): boolean {
+  return clone !== undefined || claim !== undefined || machine !== undefined
+}
+
+/** Whether there is a root disk, or CDI will make it: that it cannot where somebody else's claim has the name. */
+export function hasDisk({
+  clone,
+  claim,
+  foreignClaim,
+}: { [part in 'clone' | 'claim' | 'foreignClaim']: unknown }): boolean {
+  return claim !== undefined || (clone !== undefined && foreignClaim === undefined)
+}
+
+/** Whether its disk is being deleted, which lasts as long as a guest runs from it. */
+export function losesDisk({ clone, claim }: Pick<World, 'clone' | 'claim'>): boolean {
+  return [clone, claim].some((part) => part?.metadata.deletionTimestamp !== undefined)
+}
+
+export function waiting(reason: VirtualMachineReason, message: string): Standing {
+  return { phase: 'Provisioning', reason, message }
+}
+
+export function failed(reason: VirtualMachineReason, message: string): Standing {
+  return { phase: 'Failed', reason, message }
+}

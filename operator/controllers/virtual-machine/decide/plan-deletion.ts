@@ -1,0 +1,43 @@
+import { fromTime, withoutUndefined } from '../../../runtime/conditions.ts'
+import type { World } from '../world.ts'
+import { type MachinePlan, refused, removalOf } from './machine-plan.ts'
+import { leftClaim, withStanding } from './status.ts'
+
+const LOOK_MS = 60_000
+
+/**
+ * A machine that somebody deleted goes step by step: KubeVirt's machine with its instance, the disk when nothing runs from it any
+ * more, the Secret last. The image stays. The finalizer goes when nothing is left.
+ */
+export function planDeletion(world: World, now: number): MachinePlan {
+  const { vm, machine, instance, clone, secret } = world
+  const runs = machine ?? instance
+  const next = runs ?? clone ?? secret
+  if (next === undefined) return { status: vm.status, finalizer: 'release', apply: [], remove: [], events: [] }
+  const left = leftClaim(world)
+  const since = fromTime(next.metadata.deletionTimestamp) ?? now
+  const late = now - since >= LOOK_MS ? '; see which finalizers it has, and whether KubeVirt and CDI run' : ''
+  const stays = left === undefined ? '' : `; ${left} stays, since its DataVolume was deleted without it`
+  const message = `being deleted: waiting for ${next.kind} ${next.metadata.name}${late}${stays}`
+  const { phase = 'Provisioning', image } = vm.status
+  const status = withStanding(
+    withoutUndefined({ ...vm.status, addresses: undefined }),
+    {
+      // No phase tells of an end; what it was is as good as any, but Ready it is not.
+      standing: refused({ phase: phase === 'Failed' ? 'Failed' : 'Provisioning', reason: 'Deleting', message }, world),
+      image,
+      imageReady: { holds: false, reason: 'Deleting', message },
+      remarks: [],
+      generation: vm.metadata.generation,
+    },
+    now,
+  )
+  return {
+    status,
+    finalizer: 'keep',
+    apply: [],
+    remove: removalOf(next),
+    events: [],
+    wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
+  }
+}

@@ -1,0 +1,219 @@
+import { ANNOTATIONS, cloudInitFingerprint, type VirtualMachineStatus, vmChildNames } from '@open-terrain/constructs'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
+import { toTime } from '../../../runtime/conditions.ts'
+import { ownsEqual } from '../../../runtime/owned-fields.ts'
+import type { NamedObject } from '../../../runtime/preconditions.ts'
+import type { World } from '../world.ts'
+import { standingOfDisk, standingOfMachine } from './judge.ts'
+import {
+  type Draft,
+  failed,
+  hasBooted,
+  hasDisk,
+  losesDisk,
+  removalOf,
+  SECRET_LOOK,
+  type Step,
+  waiting,
+} from './machine-plan.ts'
+import { CLONE_TYPE, changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
+import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
+import type { ImageState } from './plan-image.ts'
+import { standingOff } from './plan-off.ts'
+import { withRetry } from './plan-retries.ts'
+import { judged } from './plan-timeouts.ts'
+import { leftClaim, type Remark, type Standing } from './status.ts'
+
+/** Disk, Secret and machine, of an image that is ready, or of a disk that is there already. */
+export function planDeploy(draft: Draft, image: ImageState): Step {
+  const { cloudInit } = draft.world
+  const step = planDiskless(draft) ?? obstacle(draft) ?? planDisk(draft, image) ?? planRun(draft)
+  if (cloudInit.kind === 'rendered' || step.standing.reason === 'MissingPasswordSecret') return step
+  // The guest has what it was told at its first start.
+  return { ...step, standing: { ...step.standing, message: `${step.standing.message}; ${cloudInit.message}` } }
+}
+
+/**
+ * KubeVirt starts a machine by whatever claim has the name of its disk. So one without a disk goes, before a stranger's claim comes or with the guest
+ * that was started by it; the disk is made when it is gone.
+ */
+function planDiskless(draft: Draft): Step | undefined {
+  const { vm, machine, instance, clone, foreignClaim } = draft.world
+  if (machine === undefined || hasDisk(draft.world)) return undefined
+  const blocked = obstacle(draft)
+  // A guest needs the claim to start, not to run: what was started by ours runs on, as long as no other claim is there.
+  if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running')
+    return lastRun(draft, blocked)
+  const anew = waiting('Cloning', 'the root disk is gone, and is recreated')
+  const { phase, reason, message } = blocked?.standing ?? (clone === undefined ? anew : standingOfClone(draft, clone))
+  const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name`
+  const standing: Standing = { phase, reason, message: `${message}; ${why}` }
+  const step = {
+    remove: removalOf(machine),
+    onlyIf: [{ absent: diskNames(vm), whose: 'ours' as const }],
+    status: { addresses: undefined },
+  }
+  return blocked === undefined ? judged(draft, standing, step) : { ...blocked, ...step, standing }
+}
+
+/** What makes up a root disk. */
+function diskNames({ metadata: { namespace = '', name } }: World['vm']): readonly NamedObject[] {
+  return [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, namespace, name: vmChildNames(name).clone }))
+}
+
+/**
+ * A guest whose disk is gone has the last copy of what it wrote: it is told of, and left alone however long it hangs. A new disk that came
+ * before it stops would be taken for the one that it was started from.
+ */
+function lastRun({ world }: Draft, blocked: Step | undefined): Step {
+  const status = shownRun(world)
+  if (blocked === undefined) return { standing: standing(world), status }
+  const message = `${blocked.standing.message}${lossOf(world)}`
+  return { ...blocked, standing: { ...blocked.standing, message }, status }
+}
+
+function obstacle(draft: Draft): Step | undefined {
+  const { vm, conflict, orphan, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
+  if (conflict !== undefined) {
+    const message = `${conflict} exists and belongs to somebody else: it is left alone; delete or rename it, or give the virtual machine another name`
+    return { standing: failed('NameConflict', message) }
+  }
+  // Not a stranger's, which people may delete without a loss.
+  if (orphan !== undefined) {
+    const owner = `uid ${vm.metadata.uid}, controller: true`
+    const message = `${orphan} was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (${owner}), or delete it with all that it holds, and it is recreated`
+    return { standing: failed('NameConflict', message) }
+  }
+  if (leaving !== undefined) {
+    const message = `${leaving} has a name that the virtual machine needs, belongs to somebody else, and is being deleted: the virtual machine goes on when that is gone; where it stays, see its finalizers`
+    return { standing: waiting('NamesakeTerminating', message) }
+  }
+  if (!hasDataVolumes) return { standing: waiting('CDIMissing', 'the cluster does not serve DataVolumes: install CDI') }
+  if (!hasKubeVirt) {
+    const message = 'the cluster does not serve VirtualMachines of KubeVirt: install KubeVirt'
+    return { standing: waiting('KubeVirtMissing', message) }
+  }
+  const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
+  if (isKnown) return undefined
+  const wake = cloudInit.isRefused && { wake: SECRET_LOOK }
+  return { standing: waiting('MissingPasswordSecret', cloudInit.message), ...wake }
+}
+
+/** KubeVirt's machine: there, as it should be, and how it is doing. */
+function planRun(draft: Draft): Step {
+  const { world } = draft
+  const { machine, clone } = world
+  // The machine names its Secret, and tells by a hash that is salted with its uid what is in it.
+  if (world.secret === undefined) return judged(draft, standing(world), { apply: wantedSecret(world) })
+  const wanted = wantedMachine(draft)
+  const isGoing = machine?.metadata.deletionTimestamp !== undefined
+  const apply = isGoing || (machine !== undefined && ownsEqual(wanted, machine)) ? [] : [wanted]
+  const fingerprint = wanted.metadata.annotations[ANNOTATIONS.cloudInit]
+  const status: Partial<VirtualMachineStatus> = {
+    ...(clone && cloneStatus(draft, clone)),
+    ...shownRun(world),
+    ...(hasBooted(world)
+      ? firstStart(draft, fingerprint)
+      : { bootedAt: undefined, specHash: undefined, secretUID: undefined }),
+  }
+  const stands = standing(world)
+  const remarks = remarksOn(draft, status, fingerprint)
+  const step = judged(draft, stands, { apply: [...wantedSecret(world), ...apply], status, remarks })
+  return stands.reason === 'StartFailed' ? withRetry(world, step, draft.now) : step
+}
+
+/** What is shown of KubeVirt's machine and its instance. */
+function shownRun({ vm, machine, instance }: World): Partial<VirtualMachineStatus> {
+  return {
+    kubevirt: {
+      name: vmChildNames(vm.metadata.name).machine,
+      ...(machine?.metadata.uid !== undefined && { uid: machine.metadata.uid }),
+      ...(machine !== undefined && machine.printableStatus !== '' && { printableStatus: machine.printableStatus }),
+      ...(instance?.nodeName !== undefined && { nodeName: instance.nodeName }),
+    },
+    addresses: instance === undefined || instance.addresses.length === 0 ? undefined : [...instance.addresses],
+  }
+}
+
+/**
+ * When the guest was first seen to run, and what it was told: what its Secret has at that moment, for the spec may have changed since. The
+ * fingerprint of a Secret that was made anew since says nothing about its content: then the present one counts.
+ * @param fingerprint of what is wanted now, where the Secret does not tell what it has
+ */
+export function firstStart(
+  { world: { vm, secret }, now }: Draft,
+  fingerprint: string | undefined,
+): Partial<VirtualMachineStatus> {
+  const { status } = vm
+  const bootedAt = status.bootedAt ?? toTime(now)
+  if (secret === undefined) return { bootedAt }
+  const { uid = '', annotations } = secret.metadata
+  const hash = annotations?.[ANNOTATIONS.cloudInit]
+  const isSame = status.secretUID === undefined || status.secretUID === uid
+  const told = hash === undefined ? fingerprint : cloudInitFingerprint(uid, hash)
+  return { bootedAt, specHash: (isSame && status.specHash) || told, secretUID: uid }
+}
+
+function standing(world: World): Standing {
+  const left = leftClaim(world)
+  const stands = standingOf(world)
+  if (left === undefined) return stands
+  return {
+    ...stands,
+    message: `${stands.message}; its DataVolume is gone: ${left} stays when the virtual machine goes`,
+  }
+}
+
+function standingOf(world: World): Standing {
+  const { machine, clone, obstacle, instance } = world
+  const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
+  if (machine === undefined) return isCloning ? standingOfDisk(clone) : waiting('Starting', 'the machine is created')
+  if (machine.metadata.deletionTimestamp !== undefined)
+    return waiting(
+      'Starting',
+      `VirtualMachine ${machine.metadata.name} of KubeVirt is being deleted: it is recreated when it is gone`,
+    )
+  const off = standingOff(world)
+  if (off !== undefined) return off
+  // Before the disk is complete, what KubeVirt shows is stale or about something else.
+  if (isCloning && !machine.isReady) return standingOfDisk(clone, machine)
+  const stands = standingOfMachine(machine, obstacle, instance)
+  return { ...stands, message: `${stands.message}${lossOf(world)}` }
+}
+
+/** To be added to where a machine stands; empty where its disk stays. */
+function lossOf(world: World): string {
+  if (world.clone === undefined && world.claim === undefined)
+    return '; its disk is gone, and a new one is made when the guest stops: save what is needed'
+  return losesDisk(world) ? '; its disk is being deleted, and is gone when the guest stops: save what is needed' : ''
+}
+
+function remarksOn(
+  draft: Draft,
+  { specHash }: Partial<VirtualMachineStatus>,
+  fingerprint: string | undefined,
+): Remark[] {
+  const { vm, machine, clone } = draft.world
+  const remarks: Remark[] = []
+  if (clone?.metadata.annotations?.[CLONE_TYPE] === 'copy') {
+    const message = `CDI copies the disk instead of cloning it: see the annotation cloneFallbackReason of PersistentVolumeClaim ${clone.metadata.name}`
+    remarks.push({ type: 'FullCopy', reason: 'FullCopy', message })
+  }
+  if (machine !== undefined && machine.restartRequired !== '') {
+    const message = `a change of the spec waits for a restart: ${machine.restartRequired}`
+    remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message })
+  }
+  const rebuild = [
+    ...(specHash !== undefined && specHash !== fingerprint
+      ? [
+          'users, host name or addresses changed after the first start: the guest has read the old ones, and only a new disk takes the new',
+        ]
+      : []),
+    ...changedSince(vm.status.clone, wantsOf(draft)).map(
+      (field) => `${field} changed after the disk was made, and only a new disk takes the new one`,
+    ),
+  ]
+  if (rebuild.length > 0)
+    remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message: rebuild.join('; ') })
+  return remarks
+}

@@ -1,0 +1,115 @@
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
+import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
+import type { Precondition } from '../../../runtime/preconditions.ts'
+import type { CloneFacts } from '../views.ts'
+import { standingOfDisk } from './judge.ts'
+import { type Draft, hasBooted, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
+import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
+import { canHang } from './plan-hung.ts'
+import type { ImageState } from './plan-image.ts'
+import { judged } from './plan-timeouts.ts'
+import type { Standing } from './status.ts'
+
+/** The disk and the Secret; undefined when the disk is there, or as good as there. */
+export function planDisk(draft: Draft, image: ImageState): Step | undefined {
+  const { clone, claim } = draft.world
+  const hasClaim = claim !== undefined
+  if (clone === undefined) return hasClaim ? undefined : newDisk(draft, image)
+  // A guest that has started may have written to its disk: from then on only people decide about it.
+  if (!hasBooted(draft.world) && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)
+  return hasClaim ? undefined : judged(draft, standingOfClone(draft, clone), { status: cloneStatus(draft, clone) })
+}
+
+/** Where a disk stands that has no claim yet. CDI waits for one in the place of its own, and may not say so. */
+export function standingOfClone({ world: { claim, foreignClaim } }: Draft, clone: CloneFacts): Standing {
+  const standing = standingOfDisk(clone)
+  if (claim !== undefined || foreignClaim === undefined) return standing
+  const message = `${standing.message}; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI goes on when that is gone; where it stays, see its finalizers`
+  return { ...standing, message }
+}
+
+/** A disk that nobody has written to but CDI. */
+function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
+  const { claim, machine } = draft.world
+  const status = cloneStatus(draft, clone)
+  if (clone.metadata.deletionTimestamp !== undefined) {
+    const message = `DataVolume ${clone.metadata.name} is being deleted: the root disk is recreated when it is gone`
+    return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
+  }
+  const why = whyAnew(draft, clone)
+  if (why !== undefined) return judged(draft, why.standing, { status, remove: removalAsSeen(clone, why.onlyIf) })
+  if (clone.phase === 'Failed') return { standing: standingOfDisk(clone), status }
+  const secret = wantedSecret(draft.world)
+  if (claim !== undefined && (secret.length === 0 || machine !== undefined)) return undefined
+  return judged(draft, standingOfClone(draft, clone), { apply: secret, status })
+}
+
+interface Anew {
+  readonly standing: Standing
+  readonly onlyIf?: readonly Precondition[]
+}
+
+/** Why a disk that is not finished is made once more; undefined where it is not. */
+function whyAnew(draft: Draft, clone: CloneFacts): Anew | undefined {
+  const { vm, claim, hasCloneSource } = draft.world
+  const wants = wantsOf(draft)
+  const madeFor = vm.status.clone?.generation ?? wants.generation
+  if (clone.phase === 'Failed' && wants.generation !== madeFor)
+    return { standing: waiting('Cloning', 'the spec changed: the root disk that failed is recreated') }
+  const changed = changedSince(vm.status.clone, wants)
+  if (changed.length > 0)
+    return { standing: waiting('Cloning', `${changed.join(' and ')} changed: the root disk is recreated`) }
+  // A disk that CDI has not looked at yet may have been filled in another life of the cluster.
+  const isUntouched = claim === undefined || (clone.phase !== '' && clone.phase !== 'Unknown')
+  if (hasCloneSource || clone.phase === 'Failed' || !isUntouched) return undefined
+  const message = 'what the root disk was being cloned from is gone: it is cloned again from the current artifact'
+  const standing = waiting('CloneSourceGone', message)
+  if (clone.cloneOf === undefined) return { standing }
+  const { kind, namespace, name } = clone.cloneOf
+  return { standing, onlyIf: [{ absent: [{ type: CLONE_SOURCES[kind], namespace, name }], whose: "anybody's" }] }
+}
+
+/** A disk for a machine that has none: the first one, or one in place of what people have deleted. */
+function newDisk(draft: Draft, image: ImageState): Step {
+  if (image.kind !== 'ready') return image.step
+  const wanted = wantedClone(draft, image)
+  const source = image.image.status.artifact
+  const which = `${source?.kind} ${image.shown?.namespace}/${source?.name}`
+  return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
+    apply: [...wantedSecret(draft.world), wanted],
+    status: {
+      clone: { name: wanted.metadata.name, ...wantsOf(draft), ...(source && { sourceRevision: source.revision }) },
+      bootedAt: undefined,
+      specHash: undefined,
+      secretUID: undefined,
+    },
+  })
+}
+
+/** What is shown of the disk. */
+export function cloneStatus({ world, now }: Draft, clone: CloneFacts): Partial<VirtualMachineStatus> {
+  const { clone: before } = world.vm.status
+  const { name, uid } = clone.metadata
+  const { image, diskSize, generation, sourceRevision } = before?.name === name ? before : {}
+  return {
+    clone: withoutUndefined({
+      name,
+      uid,
+      image,
+      diskSize,
+      generation,
+      sourceRevision,
+      phase: clone.phase || undefined,
+      progress: clone.progress || undefined,
+      progressTime: canHang(world, clone) ? progressTime(before, clone, now) : undefined,
+    }) as NonNullable<VirtualMachineStatus['clone']>,
+  }
+}
+
+function progressTime(before: VirtualMachineStatus['clone'], clone: CloneFacts, now: number): string {
+  const { phase, progress, metadata } = clone
+  const { uid, phase: hadPhase = '', progress: hadProgress = '' } = before ?? {}
+  const isSame = uid === metadata.uid && hadPhase === phase && hadProgress === progress
+  return (isSame ? before?.progressTime : undefined) ?? toTime(now)
+}

@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { toTime } from '../../../runtime/conditions.ts'
+import { Walk } from '../machine-walk.fixtures.ts'
+import { anInstance, DISK, HOUR, KUBEVIRT, MINUTE, PASSWORD, SPEC, START } from '../machine-world.fixtures.ts'
+
+describe('what others change', () => {
+  const applied = (walk: Walk): readonly KubeObject[] => walk.plan().apply
+  type Change = Parameters<Walk['tamper']>[0]
+
+  it.each<[string, Change]>([
+    ['stopped the machine', { spec: { runStrategy: 'Halted' } }],
+    ['renamed the host', { template: { hostname: 'other' } }],
+    ['took the networks', { template: { networks: [] } }],
+    ['changed the volumes', { template: { volumes: [{ name: 'more' }] } }],
+    ['tied it to a node', { template: { affinity: { nodeAffinity: {} } } }],
+    ['removed our labels', { metadata: { labels: {} } }],
+    ['removed the fingerprint', { metadata: { annotations: {} } }],
+  ])('in our part of the machine is put right: somebody %s', (_what, change) => {
+    const walk = new Walk().deploy().tamper(change)
+    expect(applied(walk).map(({ kind, metadata: { name } }) => `${kind} ${name}`)).toEqual(['VirtualMachine vm'])
+    const before = walk.log.length
+    expect(walk.settle().log.slice(before)).toEqual(['apply VirtualMachine vm'])
+  })
+
+  it.each<[string, (walk: Walk) => Change]>([
+    ['labelled it', ({ world }) => ({ metadata: { labels: { ...world.machine?.metadata.labels, app: 'theirs' } } })],
+    ['chose an architecture', () => ({ template: { architecture: 'arm64' } })],
+    ['set a priority', () => ({ template: { priorityClassName: 'high' } })],
+  ])('elsewhere in the machine is theirs: somebody %s', (_what, change) => {
+    const walk = new Walk().deploy()
+    expect(applied(walk.tamper(change(walk)))).toEqual([])
+  })
+
+  it('nothing at all: what KubeVirt itself adds is no change', () => {
+    const walk = new Walk().deploy()
+    expect(applied(walk)).toEqual([])
+    expect(walk.settle().step()).toBe(false)
+  })
+
+  it('a machine that is deleted is made anew when it is gone, on the same disk and with the same identity', () => {
+    const walk = new Walk().deploy()
+    const { machine } = walk.world
+    if (machine === undefined) throw new Error('no machine')
+    const before = walk.log.length
+    walk.set({ machine: { ...machine, metadata: { ...machine.metadata, deletionTimestamp: '2026-01-01T01:00:00Z' } } })
+    walk.settle()
+    expect(walk.stand).toBe('Provisioning/Starting')
+    expect(walk.message).toContain('is being deleted: it is recreated when it is gone')
+    walk.machineGone().settle().start()
+    expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual(['apply VirtualMachine vm'])
+    expect(walk.world.machine?.firmwareUuid).toBe(machine.firmwareUuid)
+    expect(walk.condition('RebuildRequired')).toBeUndefined()
+  })
+
+  it('the identity that the guest has is kept, whoever gave it', () => {
+    const walk = new Walk().deploy()
+    const firmware = { uuid: '00000000-0000-8000-8000-000000000000' }
+    const { machine } = walk.world
+    if (machine === undefined) throw new Error('no machine')
+    const { domain } = (machine.spec as { template: { spec: { domain: object } } }).template.spec
+    expect(applied(walk.tamper({ template: { domain: { ...domain, firmware } } }))).toEqual([])
+  })
+
+  it('a Secret that is deleted is made anew, and nobody is asked to rebuild', () => {
+    const walk = new Walk().deploy()
+    const before = walk.log.length
+    walk.set({ secret: undefined }).after(MINUTE)
+    expect(walk.log.slice(before)).toEqual([
+      'apply Secret vm-cloudinit',
+      'status Ready/Running',
+      'apply VirtualMachine vm',
+    ])
+    expect(walk.condition('RebuildRequired')).toBeUndefined()
+  })
+})
+
+describe('a change of the spec', () => {
+  const conditions = (walk: Walk) => ['RestartRequired', 'RebuildRequired'].map((type) => walk.condition(type)?.status)
+  const users = [{ name: 'demo', plain_text_passwd: `${PASSWORD}-2`, lock_passwd: false }]
+
+  it.each<[string, Readonly<Record<string, unknown>>, string[], 'True' | undefined]>([
+    ['of its size', { resources: { cpu: '4', memory: '4Gi' } }, ['apply VirtualMachine vm'], undefined],
+    ['of its disk', { resources: { cpu: '2', memory: '2Gi', diskSize: '40Gi' } }, [], 'True'],
+    ['of its image', { vmDiskImageRef: { name: 'other', namespace: 'farm' } }, [], 'True'],
+    ['of its users', { users }, ['apply Secret vm-cloudinit', 'apply VirtualMachine vm'], 'True'],
+    ['of its host name', { name: 'other' }, ['apply Secret vm-cloudinit', 'apply VirtualMachine vm'], 'True'],
+    [
+      'of its addresses',
+      { interfaces: [{ network: 'control-net', ipAddress: '10.10.0.162/24' }] },
+      ['apply Secret vm-cloudinit', 'apply VirtualMachine vm'],
+      'True',
+    ],
+  ])(
+    '%s after the first start reaches what it is about, and a rebuild is asked for only where one is needed',
+    (_what, change, writes, rebuild) => {
+      const walk = new Walk().deploy()
+      const before = walk.log.length
+      walk.edit(change).settle()
+      expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual(writes)
+      expect(conditions(walk)).toEqual([undefined, rebuild])
+      expect(walk.stand).toBe(rebuild === undefined ? 'Ready/Running' : 'Ready/RebuildRequired')
+      expect(walk.status.observedGeneration).toBe(2)
+    },
+  )
+
+  it('that is taken back is no reason for a rebuild any more', () => {
+    const walk = new Walk().deploy().edit({ users }).settle()
+    expect(conditions(walk)).toEqual([undefined, 'True'])
+    walk.edit({ users: SPEC['users'] }).settle()
+    expect(conditions(walk)).toEqual([undefined, undefined])
+    expect(walk.told.filter((line) => line.endsWith('RebuildRequired'))).toEqual(['Warning RebuildRequired'])
+  })
+
+  it('before the first start is no reason for a rebuild', () => {
+    const walk = new Walk().settle().disk(DISK.cloning).edit({ users }).settle()
+    expect(walk.disk(DISK.succeeded).start().condition('RebuildRequired')).toBeUndefined()
+  })
+
+  it('after a first start that nobody saw yet is one', () => {
+    const walk = new Walk().settle().disk(DISK.succeeded)
+    walk.set({ instance: anInstance() }).edit({ users }).settle()
+    expect(walk.kubevirt(KUBEVIRT.running).condition('RebuildRequired')?.status).toBe('True')
+    walk.edit({ users: SPEC['users'] }).settle()
+    expect(walk.condition('RebuildRequired')).toBeUndefined()
+  })
+
+  it('after a first start while ignoreOnDeploy was true is one', () => {
+    const walk = new Walk().settle().disk(DISK.succeeded).edit({ ignoreOnDeploy: true }).start()
+    expect([walk.stand, walk.status.bootedAt]).toEqual(['Ready/NotDeployedAnyMore', toTime(START)])
+    walk.set({ instance: undefined }).edit({ ignoreOnDeploy: undefined, users }).settle()
+    expect(walk.condition('RebuildRequired')?.status).toBe('True')
+  })
+
+  it('after a first start that nobody saw is none where the Secret was made anew since: it says nothing of the old one', () => {
+    const walk = new Walk().settle().disk(DISK.succeeded).set({ secret: undefined, instance: anInstance() })
+    expect(walk.edit({ users }).settle().start().condition('RebuildRequired')).toBeUndefined()
+  })
+
+  it('while the guest is off is one all the same', () => {
+    const walk = new Walk().deploy().set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+    expect(walk.edit({ users }).settle().condition('RebuildRequired')?.status).toBe('True')
+  })
+
+  it('is no reason for a rebuild to a machine that has a new disk', () => {
+    const walk = new Walk().deploy().edit({ users }).settle()
+    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).diskGone().settle().reap()
+    expect([walk.status.bootedAt, walk.status.specHash]).toEqual([undefined, undefined])
+    walk.disk(DISK.succeeded).start()
+    expect(walk.condition('RebuildRequired')).toBeUndefined()
+  })
+
+  it('that was made together with the loss of the Secret is not known, and not told', () => {
+    const walk = new Walk().deploy()
+    walk.now += HOUR
+    walk.set({ secret: undefined }).edit({ users }).settle()
+    expect(walk.condition('RebuildRequired')).toBeUndefined()
+  })
+
+  it('asks for a rebuild also where the Secret was made anew long before it', () => {
+    const walk = new Walk().deploy()
+    walk.now += HOUR
+    walk.set({ secret: undefined }).settle()
+    walk.now += HOUR
+    walk.edit({ users }).settle()
+    expect(walk.condition('RebuildRequired')?.status).toBe('True')
+  })
+
+  it.each<[string, { type: string; status: string; message?: string }[], string]>([
+    [
+      'KubeVirt says so',
+      [{ type: 'RestartRequired', status: 'True', message: 'memory updated in template spec' }],
+      'memory updated in template spec',
+    ],
+    [
+      'CPUs cannot be plugged in',
+      [
+        { type: 'HotVCPUChange', status: 'True' },
+        { type: 'LiveMigratable', status: 'False' },
+      ],
+      'the machine cannot migrate',
+    ],
+  ])('asks for a restart where %s, as long as it does', (_what, more, text) => {
+    const walk = new Walk().deploy()
+    walk.kubevirt({ ...KUBEVIRT.running, conditions: [...KUBEVIRT.running.conditions, ...more] })
+    expect(walk.condition('RestartRequired')).toMatchObject({
+      status: 'True',
+      message: expect.stringContaining(`a change of the spec waits for a restart: ${text}`),
+    })
+    expect([walk.stand, walk.told.at(-1)]).toEqual(['Ready/RestartRequired', 'Warning RestartRequired'])
+    expect(walk.message).toContain(text)
+    expect(walk.kubevirt(KUBEVIRT.running).condition('RestartRequired')).toBeUndefined()
+    expect(walk.stand).toBe('Ready/Running')
+  })
+})
+
+describe('a clone that became a copy', () => {
+  it('is told as long as the disk is there', () => {
+    const walk = new Walk().settle().disk(DISK.cloning)
+    const { clone } = walk.world
+    if (clone === undefined) throw new Error('no disk')
+    const annotations = { ...clone.metadata.annotations, 'cdi.kubevirt.io/cloneType': 'copy' }
+    walk.disk({ metadata: { ...clone.metadata, annotations } })
+    expect(walk.condition('FullCopy')?.message).toContain('cloneFallbackReason of PersistentVolumeClaim vm-root')
+    walk.disk(DISK.succeeded).start()
+    expect([walk.stand, walk.condition('FullCopy')?.status]).toEqual(['Ready/Running', 'True'])
+    const cloned = { ...annotations, 'cdi.kubevirt.io/cloneType': 'snapshot' }
+    walk.disk({ metadata: { ...clone.metadata, annotations: cloned } })
+    expect(walk.condition('FullCopy')).toBeUndefined()
+  })
+})
+
+it('what a machine was first told is known by the time when it was first seen running', () => {
+  const walk = new Walk().settle().disk(DISK.succeeded)
+  expect([walk.status.bootedAt, walk.status.specHash]).toEqual([undefined, undefined])
+  walk.after(MINUTE).instance({ phase: 'Scheduling' })
+  expect(walk.status.bootedAt).toBeUndefined()
+  walk.after(MINUTE).start()
+  expect(walk.status.bootedAt).toBe(toTime(START + 2 * MINUTE))
+  expect(walk.status.specHash).toMatch(/^[0-9a-f]{16}$/)
+  expect(walk.after(HOUR).status.bootedAt).toBe(toTime(START + 2 * MINUTE))
+})

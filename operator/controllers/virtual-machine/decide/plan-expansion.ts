@@ -1,0 +1,33 @@
+import { compareQuantities, type VirtualMachineReason, type VirtualMachineSpec } from '@open-terrain/constructs'
+import type { World } from '../world.ts'
+import { CLONE_TYPE, storageClassOf } from './plan-children.ts'
+
+/**
+ * That a disk is to be larger than its image, where volumes cannot grow: CDI does not fail then, it copies every byte. Told before the
+ * copy has begun, and until the disk is complete; empty where nothing of that is known.
+ * @param imageSize of the disk in the image, as a quantity
+ */
+export function expansionWarnings(
+  world: World,
+  spec: VirtualMachineSpec,
+  imageSize: string | undefined,
+): readonly { readonly reason: VirtualMachineReason; readonly message: string }[] {
+  const { image, storageClass } = world
+  const { diskSize } = spec.resources
+  const { restoreSize, volumeMode } = image?.status.artifact ?? {}
+  // With a file system, CDI adds its overhead to what is asked for, which the artifact's size has in it already.
+  const size = volumeMode === 'Filesystem' ? imageSize : (restoreSize ?? imageSize)
+  if (diskSize === undefined || size === undefined || storageClass?.allowVolumeExpansion !== false) return []
+  if ((compareQuantities(diskSize, size) ?? 0) <= 0 || !isToBeCloned(world, spec)) return []
+  const name = storageClassOf(image)
+  const message = `resources.diskSize asks for more (${diskSize}) than its image has (${size}), and StorageClass ${name} does not allow volumes to grow: CDI copies the whole disk instead of cloning it, which takes longer; ask for no more than ${size}, give the image that diskSize, or set allowVolumeExpansion on the StorageClass`
+  return [{ reason: 'NoVolumeExpansion', message }]
+}
+
+function isToBeCloned({ clone, claim }: World, spec: VirtualMachineSpec): boolean {
+  if (spec.ignoreOnDeploy === true) return false
+  if (clone === undefined) return claim === undefined
+  // CDI decides once, and tells.
+  const type = clone.metadata.annotations?.[CLONE_TYPE] ?? 'copy'
+  return clone.phase !== 'Succeeded' && type === 'copy'
+}

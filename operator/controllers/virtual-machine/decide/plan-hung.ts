@@ -1,0 +1,112 @@
+import { fromTime } from '../../../runtime/conditions.ts'
+import type { CloneFacts, InstanceView } from '../views.ts'
+import type { World } from '../world.ts'
+import { answers, POD_GOES } from './judge.ts'
+import { hasBooted, losesDisk, type Step } from './machine-plan.ts'
+import { storageClassOf } from './plan-children.ts'
+import { isReady } from './plan-image.ts'
+import { runStrategyOf } from './plan-off.ts'
+
+/** A part of a machine that may hang, and that is made anew when it is deleted. */
+export interface Hung {
+  readonly object: InstanceView | CloneFacts
+  /** Since when it has not got further, in ms. */
+  readonly since: number
+  /** Where the status tells that it was deleted, so that none is counted twice. */
+  readonly noted: 'instanceUID' | 'dataVolumeUID'
+  /** The status tells of it, and it is there still. */
+  readonly isOwed: boolean
+  /** Sentences for people; the number of a kick, and what the machine waits for, are added or given. */
+  kicked(lasted: string): string
+  givenUp(count: number, standing: string): string
+}
+
+/** Phases in which CDI does not work on a clone: it has not looked at it yet, waits for the pod of the machine, or is done. */
+const AT_REST: ReadonlySet<string> = new Set([
+  '',
+  'Unknown',
+  'WaitForFirstConsumer',
+  'PendingPopulation',
+  'Succeeded',
+  'Failed',
+])
+/** Of its conditions, in the words of CDI: only people can help, and another clone would wait for the same. */
+const WAITS_FOR_PEOPLE: ReadonlySet<string> = new Set([
+  'ErrExceededQuota',
+  'ErrClaimNotValid',
+  'CloneValidationFailed',
+  'ImagePullFailed',
+  'Unschedulable',
+])
+/** The same in the words of others, which CDI passes on. */
+const WAITING = /exceeded quota|waiting for first consumer/
+
+/** What may hang of a machine at this moment: its clone, as long as that is not complete, or its instance. */
+export function hungPart(world: World, step: Omit<Step, 'standing'>, now: number): Hung | undefined {
+  return hungClone(world, step, now) ?? hungInstance(world, now)
+}
+
+/**
+ * An instance that has never run is not helped by deleting it: KubeVirt only counts one more failure. Nor is one whose pod is being deleted
+ * already. One whose disk would go with it has the last copy of it.
+ */
+function hungInstance(world: World, now: number): Hung | undefined {
+  const { vm, instance, machine } = world
+  if (instance === undefined || answers(world) || losesDisk(world)) return undefined
+  // Nothing would start it again.
+  if (instance.unreadyReason === POD_GOES || runStrategyOf(world) !== 'Always') return undefined
+  const { uid, name, deletionTimestamp } = instance.metadata
+  const isNoted = uid !== undefined && uid === vm.status.kicks?.instanceUID
+  const isRunning = instance.phase === 'Running' && machine?.printableStatus === 'Running' && !machine.isReady
+  const isOwed = isNoted && deletionTimestamp === undefined
+  if (!isOwed && (isNoted || !isRunning)) return undefined
+  return {
+    object: instance,
+    // A guest that has just been switched on gets the whole time to become ready.
+    since: instance.unreadySince ?? now,
+    noted: 'instanceUID',
+    isOwed,
+    kicked: (lasted) =>
+      `the instance runs and was not ready for ${lasted}: it is deleted, so that KubeVirt starts it again`,
+    givenUp: (count, standing) =>
+      `${count === 0 ? 'not restarted, since the policy key kickLimit is 0' : `restarted ${times(count)}, and still`}: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
+  }
+}
+
+/** A clone that CDI works on, or should; never a disk that has booted, nor one that is removed anyway or could not be made once more. */
+function hungClone(world: World, { status, remove = [] }: Omit<Step, 'standing'>, now: number): Hung | undefined {
+  const { vm, clone } = world
+  if (clone === undefined || remove.length > 0 || hasBooted(world) || !canHang(world, clone)) return undefined
+  const { uid, name } = clone.metadata
+  const { kicks } = vm.status
+  const since = fromTime((status?.clone ?? vm.status.clone)?.progressTime) ?? now
+  const isNoted = uid !== undefined && uid === kicks?.dataVolumeUID
+  return {
+    object: clone,
+    since,
+    noted: 'dataVolumeUID',
+    // One that got further after all is left alone.
+    isOwed: isNoted && since <= (fromTime(kicks?.lastTime) ?? 0),
+    kicked: (lasted) =>
+      `DataVolume ${name} made no progress for ${lasted}: it is deleted, and the root disk is cloned again`,
+    givenUp: (count, standing) =>
+      `${count === 0 ? 'not cloned again, since the policy key kickLimit is 0' : `kicked ${times(count)}, and the root disk still makes no progress`}: ${standing}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
+  }
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
+}
+
+/** Whether CDI should get further with a clone, and another one in its place could. */
+export function canHang({ image, storageClass }: World, clone: CloneFacts): boolean {
+  const { phase, bound, running, metadata } = clone
+  const said = [bound, running]
+  return (
+    metadata.deletionTimestamp === undefined &&
+    !AT_REST.has(phase) &&
+    !said.some(({ reason, message }) => WAITS_FOR_PEOPLE.has(reason) || WAITING.test(message)) &&
+    isReady(image) &&
+    (storageClass !== undefined || storageClassOf(image) === undefined)
+  )
+}

@@ -1,0 +1,202 @@
+import type {
+  VirtualMachineReason,
+  VirtualMachineSpec,
+  VirtualMachineStatus,
+  VMDiskImageStatus,
+} from '@open-terrain/constructs'
+import { type Creator, type Ensured, ensureImage, isAsMadeBy, mismatches } from '../../../images/decide/ensure-image.ts'
+import { referenceOf } from '../../../images/references.ts'
+import { keyOf } from '../../../kube/kube-object.ts'
+import type { ImageFacts, MachineView } from '../views.ts'
+import type { World } from '../world.ts'
+import { type Draft, failed, isDeployed, type Step, waiting } from './machine-plan.ts'
+import type { Standing } from './status.ts'
+
+/** Nobody tells of the objects that are cloned from. */
+const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
+
+interface Seen {
+  readonly shown: VirtualMachineStatus['image']
+  readonly condition: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
+}
+
+/** What a machine can expect of its image. */
+export type ImageState =
+  | (Seen & { readonly kind: 'ready'; readonly image: ImageFacts })
+  | (Seen & { readonly kind: 'not yet'; readonly step: Step })
+
+export function imageState(draft: Draft): ImageState {
+  const { world, spec } = draft
+  const { image } = world
+  const shown = shownImage(world, spec)
+  // A disk that is there already has no use for the artifact any more.
+  if (isReady(image) && (world.hasCloneSource || isDeployed(world))) {
+    const { artifact } = image.status
+    return {
+      kind: 'ready',
+      image,
+      shown,
+      condition: { holds: true, reason: 'ImageReady', message: `${artifact?.kind} ${artifact?.name} can be cloned` },
+    }
+  }
+  const step = image === undefined ? missing(draft) : present(draft, image)
+  const { reason, message } = (isDeployed(world) && afterwards(draft)) || step.standing
+  return { kind: 'not yet', step, shown, condition: { holds: false, reason, message } }
+}
+
+/** Whether a disk can be cloned from it: not from one that goes. */
+export function isReady(image: ImageFacts | undefined): image is ImageFacts {
+  return image?.status.artifact !== undefined && image.metadata.deletionTimestamp === undefined
+}
+
+/** What becomes of an image that goes, or is gone, when the disk is there already. */
+function afterwards({ world, spec }: Draft): Standing | undefined {
+  const { vm, image, imageNamespace } = world
+  if (image !== undefined && image.metadata.deletionTimestamp === undefined) return undefined
+  const key = imageKeyOf(world, spec)
+  const which = `VMDiskImage ${keyOf(key)}`
+  const { image: madeFrom = keyOf(key) } = vm.status.clone ?? {}
+  const original = madeFrom === keyOf(key) ? 'it' : `VMDiskImage ${madeFrom}`
+  const stays = `the disk is a copy of ${original}, and stays`
+  // It takes all of its images along, whoever uses them.
+  if (imageNamespace === 'terminating')
+    return waiting(
+      'NamespaceTerminating',
+      `namespace ${key.namespace} is being deleted, and ${which} with it; ${stays}`,
+    )
+  if (image === undefined) return waiting('ImageMissing', `${which} is gone; ${stays}`)
+  return waiting('ImageTerminating', `${which} is to be deleted, and goes when no disk of it is in use any more`)
+}
+
+export function imageKeyOf({ vm }: Pick<World, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
+  return { namespace: vmDiskImageRef.namespace ?? vm.metadata.namespace ?? '', name: vmDiskImageRef.name }
+}
+
+function shownImage(world: World, spec: VirtualMachineSpec): NonNullable<VirtualMachineStatus['image']> {
+  const { clone, claim } = world
+  const { metadata, status } = world.image ?? {}
+  // A refresh of its image is no news to a machine that has a disk, and there may be thousands: they are told of the new revision.
+  const isWaiting = clone === undefined && claim === undefined
+  return {
+    ...imageKeyOf(world, spec),
+    ...(metadata?.uid !== undefined && { uid: metadata.uid }),
+    ...(isWaiting && status?.phase !== undefined && { phase: status.phase }),
+    ...(isWaiting && status?.queuePosition !== undefined && placeOf(status)),
+    ...(status?.artifact?.revision !== undefined && { revision: status.artifact.revision }),
+  }
+}
+
+function placeOf({ queuePosition, queuePositionTime }: VMDiskImageStatus) {
+  return { queuePosition, ...(queuePositionTime !== undefined && { queuePositionTime }) }
+}
+
+function missing(draft: Draft): Step {
+  const { world, spec } = draft
+  const { namespace, name } = imageKeyOf(world, spec)
+  const which = `VMDiskImage ${namespace}/${name}`
+  const { vmDiskImageTemplate, vmDiskImageMode = 'CreateIfNotExist' } = spec
+  if (vmDiskImageMode === 'FailIfNotExist') {
+    const message = `${which} does not exist, and vmDiskImageMode is FailIfNotExist: create it, or change the mode`
+    return { standing: failed('ImageNotFound', message) }
+  }
+  if (vmDiskImageTemplate === undefined) {
+    const message = `${which} does not exist and there is no vmDiskImageTemplate: waiting until somebody creates it`
+    return { standing: waiting('ImageNotFound', message) }
+  }
+  if (world.imageNamespace !== 'there') {
+    const state = world.imageNamespace === 'missing' ? 'does not exist' : 'is being deleted'
+    const message = `namespace ${namespace} ${state}: ${which} cannot be created in it; create the namespace, or name another in vmDiskImageRef`
+    return { standing: waiting(state === 'does not exist' ? 'ImageMissing' : 'NamespaceTerminating', message) }
+  }
+  if (world.namespaceTerminating) {
+    const message = `${which} does not exist, and is not created for a virtual machine whose namespace is being deleted`
+    return { standing: waiting('NamespaceTerminating', message) }
+  }
+  const ensured = ensuredImage(draft)
+  return {
+    standing: waiting('ImageMissing', `${which} does not exist: it is created from the template`),
+    apply: ensured.kind === 'created' ? [ensured.image] : [],
+    events: [{ type: 'Normal', reason: 'ImageCreated', message: `${which} is created from the template` }],
+  }
+}
+
+function ensuredImage({ world, spec }: Draft): Ensured {
+  const { vm, image, isImageShared } = world
+  const ref = imageKeyOf(world, spec)
+  const { vmDiskImageTemplate: template, vmDiskImageMode: mode } = spec
+  return ensureImage({ ref, template, mode, createdBy: creatorOf(vm) }, image, isImageShared)
+}
+
+function creatorOf({ kind, metadata: { namespace = '', name, uid = '' } }: MachineView): Creator {
+  return { kind, namespace, name, uid }
+}
+
+/** Whose spec is to be corrected, and how: the template's as long as the image follows it, and the image's own otherwise. */
+function mending(image: ImageFacts, spec: VirtualMachineSpec, ensured: Ensured): string {
+  const { namespace, name } = image.metadata
+  const edit = `kubectl -n ${namespace} edit vmdi ${name}`
+  if (ensured.kind === 'follows')
+    return `correct spec.vmDiskImageTemplate, and the image is corrected with it; or correct the image alone: ${edit}`
+  const correct = `correct that image, not the virtual machine: ${edit}`
+  const { vmDiskImageTemplate: template, vmDiskImageMode: mode } = spec
+  const differing = template === undefined ? [] : mismatches(template, image)
+  if (differing.length === 0 || mode === 'FailIfNotExist') return correct
+  return `${correct}; or delete it, and it is created from vmDiskImageTemplate, which differs in ${differing.join(', ')}: kubectl -n ${namespace} delete vmdi ${name}`
+}
+
+/** A template that was wrong is corrected, and so is the image that it made. */
+function correction({ world: { vm }, spec }: Draft, image: ImageFacts, ensured: Ensured): Step | undefined {
+  const { namespace, name } = imageKeyOf({ vm }, spec)
+  const message = `VMDiskImage ${namespace}/${name} has no artifact yet, and is corrected from vmDiskImageTemplate`
+  // Its status tells of a reference a while after that came.
+  const unshared = {
+    unreferenced: { namespace, name },
+    by: 'anyone',
+    except: referenceOf(vm),
+    knownAfterMs: 10_000,
+  } as const
+  if (ensured.kind === 'corrected')
+    return {
+      standing: waiting('ImageCorrected', `${message} in ${ensured.fields.join(', ')}`),
+      apply: [ensured.image],
+      onlyIf: [unshared],
+    }
+  const { phase, observedGeneration = 0 } = image.status
+  const isLookedAt = observedGeneration >= (image.metadata.generation ?? 1)
+  // Nobody has looked at the correction yet.
+  const isNew = phase === 'Failed' && !isLookedAt && isAsMadeBy(creatorOf(vm), image)
+  return isNew ? { standing: waiting('ImageCorrected', message) } : undefined
+}
+
+function present(draft: Draft, image: ImageFacts): Step {
+  const {
+    world: { vm },
+    spec,
+  } = draft
+  const { metadata, status } = image
+  const { namespace, name } = imageKeyOf({ vm }, spec)
+  const which = `VMDiskImage ${namespace}/${name}`
+  const says = status.message === undefined ? '' : `: ${status.message}`
+  if (metadata.deletionTimestamp !== undefined) {
+    const next =
+      spec.vmDiskImageTemplate === undefined || spec.vmDiskImageMode === 'FailIfNotExist'
+        ? 'create it again, or name another in vmDiskImageRef'
+        : 'it is created again from the template once it is gone'
+    return { standing: waiting('ImageTerminating', `${which} is being deleted: ${next}`) }
+  }
+  const { artifact } = status
+  if (artifact !== undefined) {
+    const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned once the image has one that does; where that lasts, see its conditions${says}`
+    return { standing: waiting('CloneSourceGone', message), wake: SOURCE_LOOK }
+  }
+  const ensured = ensuredImage(draft)
+  const corrected = correction(draft, image, ensured)
+  if (corrected !== undefined) return corrected
+  if (status.phase === 'Failed')
+    return { standing: failed('ImageFailed', `${which} is Failed${says}; ${mending(image, spec, ensured)}`) }
+  if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {
+    const progress = status.progress === undefined ? '' : ` (${status.progress})`
+    return { standing: waiting('ImageSyncing', `${which} is ${status.phase}${progress}${says}`) }
+  }
+  return { standing: waiting('WaitingForImage', `${which} is ${status.phase ?? 'new'}${says}`) }
+}

@@ -1,0 +1,50 @@
+import type { RunStrategy } from '@open-terrain/constructs'
+import { IS_ON, type KubeVirtView } from '../views.ts'
+import type { World } from '../world.ts'
+import { waitsForConsumer } from './judge.ts'
+import { waiting } from './machine-plan.ts'
+import type { Standing } from './status.ts'
+
+/** How the spec wants the guest to run; `Always` where it says nothing, or cannot be read. */
+export function runStrategyOf({ spec }: Pick<World, 'spec'>): RunStrategy {
+  return (spec.ok && spec.spec.runStrategy) || 'Always'
+}
+
+/**
+ * Where a machine stands that is off, or on its way there, as its spec wants or lets it be; undefined where it is to run, runs, or starts.
+ * A disk that waits for its first consumer waits for the first start: a machine that is off has all that it can have.
+ */
+export function standingOff(world: World): Standing | undefined {
+  const { machine, clone } = world
+  const strategy = runStrategyOf(world)
+  const hasDisk = clone === undefined || clone.phase === 'Succeeded' || waitsForConsumer(clone)
+  if (strategy === 'Always' || machine === undefined || !hasDisk) return undefined
+  return strategy === 'Halted' ? halted(world, machine) : leftOff(world, machine)
+}
+
+function halted({ instance }: World, machine: KubeVirtView): Standing {
+  if (machine.runStrategy !== 'Halted')
+    return waiting('Stopping', 'spec.runStrategy is Halted: the machine is switched off')
+  if (instance !== undefined || isBusy(machine)) {
+    const where = instance?.nodeName === undefined ? '' : ` on node ${instance.nodeName}`
+    const message = `spec.runStrategy is Halted: the guest is being stopped${where}; where that lasts, see whether that node is lost`
+    return waiting('Stopping', message)
+  }
+  return off('the machine is off, as spec.runStrategy says (Halted); its disk stays')
+}
+
+/** Under `Manual` people start and stop the guest, and KubeVirt does nothing by itself. */
+function leftOff({ instance }: World, machine: KubeVirtView): Standing | undefined {
+  const isOver = instance === undefined || instance.phase === 'Succeeded' || instance.phase === 'Failed'
+  if (machine.runStrategy !== 'Manual' || !isOver || isBusy(machine) || machine.failure !== '') return undefined
+  const end = instance?.phase === 'Failed' ? 'the guest has failed, and is off' : 'the machine is off'
+  return off(`${end}: virtctl start ${machine.metadata.name} starts it (spec.runStrategy is Manual); its disk stays`)
+}
+
+function isBusy({ printableStatus, isStartAsked }: KubeVirtView): boolean {
+  return IS_ON.has(printableStatus) || printableStatus === 'Stopping' || isStartAsked
+}
+
+function off(message: string): Standing {
+  return { phase: 'Ready', reason: 'Halted', message }
+}

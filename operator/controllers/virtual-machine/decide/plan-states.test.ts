@@ -1,0 +1,408 @@
+import { describe, expect, it } from 'vitest'
+import { Walk } from '../machine-walk.fixtures.ts'
+import {
+  aClaim,
+  aDisk,
+  aMachine,
+  aSecret,
+  aWorld,
+  DISK,
+  HOUR,
+  KUBEVIRT,
+  type KubeVirtStatus,
+  MINUTE,
+  START,
+} from '../machine-world.fixtures.ts'
+import type { CloneFacts } from '../views.ts'
+import { planMachine } from './plan.ts'
+
+type Said = NonNullable<KubeVirtStatus['conditions']>[number]
+
+const NOT_READY: Said = { type: 'Ready', status: 'False', reason: 'VMINotExists' }
+const said = (printableStatus: string, ...conditions: Said[]): KubeVirtStatus => ({
+  printableStatus,
+  conditions: [NOT_READY, ...conditions],
+})
+const unsynchronized = (reason: string, message: string): Said => ({
+  type: 'Synchronized',
+  status: 'False',
+  reason,
+  message,
+})
+const unscheduled = (message: string): Said => ({
+  type: 'PodScheduled',
+  status: 'False',
+  reason: 'Unschedulable',
+  message,
+})
+
+const STALE = unscheduled('PVC team/vm-root does not exist, waiting for it to appear')
+const NO_PVC = unsynchronized('FailedPvcNotFound', 'PVC team/vm-root does not exist, waiting for it to appear')
+const NO_ROOM = unscheduled('0/3 nodes are available: 3 Insufficient memory.')
+const UNBOUND = unscheduled('0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.')
+const QUOTA = unsynchronized('FailedCreate', 'failed to create virtual machine pod: exceeded quota: small')
+const UNREADY: Said = {
+  type: 'Ready',
+  status: 'False',
+  reason: 'ContainersNotReady',
+  message: 'containers with unready status: [compute]',
+}
+const NO_HOTPLUG: Said = {
+  type: 'Failure',
+  status: 'True',
+  reason: 'HotPlugCPUError',
+  message: 'Error encountered while handling CPU change request: another CPU hotplug is in progress',
+}
+const paused = (reason: string, message: string, printableStatus = 'Paused'): KubeVirtStatus =>
+  said(printableStatus, { type: 'Paused', status: 'True', reason, message })
+const failing = (retryAfterTimestamp: string): KubeVirtStatus => ({
+  ...said('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
+  startFailure: { retryAfterTimestamp },
+})
+const REFUSED: Said = {
+  type: 'Failure',
+  status: 'True',
+  reason: 'FailedCreate',
+  message: 'Failure while starting VMI: no memory requested',
+}
+
+/** What KubeVirt shows, as its controller was seen to, and what people are to read. Each while the disk is in a state of its own. */
+type Row = readonly [
+  situation: string,
+  disk: Partial<CloneFacts>,
+  kubevirt: KubeVirtStatus,
+  reason: string,
+  message: string,
+]
+
+describe('a machine whose disk is not complete', () => {
+  it.each<Row>([
+    [
+      'no claim was there, and KubeVirt still says so',
+      DISK.scheduled,
+      said('ErrorPvcNotFound', NO_PVC, STALE),
+      'Cloning',
+      'the root disk is being cloned, CDI says CloneScheduled',
+    ],
+    [
+      'the claim appeared, and the text is stale',
+      DISK.cloning,
+      said('ErrorUnschedulable', STALE),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
+    ],
+    [
+      'the disk is in progress',
+      DISK.cloning,
+      said('Provisioning', { type: 'DataVolumesReady', status: 'False', reason: 'NotAllDVsReady' }),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
+    ],
+    ['CDI says nothing yet', DISK.new, KUBEVIRT.new, 'Cloning', 'the root disk is being cloned, CDI says nothing yet'],
+    [
+      'the disk waits for its first consumer',
+      DISK.waiting,
+      said('WaitingForVolumeBinding', { type: 'Provisioning', status: 'True' }),
+      'WaitingForVolumeBinding',
+      'the root disk waits for a node to be chosen (WaitForFirstConsumer)',
+    ],
+    [
+      'the disk waits for its population',
+      DISK.populating,
+      said('WaitingForVolumeBinding'),
+      'WaitingForVolumeBinding',
+      'the root disk waits for a node to be chosen (PendingPopulation)',
+    ],
+    [
+      'the disk waits for a consumer, and the text is stale',
+      DISK.waiting,
+      said('ErrorUnschedulable', STALE),
+      'WaitingForVolumeBinding',
+      'the root disk waits for a node to be chosen (WaitForFirstConsumer)',
+    ],
+    [
+      'the disk waits for a consumer that finds no node',
+      DISK.populating,
+      said('ErrorUnschedulable', NO_ROOM),
+      'WaitingForVolumeBinding',
+      `the root disk waits for a node to be chosen (PendingPopulation): ${NO_ROOM.message}`,
+    ],
+    [
+      'the scheduler marks the pod while the clone goes on',
+      DISK.cloning,
+      said('ErrorUnschedulable', UNBOUND),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
+    ],
+    [
+      'the clone meets an error, and goes on',
+      DISK.erring,
+      said('DataVolumeError'),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress: Unable to clone: no space left on device',
+    ],
+    [
+      'the claim is bound, and CDI has not finished',
+      { ...DISK.cloning, bound: { reason: 'Bound', message: 'PVC vm-root Bound' } },
+      said('Provisioning'),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
+    ],
+    [
+      'the instance failed meanwhile, and is tried again',
+      DISK.cloning,
+      said('CrashLoopBackOff'),
+      'Cloning',
+      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
+    ],
+  ])('%s', (_situation, disk, status, reason, message) => {
+    const walk = new Walk().settle().disk(disk).kubevirt(status)
+    expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, message])
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
+  })
+
+  it.each<[string, Partial<CloneFacts>, string]>([
+    [
+      'a quota refuses its claim',
+      { ...DISK.new, phase: 'Pending', bound: { reason: 'ErrExceededQuota', message: 'exceeded quota: small' } },
+      'a ResourceQuota of the namespace leaves no room for the root disk: exceeded quota: small; raise it, or delete what nobody needs',
+    ],
+    [
+      'a quota refuses a pod of CDI',
+      { ...DISK.scheduled, running: { reason: 'ErrExceededQuota', message: '' } },
+      'a ResourceQuota of the namespace leaves no room for the root disk: CDI says ErrExceededQuota; raise it, or delete what nobody needs',
+    ],
+    [
+      'CDI knows no access mode for its claim',
+      { ...DISK.new, bound: { reason: 'ErrClaimNotValid', message: 'no accessMode specified in StorageProfile fast' } },
+      'CDI cannot make a valid claim for the root disk: no accessMode specified in StorageProfile fast; give the StorageProfile of its storage class its claimPropertySets',
+    ],
+  ])('says what people can do where %s, once, and goes on by itself when they have', (_situation, disk, message) => {
+    const walk = new Walk().settle().disk(disk, false)
+    expect([walk.stand, walk.message]).toEqual(['Provisioning/CloneFailed', message])
+    const before = walk.log.length
+    walk.after(29 * MINUTE)
+    expect([walk.log.slice(before), walk.told.filter((line) => line.endsWith('CloneFailed'))]).toEqual([
+      [],
+      ['Warning CloneFailed'],
+    ])
+    expect(walk.after(MINUTE).message).toBe(`not ready after 30 min: ${message}`)
+    walk.disk(DISK.new, false).disk(DISK.succeeded)
+    expect(walk.start().stand).toBe('Ready/Running')
+  })
+
+  it('has failed where CDI gave up, whatever KubeVirt says, and goes on when CDI does', () => {
+    const walk = new Walk().settle().disk(DISK.cloning).kubevirt(said('Provisioning')).disk(DISK.failed)
+    walk.kubevirt(said('DataVolumeError'))
+    expect([walk.stand, walk.message]).toEqual(['Failed/CloneFailed', 'DataVolume vm-root is Failed: PVC Lost'])
+    walk.disk(DISK.succeeded).kubevirt(said('CrashLoopBackOff'))
+    expect(walk.stand).toBe('Provisioning/CrashLoop')
+    expect(walk.start().stand).toBe('Ready/Running')
+  })
+})
+
+describe('a machine whose disk is complete', () => {
+  const ROWS: (readonly [string, KubeVirtStatus, reason: string, message: string])[] = [
+    ['KubeVirt has not seen it', KUBEVIRT.new, 'Starting', 'KubeVirt has not looked at the machine yet'],
+    ['its launcher starts', said('Starting'), 'Starting', 'KubeVirt says Starting'],
+    [
+      'no node has room',
+      said('ErrorUnschedulable', NO_ROOM),
+      'Unschedulable',
+      `no node can take the machine: ${NO_ROOM.message}`,
+    ],
+    [
+      'the image of the launcher cannot be pulled',
+      said('ImagePullBackOff', unsynchronized('ImagePullBackOff', 'Back-off pulling image')),
+      'Starting',
+      'KubeVirt says ImagePullBackOff: Back-off pulling image',
+    ],
+    [
+      'the image of the launcher is not there',
+      said('ErrImagePull', unsynchronized('ErrImagePull', 'not found')),
+      'Starting',
+      'KubeVirt says ErrImagePull: not found',
+    ],
+    [
+      'its launcher fails before it runs',
+      said('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
+      'CrashLoop',
+      'the machine fails before it runs, and is tried again after a while: the node was low on memory',
+    ],
+    [
+      'its launcher fails before it runs, and KubeVirt says when it tries again',
+      failing('2026-01-01T00:00:40Z'),
+      'CrashLoop',
+      'the machine fails before it runs, and is tried again at 2026-01-01T00:00:40.000Z: the node was low on memory',
+    ],
+    [
+      'its launcher fails before it runs, and KubeVirt says no time that can be read',
+      failing('soon'),
+      'CrashLoop',
+      'the machine fails before it runs, and is tried again after a while: the node was low on memory',
+    ],
+    ['it runs and is not ready', KUBEVIRT.notReady, 'NotReady', 'the instance runs and is not ready: GuestNotRunning'],
+    [
+      'it runs, and its pod is not ready',
+      { printableStatus: 'Running', conditions: [UNREADY] },
+      'NotReady',
+      'the instance runs and is not ready: containers with unready status: [compute]',
+    ],
+    [
+      'it runs, and nobody says why it is not ready',
+      { printableStatus: 'Running' },
+      'NotReady',
+      'the instance runs and is not ready',
+    ],
+    [
+      'it is being migrated, is not ready, and KubeVirt has more to say',
+      { printableStatus: 'Migrating', conditions: [UNREADY, unsynchronized('Odd', 'no target')] },
+      'NotReady',
+      'the instance runs and is not ready: containers with unready status: [compute]; no target',
+    ],
+    [
+      'its instance was deleted',
+      said('Stopping'),
+      'Stopping',
+      'the guest is being stopped, and is started again once that is over',
+    ],
+    ['its guest shut down', said('Stopped'), 'GuestStopped', 'the guest has stopped; KubeVirt starts it again'],
+    [
+      'its instance was refused',
+      said('Stopped', REFUSED),
+      'StartFailed',
+      `KubeVirt cannot start the machine: ${REFUSED.message}`,
+    ],
+    [
+      'somebody paused it',
+      paused('PausedByUser', 'VMI was paused by user'),
+      'Paused',
+      'somebody paused the machine (VMI was paused by user): unpause it, for instance with virtctl unpause',
+    ],
+    [
+      'its migration pauses it',
+      paused('PausedByMigrationMonitor', 'VMI was paused by the migration monitor', 'Migrating'),
+      'Paused',
+      'KubeVirt has paused the machine until its migration ends (VMI was paused by the migration monitor)',
+    ],
+    [
+      'its storage pauses it',
+      paused('PausedIOError', 'VMI was paused, low-level IO error detected'),
+      'PausedIOError',
+      'KubeVirt has paused the machine, since its disk cannot be written or read (VMI was paused, low-level IO error detected): see whether its storage is full or lost; the guest goes on by itself once that is fixed',
+    ],
+    [
+      'nobody says why it is paused',
+      said('Paused'),
+      'Paused',
+      'KubeVirt says that the machine is paused: unpause it, for instance with virtctl unpause',
+    ],
+    [
+      'somebody paused it while it could not be changed',
+      { ...paused('PausedByUser', ''), conditions: [...(paused('PausedByUser', '').conditions ?? []), NO_HOTPLUG] },
+      'Paused',
+      'somebody paused the machine: unpause it, for instance with virtctl unpause',
+    ],
+    [
+      'it runs, is not ready, and could not be changed',
+      { printableStatus: 'Running', conditions: [UNREADY, NO_HOTPLUG] },
+      'NotReady',
+      `the instance runs and is not ready: ${UNREADY.message}; ${NO_HOTPLUG.message}`,
+    ],
+    [
+      'its volume waits to be bound',
+      said('WaitingForVolumeBinding'),
+      'WaitingForVolumeBinding',
+      'the volume of the root disk is not bound yet',
+    ],
+    ['KubeVirt is behind', said('Provisioning'), 'Starting', 'KubeVirt says Provisioning'],
+    ['KubeVirt says what nobody knows', said('Sleepwalking'), 'Starting', 'KubeVirt says Sleepwalking'],
+    [
+      'its pod was refused',
+      said('Starting', QUOTA),
+      'StartFailed',
+      'failed to create virtual machine pod: exceeded quota: small',
+    ],
+    [
+      'its instance was refused, and other conditions are older',
+      said('Stopped', QUOTA, NO_ROOM, REFUSED),
+      'StartFailed',
+      String(REFUSED.message),
+    ],
+    [
+      'its pod was refused, and the scheduler said something before',
+      said('Starting', NO_ROOM, QUOTA),
+      'StartFailed',
+      'exceeded quota',
+    ],
+  ]
+
+  it.each(ROWS)('%s', (_situation, status, reason, message) => {
+    const walk = new Walk().settle().disk(DISK.succeeded).kubevirt(status)
+    expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, expect.stringContaining(message)])
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
+    // What KubeVirt did not create is tried again: here the machine has an instance in no case.
+    const next = reason === 'StartFailed' && status.printableStatus === 'Stopped' ? MINUTE : 30 * MINUTE
+    expect(walk.plan().wake?.afterMs).toBe(reason === 'Paused' ? undefined : next)
+    // None of them is the end.
+    expect(walk.start().stand).toBe('Ready/Running')
+  })
+
+  it.each(ROWS)('%s after it ran: its disk and its machine stay', (_situation, status, reason) => {
+    const walk = new Walk().deploy().set({ instance: undefined })
+    const before = walk.log.length
+    walk.kubevirt(status)
+    expect(walk.stand).toBe(`Provisioning/${reason}`)
+    walk.after(10 * HOUR)
+    expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual([])
+    expect(walk.start().stand).toBe('Ready/Running')
+  })
+
+  it('the Events of its failing starts are one and the same, whenever the next one is', () => {
+    const eventsOf = (status: KubeVirtStatus) => {
+      const children = { clone: aDisk(), claim: aClaim(), secret: aSecret(), machine: aMachine(status) }
+      return planMachine(aWorld(children), START).events
+    }
+    const events = eventsOf(failing('2026-01-01T00:00:40Z'))
+    expect(events).toEqual([
+      {
+        type: 'Warning',
+        reason: 'CrashLoop',
+        message: 'the machine fails before it runs, and is tried again: the node was low on memory',
+      },
+    ])
+    expect(eventsOf(failing('2026-01-01T00:05:00Z'))).toEqual(events)
+  })
+
+  it('it runs for a moment before it is ready, and there is no Event for that, but for the loss of readiness', () => {
+    const walk = new Walk().settle().disk(DISK.succeeded).instance().kubevirt(KUBEVIRT.notReady)
+    const told = () => walk.told.filter((line) => line.endsWith('NotReady'))
+    expect([walk.stand, told()]).toEqual(['Provisioning/NotReady', []])
+    walk.kubevirt(KUBEVIRT.running).kubevirt(KUBEVIRT.notReady).after(MINUTE)
+    expect([walk.stand, told()]).toEqual(['Provisioning/NotReady', ['Normal NotReady']])
+  })
+
+  it.each([['Running'], ['Migrating']])('it is ready, %s', (printableStatus) => {
+    const walk = new Walk().settle().disk(DISK.succeeded).instance()
+    walk.kubevirt({ printableStatus, conditions: [{ type: 'Ready', status: 'True' }] })
+    expect([walk.stand, walk.message]).toEqual(['Ready/Running', 'the machine runs'])
+    expect(walk.plan().wake).toBeUndefined()
+  })
+
+  it('it is ready, though CDI has not said that the disk is complete', () => {
+    const walk = new Walk().settle().disk(DISK.cloning).start()
+    expect(walk.stand).toBe('Ready/Running')
+  })
+
+  it('its node and its addresses are shown while it has them', () => {
+    const walk = new Walk().deploy()
+    expect(walk.status).toMatchObject({ addresses: ['10.10.0.161'], kubevirt: { nodeName: 'node-1' } })
+    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+    expect([walk.status.addresses, walk.status.kubevirt]).toEqual([
+      undefined,
+      { name: 'vm', uid: walk.world.machine?.metadata.uid, printableStatus: 'Stopped' },
+    ])
+    walk.instance({ addresses: [] }).kubevirt(KUBEVIRT.running)
+    expect(walk.status.addresses).toBeUndefined()
+  })
+})

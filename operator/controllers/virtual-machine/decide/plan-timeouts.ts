@@ -1,0 +1,115 @@
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { fromTime, toTime } from '../../../runtime/conditions.ts'
+import type { World } from '../world.ts'
+import { answers, standsStill } from './judge.ts'
+import { type Draft, failed, removalAsSeen, type Step, waiting } from './machine-plan.ts'
+import { type Hung, hungPart } from './plan-hung.ts'
+import type { Standing } from './status.ts'
+
+/** What is read by a clone may go without a word to us. */
+const CLONE_LOOK_MS = 60_000
+const READY_BY_THEN = 'the machine should be ready by then'
+
+type Kicks = NonNullable<VirtualMachineStatus['kicks']>
+
+/** A standing in the light of how long it has lasted: a machine that hangs is kicked, within a budget, or has failed. */
+export function judged({ world, now }: Draft, standing: Standing, step: Omit<Step, 'standing'>): Step {
+  const { vm, policy, clone } = world
+  const { metadata, status } = vm
+  if (standing.phase === 'Failed') return { ...step, standing }
+  if (standing.phase === 'Ready') return { ...step, standing, status: { ...step.status, kicks: undefined } }
+  // A change of the spec is a new try.
+  const isNewSpec = status.observedGeneration !== metadata.generation
+  if (isSpared(world, standing)) {
+    const kicks = isNewSpec ? undefined : status.kicks
+    return spared(world, standing, { ...step, status: { ...step.status, kicks } }, now)
+  }
+  const began = (isNewSpec ? undefined : fromTime(status.provisioningSince)) ?? now
+  const leftMs = began + policy.vmProvisionTimeoutMs - now
+  const kept = { ...step.status, provisioningSince: toTime(began), ...(isNewSpec && { kicks: undefined }) }
+  const hung = hungPart(world, step, now)
+  if (!isNewSpec && hung?.isOwed) return kickedLate(world, standing, { ...step, status: kept }, { hung, leftMs, now })
+  if (leftMs <= 0) return overdue(world, standing, { ...step, status: kept }, hung, now)
+  const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
+  const wake = isCloning
+    ? { afterMs: Math.min(leftMs, CLONE_LOOK_MS), because: 'what the disk is cloned from may be gone by then' }
+    : { afterMs: leftMs, because: READY_BY_THEN }
+  return { ...step, standing, status: kept, wake }
+}
+
+/** A guest that is paused, or shows that it lives, is not being stood up: when it is not so any more, it has the whole time. */
+function isSpared(world: World, { reason }: Standing): boolean {
+  // Where one of them is ready, the other one is in a moment.
+  const isNearly = world.instance?.isReady === true || world.machine?.isReady === true
+  const isLate = !isNearly && (reason === 'NotReady' || reason === 'Stopping')
+  return standsStill(world) || (answers(world) && isLate)
+}
+
+/** How long that may last is measured by KubeVirt's own clock. What people have paused may last for ever. */
+function spared(
+  { policy, machine, instance }: World,
+  standing: Standing,
+  step: Omit<Step, 'standing'>,
+  now: number,
+): Step {
+  if (standing.reason === 'Paused') return { ...step, standing }
+  const since = standing.reason === 'PausedIOError' ? machine?.pause?.since : instance?.unreadySince
+  const leftMs = (since ?? now) + policy.vmProvisionTimeoutMs - now
+  if (leftMs > 0) return { ...step, standing, wake: { afterMs: leftMs, because: READY_BY_THEN } }
+  const message = `not ready for ${inWords(policy.vmProvisionTimeoutMs)}: ${standing.message}`
+  return { ...step, standing: failed('Timeout', message) }
+}
+
+/** A kick that was written down, and not carried out before a crash, is made good: it is the same one. */
+function kickedLate(
+  world: World,
+  standing: Standing,
+  step: Omit<Step, 'standing'>,
+  { hung, leftMs, now }: { hung: Hung; leftMs: number; now: number },
+): Step {
+  if (leftMs <= 0) return kick(world, step, hung, world.vm.status.kicks ?? { count: 0 }, now)
+  const remove = [...(step.remove ?? []), ...removalAsSeen(hung.object)]
+  return { ...step, standing, remove, wake: { afterMs: leftMs, because: READY_BY_THEN } }
+}
+
+function kick({ policy }: World, step: Omit<Step, 'standing'>, hung: Hung, kicks: Kicks, now: number): Step {
+  const { vmProvisionTimeoutMs, kickLimit } = policy
+  const message = `${hung.kicked(inWords(vmProvisionTimeoutMs))} (${kicks.count} of ${kickLimit})`
+  return {
+    ...step,
+    standing: waiting('Kicked', message),
+    remove: removalAsSeen(hung.object),
+    status: { ...step.status, provisioningSince: toTime(now), kicks },
+    wake: { afterMs: vmProvisionTimeoutMs, because: READY_BY_THEN },
+  }
+}
+
+/** In minutes, or where those would say too little, in seconds. */
+function inWords(ms: number): string {
+  return ms < 120_000 ? `${ms / 1_000} s` : `${Math.round(ms / 60_000)} min`
+}
+
+function overdue(
+  world: World,
+  standing: Standing,
+  step: Omit<Step, 'standing'>,
+  hung: Hung | undefined,
+  now: number,
+): Step {
+  const { vm, policy } = world
+  const { kicks = { count: 0 } } = vm.status
+  // What has just begun, or got further, has the whole time to come to an end.
+  const leftMs = hung === undefined ? 0 : hung.since + policy.vmProvisionTimeoutMs - now
+  const wake = { afterMs: leftMs, because: 'it has had the whole time to get further' }
+  // A clone is set going a moment after its machine: one that hangs is not told as a failure for that moment.
+  if (leftMs > 0 && leftMs <= CLONE_LOOK_MS) return { ...step, standing, wake }
+  if (hung === undefined || leftMs > 0) {
+    const message = `not ready after ${inWords(policy.vmProvisionTimeoutMs)}: ${standing.message}`
+    return { ...step, standing: failed('Timeout', message), ...(leftMs > 0 && { wake }) }
+  }
+  if (kicks.count >= policy.kickLimit)
+    return { ...step, standing: failed('KickBudgetSpent', hung.givenUp(kicks.count, standing.message)) }
+  const { uid } = hung.object.metadata
+  const next = { count: kicks.count + 1, lastTime: toTime(now), ...(uid !== undefined && { [hung.noted]: uid }) }
+  return kick(world, step, hung, next, now)
+}

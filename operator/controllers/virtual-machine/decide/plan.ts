@@ -1,0 +1,147 @@
+import { type VirtualMachineSpec, type VirtualMachineStatus, warningsOf } from '@open-terrain/constructs'
+import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
+import { mismatches } from '../../../images/decide/ensure-image.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { withoutUndefined } from '../../../runtime/conditions.ts'
+import type { World } from '../world.ts'
+import {
+  type Draft,
+  FINALIZER,
+  failed,
+  hasBooted,
+  isDeployed,
+  type MachinePlan,
+  type MachineRemoval,
+  refused,
+  type Step,
+  waiting,
+} from './machine-plan.ts'
+import { imageSizeOf } from './plan-children.ts'
+import { planDeletion } from './plan-deletion.ts'
+import { firstStart, planDeploy } from './plan-deploy.ts'
+import { expansionWarnings } from './plan-expansion.ts'
+import { type ImageState, imageState } from './plan-image.ts'
+import { eventsBetween, type Remark, withPending, withStanding } from './status.ts'
+
+/**
+ * ```
+ * image missing ─▶ made from the template ─▶ image syncs ─▶ clone (and Secret) ─▶ its claim exists ─▶ KubeVirt's machine ─▶ Ready
+ *       │                                        │                  ▲ source gone: made anew                │
+ *       └─▶ no template: waits, or Failed        └─▶ Failed, left by itself                                 └─▶ kicked, within a budget
+ * ```
+ * What exists is taken as it is: an image trumps the template, and a disk that has booted is never touched again.
+ */
+export function planMachine(world: World, now: number): MachinePlan {
+  const plan = decide(world, now)
+  const told = eventsBetween(world.vm.status, plan.status)
+  // One Event is enough for a beginning.
+  const isBegun = plan.events.length > 0 && world.vm.status.phase === undefined && plan.status.phase === 'Provisioning'
+  const events = [...plan.events, ...told.filter(({ type }) => type === 'Warning' || !isBegun)]
+  const { machine, instance, clone } = world
+  // A guest is waited for, however long it takes: KubeVirt keeps its instance with a finalizer of its own until it has ended.
+  const run = instance === undefined ? machine : isKeptByDependentsAlone(instance) ? instance : undefined
+  const children = [run, clone]
+  const ended = endingWaits<MachineRemoval, KubeObject>(plan, children, now, ({ kind }, how) => ({
+    kind: kind as MachineRemoval['kind'],
+    ...how,
+  }))
+  return { ...plan, ...ended, events }
+}
+
+function decide(world: World, now: number): MachinePlan {
+  if (world.vm.metadata.deletionTimestamp !== undefined) return planDeletion(world, now)
+  if (!world.spec.ok) {
+    const message = world.spec.problems.map(({ path, message: text }) => `${path}: ${text}`).join('; ')
+    return finish(world, undefined, { standing: failed('InvalidSpec', message) }, now)
+  }
+  const draft: Draft = { world, spec: world.spec.spec, now }
+  const image = imageState(draft)
+  return finish(world, { spec: draft.spec, image }, stepOf(draft, image), now)
+}
+
+function stepOf(draft: Draft, image: ImageState): Step {
+  const { world, spec } = draft
+  if (world.namespaceTerminating) {
+    const message = 'the namespace of the virtual machine is being deleted: nothing can be created in it'
+    return { standing: waiting('NamespaceTerminating', message) }
+  }
+  // A disk that exists, or is being made, is looked after whatever becomes of its image.
+  if (image.kind !== 'ready' && !isDeployed(world)) return image.step
+  if (spec.ignoreOnDeploy === true) return ignored(draft, image)
+  return planDeploy(draft, image)
+}
+
+/** The image is seen to all the same; where it stands is no matter to a machine that is there already. */
+function ignored(draft: Draft, image: ImageState): Step {
+  const { world } = draft
+  const { apply = [], events = [], onlyIf } = image.kind === 'ready' ? ({} as Partial<Step>) : image.step
+  return {
+    apply,
+    events,
+    ...(onlyIf !== undefined && { onlyIf }),
+    // What the guest was told at its first start is asked for when the machine is maintained again.
+    status: isDeployed(world) && hasBooted(world) ? firstStart(draft, undefined) : {},
+    standing: isDeployed(world)
+      ? {
+          phase: 'Ready',
+          reason: 'NotDeployedAnyMore',
+          message: 'the machine was deployed before ignoreOnDeploy became true: it is left as it is',
+        }
+      : { phase: 'Ready', reason: 'IgnoredOnDeploy', message: 'the image is ready; no machine is created' },
+  }
+}
+
+/** Puts status, finalizer and work together. */
+function finish(
+  world: World,
+  known: { readonly spec: VirtualMachineSpec; readonly image: ImageState } | undefined,
+  step: Step,
+  now: number,
+): MachinePlan {
+  const { vm } = world
+  const { apply = [], remove = [], events = [], wake, onlyIf, touch } = step
+  const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...(step.remarks ?? [])]
+  const standing = withPending(refused(step.standing, world), remarks)
+  const status = withStanding(
+    // Only what stands a machine up takes time that is limited: waiting for an image, or for CDI, does not.
+    withoutUndefined({ ...vm.status, provisioningSince: undefined, ...step.status }) as VirtualMachineStatus,
+    {
+      standing,
+      image: known?.image.shown ?? vm.status.image,
+      imageReady: known?.image.condition ?? { holds: false, reason: standing.reason, message: standing.message },
+      remarks,
+      generation: vm.metadata.generation,
+    },
+    now,
+  )
+  return {
+    status,
+    finalizer: vm.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add',
+    apply,
+    remove,
+    events,
+    ...(wake !== undefined && { wake }),
+    ...(onlyIf !== undefined && { onlyIf }),
+    ...(touch !== undefined && { touch }),
+  }
+}
+
+function remarksOn(world: World, spec: VirtualMachineSpec, { apply = [] }: Step): Remark[] {
+  const { image } = world
+  const imageSize = imageSizeOf(image)
+  const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
+  const { vmDiskImageTemplate: template } = spec
+  const isCorrected = apply.some(({ kind }) => kind === image?.kind)
+  const differing = template === undefined || image === undefined || isCorrected ? [] : mismatches(template, image)
+  const remarks: Remark[] = []
+  const [first] = warnings
+  if (first !== undefined) {
+    const message = warnings.map((one) => one.message).join('; ')
+    remarks.push({ type: 'SpecWarning', reason: first.reason, message })
+  }
+  if (differing.length > 0) {
+    const message = `the image differs from the template in ${differing.join(', ')}; the image counts`
+    remarks.push({ type: 'ImageMismatch', reason: 'ImageMismatch', message })
+  }
+  return remarks
+}

@@ -1,0 +1,277 @@
+import { VIRTUAL_MACHINE_REASON_HELP, type VirtualMachineReason } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { toTime } from '../../../runtime/conditions.ts'
+import {
+  aDisk,
+  aMachine,
+  anImage,
+  anInstance,
+  aRunningWorld,
+  aWorld,
+  DISK,
+  HOUR,
+  KUBEVIRT,
+  type KubeVirtStatus,
+  NO_PASSWORD,
+  PUBLISHED,
+  REFERRING,
+  START,
+  TEMPLATE,
+  type WorldOverrides,
+} from '../machine-world.fixtures.ts'
+import { planMachine } from './plan.ts'
+
+interface Row {
+  readonly reason: VirtualMachineReason
+  /** Whether the machine has its disk and its Secret already. */
+  readonly isDeployed?: true
+  readonly wrong: WorldOverrides
+  /** Part of the message: what people read. */
+  readonly said: string
+  /** What is otherwise once people have done as the message or the reason's remedy says. */
+  readonly remedy: WorldOverrides
+}
+
+const said = (printableStatus: string, ...conditions: readonly (readonly [string, string, string, string])[]) => {
+  const status: KubeVirtStatus = {
+    printableStatus,
+    conditions: conditions.map(([type, holds, reason, message]) => ({ type, status: holds, reason, message })),
+  }
+  return { machine: aMachine(status), instance: anInstance({ phase: 'Scheduling', isReady: false }) }
+}
+const STARTING = { machine: aMachine(KUBEVIRT.starting), instance: anInstance({ phase: 'Scheduling', isReady: false }) }
+const FOUND = { missingNetworks: [], hasMultus: true, warning: undefined }
+const BOOTED = { observedGeneration: 1, bootedAt: toTime(START) }
+const LONG_AGO = { ...BOOTED, provisioningSince: toTime(START - HOUR) }
+const OTHER = { vmDiskImageRef: { name: 'other', namespace: 'farm' } }
+const users = (...list: readonly object[]): WorldOverrides => ({ spec: { users: list } })
+
+const ROWS: readonly Row[] = [
+  {
+    reason: 'ImageNotFound',
+    wrong: { image: undefined, spec: { vmDiskImageMode: 'FailIfNotExist' } },
+    said: 'or change the mode',
+    remedy: { image: undefined },
+  },
+  {
+    reason: 'ImageMissing',
+    wrong: { image: undefined, imageNamespace: 'missing' },
+    said: 'create the namespace',
+    remedy: {},
+  },
+  {
+    reason: 'NamesakeTerminating',
+    wrong: { leaving: 'DataVolume vm-root' },
+    said: 'see its finalizers',
+    remedy: {},
+  },
+  { reason: 'InvalidSpec', wrong: { spec: { name: 'Demo_VM' } }, said: 'spec.name', remedy: {} },
+  {
+    reason: 'ImageNotFound',
+    wrong: { image: undefined, spec: { vmDiskImageTemplate: undefined } },
+    said: 'until somebody creates it',
+    remedy: {},
+  },
+  {
+    reason: 'ImageFailed',
+    wrong: { image: anImage({ phase: 'Failed' }) },
+    said: 'kubectl -n farm edit vmdi golden',
+    remedy: {},
+  },
+  {
+    reason: 'ImageMismatch',
+    wrong: { image: anImage(PUBLISHED, {}, { ...TEMPLATE, url: 'https://images.example/b.qcow2' }) },
+    said: 'differs from the template in url',
+    remedy: {
+      image: anImage(PUBLISHED, {}, { ...TEMPLATE, url: 'https://images.example/b.qcow2' }),
+      spec: { vmDiskImageTemplate: { ...TEMPLATE, url: 'https://images.example/b.qcow2' } },
+    },
+  },
+  { reason: 'CloneFailed', wrong: { clone: aDisk(DISK.failed) }, said: 'PVC Lost', remedy: {} },
+  {
+    reason: 'CloneFailed',
+    wrong: { clone: aDisk({ ...DISK.new, bound: { reason: 'ErrExceededQuota', message: 'exceeded quota: small' } }) },
+    said: 'exceeded quota: small; raise it',
+    remedy: { clone: aDisk(DISK.cloning) },
+  },
+  {
+    reason: 'FullCopy',
+    isDeployed: true,
+    wrong: { clone: aDisk({}, { annotations: { 'cdi.kubevirt.io/cloneType': 'copy' } }) },
+    said: 'cloneFallbackReason',
+    remedy: {},
+  },
+  {
+    reason: 'PodNotStarting',
+    isDeployed: true,
+    wrong: { ...STARTING, obstacle: { ...FOUND, warning: 'FailedMount: no disk' } },
+    said: 'FailedMount: no disk',
+    remedy: {},
+  },
+  {
+    reason: 'NetworkMissing',
+    isDeployed: true,
+    wrong: { ...STARTING, obstacle: { ...FOUND, missingNetworks: ['control-net'] } },
+    said: 'create it, or correct the name',
+    remedy: {},
+  },
+  {
+    reason: 'Unschedulable',
+    isDeployed: true,
+    wrong: said('ErrorUnschedulable', ['PodScheduled', 'False', 'Unschedulable', '0/3 nodes']),
+    said: '0/3 nodes',
+    remedy: {},
+  },
+  {
+    reason: 'StartFailed',
+    isDeployed: true,
+    wrong: { ...said('Stopped', ['Failure', 'True', 'FailedCreate', 'denied the request']), instance: undefined },
+    said: 'annotate --overwrite vm.kubevirt.io vm',
+    remedy: {},
+  },
+  {
+    reason: 'StartFailed',
+    isDeployed: true,
+    wrong: said('Starting', ['Synchronized', 'False', 'FailedCreate', 'exceeded quota']),
+    said: 'annotate --overwrite vmi vm',
+    remedy: {},
+  },
+  { reason: 'CrashLoop', isDeployed: true, wrong: said('CrashLoopBackOff'), said: 'fails before it runs', remedy: {} },
+  {
+    reason: 'Paused',
+    isDeployed: true,
+    wrong: said('Paused', ['Paused', 'True', 'PausedByUser', 'paused by user']),
+    said: 'virtctl unpause',
+    remedy: {},
+  },
+  {
+    reason: 'PausedIOError',
+    isDeployed: true,
+    wrong: said('Paused', ['Paused', 'True', 'PausedIOError', 'IO error']),
+    said: 'storage is full or lost',
+    remedy: {},
+  },
+  {
+    reason: 'Timeout',
+    isDeployed: true,
+    wrong: { ...STARTING, status: LONG_AGO },
+    said: 'not ready after 30 min',
+    remedy: {},
+  },
+  {
+    reason: 'KickBudgetSpent',
+    isDeployed: true,
+    wrong: {
+      machine: aMachine(KUBEVIRT.notReady),
+      instance: anInstance({ isReady: false, unreadySince: START - HOUR }),
+      status: LONG_AGO,
+      policy: { kickLimit: 0 },
+    },
+    said: 'see its console',
+    remedy: {
+      machine: aMachine(KUBEVIRT.notReady),
+      instance: anInstance({ isReady: false, unreadySince: START - HOUR }),
+      metadata: { generation: 2 },
+    },
+  },
+  { reason: 'IgnoredOnDeploy', wrong: { spec: { ignoreOnDeploy: true } }, said: 'no machine is created', remedy: {} },
+  {
+    reason: 'NotDeployedAnyMore',
+    isDeployed: true,
+    wrong: { spec: { ignoreOnDeploy: true } },
+    said: 'left as it is',
+    remedy: {},
+  },
+  { reason: 'NameConflict', wrong: { conflict: 'Secret vm-cloudinit' }, said: 'delete or rename it', remedy: {} },
+  {
+    reason: 'NameConflict',
+    wrong: { orphan: 'DataVolume vm-root' },
+    said: 'put the ownerReference back (uid vm-uid, controller: true)',
+    remedy: {},
+  },
+  {
+    reason: 'MissingPasswordSecret',
+    wrong: { spec: { users: REFERRING }, cloudInit: NO_PASSWORD },
+    said: 'password of user',
+    remedy: { spec: { users: REFERRING } },
+  },
+  { reason: 'KubeVirtMissing', wrong: { hasKubeVirt: false }, said: 'install KubeVirt', remedy: {} },
+  { reason: 'CDIMissing', wrong: { hasDataVolumes: false }, said: 'install CDI', remedy: {} },
+  {
+    reason: 'NamespaceTerminating',
+    wrong: { namespaceTerminating: true },
+    said: 'nothing can be created in it',
+    remedy: {},
+  },
+  {
+    reason: 'RestartRequired',
+    isDeployed: true,
+    wrong: {
+      machine: aMachine({
+        ...KUBEVIRT.running,
+        conditions: [
+          ...KUBEVIRT.running.conditions,
+          { type: 'RestartRequired', status: 'True', message: 'fewer CPUs' },
+        ],
+      }),
+    },
+    said: 'waits for a restart: fewer CPUs',
+    remedy: {},
+  },
+  {
+    reason: 'RebuildRequired',
+    isDeployed: true,
+    wrong: {
+      spec: OTHER,
+      image: anImage(PUBLISHED, { name: 'other' }),
+      status: { ...BOOTED, clone: { name: 'vm-root', image: 'farm/golden' } },
+    },
+    said: 'vmDiskImageRef changed after the disk was made',
+    remedy: {},
+  },
+  { reason: 'LoginRenamed', wrong: users({ name: 'demo user' }), said: 'demo-user', remedy: users({ name: 'demo' }) },
+  {
+    reason: 'GroupsOfImage',
+    wrong: users({ name: 'root', groups: 'sudo' }),
+    said: 'root',
+    remedy: users({ name: 'root' }),
+  },
+  {
+    reason: 'PasswordLocked',
+    wrong: users({ name: 'demo', plain_text_passwd: 'x' }),
+    said: 'lock_passwd',
+    remedy: users({ name: 'demo', plain_text_passwd: 'x', lock_passwd: false }),
+  },
+  {
+    reason: 'DiskSmallerThanImage',
+    wrong: { spec: { resources: { cpu: '2', memory: '2Gi', diskSize: '1Gi' } } },
+    said: 'diskSize',
+    remedy: {},
+  },
+  { reason: 'Refused', wrong: { refusal: 'exceeded quota' }, said: 'exceeded quota', remedy: {} },
+]
+
+/** A fault of ours: nobody can do anything about it but tell. */
+const NO_REMEDY: readonly VirtualMachineReason[] = ['InternalError']
+
+describe('the remedy of each reason', () => {
+  it.each(ROWS)('helps: $reason, $said', ({ reason, isDeployed, wrong, said: text, remedy }) => {
+    const world = isDeployed ? aRunningWorld : aWorld
+    const { status } = planMachine(world(wrong), START)
+    const told = status.conditions?.filter((condition) => condition.reason === reason) ?? []
+    expect(told.map(({ message }) => message).join(), JSON.stringify(status)).toContain(text)
+    const after = planMachine(world({ ...remedy, status }), START)
+    expect(after.status.conditions?.map((condition) => condition.reason)).not.toContain(reason)
+    expect(after.status.phase).not.toBe('Failed')
+    // It is ready, or something is done for that.
+    expect(after.status.phase === 'Ready' || after.apply.length > 0 || after.wake !== undefined).toBe(true)
+  })
+
+  it('is tried for every reason for which people can do something', () => {
+    const reasons = Object.entries(VIRTUAL_MACHINE_REASON_HELP)
+      .filter(([, { remedy }]) => !remedy.startsWith('Nothing'))
+      .map(([reason]) => reason)
+    const tried = new Set<string>([...ROWS.map(({ reason }) => reason), ...NO_REMEDY])
+    expect(reasons.filter((reason) => !tried.has(reason))).toEqual([])
+  })
+})

@@ -1,0 +1,221 @@
+import {
+  VIRTUAL_MACHINE_CONDITIONS as TYPE,
+  type VirtualMachinePhase,
+  type VirtualMachineReason,
+  type VirtualMachineStatus,
+} from '@open-terrain/constructs'
+import { isOrphaned } from '../../../cluster/ownership.ts'
+import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../../runtime/conditions.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { isSame } from '../../../runtime/owned-fields.ts'
+import { courseConditions, said } from '../../../runtime/standing.ts'
+import type { World } from '../world.ts'
+
+/** Where a machine stands, in the words that people read. */
+export interface Standing {
+  readonly phase: VirtualMachinePhase
+  readonly reason: VirtualMachineReason
+  readonly message: string
+}
+
+/** Something that people should know beside where the machine stands. */
+export interface Remark {
+  readonly type: 'SpecWarning' | 'ImageMismatch' | 'FullCopy' | 'RestartRequired' | 'RebuildRequired'
+  readonly reason: VirtualMachineReason
+  readonly message: string
+}
+
+export interface StatusFacts {
+  readonly standing: Standing
+  readonly image: VirtualMachineStatus['image']
+  /** Whether a disk can be cloned from the image. */
+  readonly imageReady: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
+  readonly remarks: readonly Remark[]
+  readonly generation: number | undefined
+}
+
+const REMARKS: readonly string[] = [
+  TYPE.SpecWarning,
+  TYPE.ImageMismatch,
+  TYPE.FullCopy,
+  TYPE.RestartRequired,
+  TYPE.RebuildRequired,
+]
+
+/** What a machine that runs waits for, the costlier first. */
+const PENDING: readonly string[] = [TYPE.RebuildRequired, TYPE.RestartRequired]
+
+/** A machine that runs says first what it waits for. */
+export function withPending(standing: Standing, remarks: readonly Remark[]): Standing {
+  const pending = PENDING.flatMap((type) => remarks.filter((remark) => remark.type === type))
+  const [first] = pending
+  if (standing.reason !== 'Running' || first === undefined) return standing
+  const message = [standing.message, ...pending.map((remark) => remark.message)].join('; ')
+  return { ...standing, reason: first.reason, message }
+}
+
+/** Completes a status: phase, message and conditions, with times that only move when something changed. */
+export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, now: number): VirtualMachineStatus {
+  const { image, imageReady, remarks, generation } = facts
+  const standing = { ...facts.standing, message: cutMessage(facts.standing.message) }
+  const { phase, reason, message } = standing
+  const isBusy = phase === 'Provisioning'
+  const conditions = [
+    said(TYPE.Ready, phase === 'Ready', standing),
+    said(TYPE.ImageReady, imageReady.holds, imageReady),
+    ...courseConditions(standing, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
+    ...remarks.map((remark) => said(remark.type, true, remark)),
+  ]
+  const before = (status.conditions ?? []).filter(
+    ({ type }) => !REMARKS.includes(type) || remarks.some((one) => one.type === type),
+  )
+  return withoutUndefined({
+    ...status,
+    observedGeneration: generation,
+    phase,
+    reason,
+    message,
+    image,
+    conditions: mergeConditions(before, conditions, generation, now) as VirtualMachineStatus['conditions'],
+  })
+}
+
+/** The claim of a disk whose DataVolume somebody deleted without it: nobody deletes it with the machine. */
+export function leftClaim({ clone, claim }: Pick<World, 'clone' | 'claim'>): string | undefined {
+  const isLeft = clone === undefined && claim !== undefined && isOrphaned(claim)
+  return isLeft && claim.metadata.deletionTimestamp === undefined
+    ? `PersistentVolumeClaim ${claim.metadata.name}`
+    : undefined
+}
+
+/** Whether a status is worth a write. Progress and queue positions move all the time, and go with other news. */
+export function isWorthWriting(
+  before: VirtualMachineStatus,
+  after: VirtualMachineStatus,
+  sinceWriteMs: number | undefined,
+  everyMs = MOVES_EVERY_MS,
+): boolean {
+  if (!isSame(significant(before), significant(after))) return true
+  return !isSame(before, after) && (sinceWriteMs ?? everyMs) >= everyMs
+}
+
+export const MOVES_EVERY_MS = 30_000
+const APART_MS = 1_000
+
+/** How often a machine tells what moves, when so many wait for the same image: one write a second is enough for all of them. */
+export function movesEveryMs(waitingTogether: number): number {
+  return Math.max(MOVES_EVERY_MS, waitingTogether * APART_MS)
+}
+
+/** What people see move, or have to act upon. How far a step has come, in the words of others, goes with that. */
+function significant(status: VirtualMachineStatus): unknown {
+  const { clone, image, kubevirt: _kubevirt, addresses, conditions, ...rest } = status
+  return {
+    ...rest,
+    // Who waits for a machine reads its addresses when it is ready.
+    addresses: status.phase === 'Ready' ? addresses : undefined,
+    clone: clone && { ...clone, uid: undefined, phase: undefined, progress: undefined, progressTime: undefined },
+    // That it has a place in the queue is news. Which one moves by itself.
+    image: image && { namespace: image.namespace, name: image.name, isQueued: image.queuePosition !== undefined },
+    conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
+    message: newsIn(status),
+    remarks: conditions
+      ?.filter(({ type }) => REMARKS.includes(type))
+      .map(({ type, message }) => type + withoutNumbers(message))
+      .toSorted(),
+  }
+}
+
+/** A text that people have to act upon, word by word, but for what moves by itself. */
+function newsIn(status: VirtualMachineStatus): string | undefined {
+  const { phase, message = '' } = status
+  if (phase === 'Failed') return message.replace(PROGRESS, '').replace(NEXT_TRY, '')
+  return WARNINGS.has(reasonOf(status) ?? '') ? withoutNumbers(message) : undefined
+}
+
+/** How far a download or a clone is. */
+const PROGRESS = / \(\d+(\.\d+)?%\)/
+/** When KubeVirt tries again. An Event that tells it would be another one at each try, instead of the same once more. */
+const NEXT_TRY = /(?<=tried again) at \S+Z/
+
+/** Live numbers of others are no news. */
+function withoutNumbers(message: string): string {
+  return message.replace(/\d+/g, '')
+}
+
+const WARNINGS: ReadonlySet<string> = new Set([
+  'ImageFailed',
+  'ImageTerminating',
+  'ImageNotFound',
+  'CloneFailed',
+  'CloneSourceGone',
+  'StartFailed',
+  'CrashLoop',
+  'Kicked',
+  'NetworkMissing',
+  'PodNotStarting',
+  'PausedIOError',
+  'Unschedulable',
+  'Timeout',
+  'KickBudgetSpent',
+  'NameConflict',
+  'InvalidSpec',
+  'MissingPasswordSecret',
+  'KubeVirtMissing',
+  'CDIMissing',
+  'NamespaceTerminating',
+  'Refused',
+])
+
+/** Of the condition ImageReady. */
+const LOSING: ReadonlySet<string> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
+
+/** What happened between two statuses, for people who read `kubectl describe`. */
+export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
+  const reason = reasonOf(after)
+  const changed = changedReason(before, after)
+  const image = (status: VirtualMachineStatus) => status.conditions?.find(({ type }) => type === TYPE.ImageReady)
+  const [was, is] = [image(before), image(after)]
+  // Who has a disk already does not wait for its image any more, and is told all the same that it goes.
+  const isLosing = is !== undefined && is.reason !== was?.reason && is.reason !== reason && LOSING.has(is.reason)
+  const losing: EventNote[] = isLosing ? [{ type: 'Warning', reason: is.reason, message: is.message }] : []
+  const known = new Map((before.conditions ?? []).map((one) => [one.type, one.message]))
+  const remarks = (after.conditions ?? []).filter(
+    ({ type, message: text }) => REMARKS.includes(type) && known.get(type) !== text,
+  )
+  return [
+    ...changed,
+    ...losing,
+    ...remarks.map((one): EventNote => ({ type: 'Warning', reason: one.reason, message: one.message })),
+  ]
+}
+
+/** Trouble by its reason. All else by its beginning and its end: the steps between them are in the status. */
+function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
+  const [was, is] = [before, after].map((status) => withoutPending(reasonOf(status)))
+  if (is === undefined || is === was) return []
+  const message = (after.message ?? '').replace(NEXT_TRY, '')
+  if (WARNINGS.has(is)) return [{ type: 'Warning', reason: is, message }]
+  const isStep = before.phase === after.phase && after.phase === 'Provisioning'
+  return isStep ? [] : [{ type: 'Normal', reason: is, message }]
+}
+
+/** What a machine that runs waits for is told as a remark. */
+function withoutPending(reason: string | undefined): string | undefined {
+  return reason !== undefined && PENDING.includes(reason) ? 'Running' : reason
+}
+
+/** What the log says of a change of state: of which image, how long it is being stood up, and how often it was revived. */
+export function logFacts({ image, provisioningSince, kicks }: VirtualMachineStatus, now: number) {
+  const since = fromTime(provisioningSince)
+  return withoutUndefined({
+    image: image && `${image.namespace}/${image.name}`,
+    durationSeconds: since === undefined ? undefined : Math.max(0, Math.round((now - since) / 1_000)),
+    kicks: kicks?.count,
+  })
+}
+
+/** The reason for where a machine stands. */
+export function reasonOf({ conditions }: Pick<VirtualMachineStatus, 'conditions'>): string | undefined {
+  return conditions?.find(({ type }) => type === TYPE.Reconciling)?.reason
+}

@@ -1,0 +1,210 @@
+import { FINALIZER } from '@open-terrain/constructs'
+import { Registry } from 'prom-client'
+import { BY_CLAIM, claimIndex } from '../../../cluster/importers.ts'
+import { FakeClient } from '../../../kube/fake-client.fixtures.ts'
+import { FakeClock, settled } from '../../../kube/fake-clock.fixtures.ts'
+import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
+import { fakeLog } from '../../../runtime/fake-log.fixtures.ts'
+import { Store } from '../../../runtime/store.ts'
+import type { Start } from '../decide/image-plan.ts'
+import { ImageMetrics } from '../image-metrics.ts'
+import {
+  type ClaimView,
+  type DataVolumeView,
+  type ImageView,
+  type PodView,
+  viewClaim,
+  viewDataVolume,
+  viewPod,
+} from '../views.ts'
+import { MINUTE, Walk } from '../world.fixtures.ts'
+import type { Holder } from '../world.ts'
+import { Admission } from './admission.ts'
+import { IMPORTING_INDEX, importingIndex } from './downloads.ts'
+import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
+
+export const NAMESPACE = 'sync-operator'
+export const STALL_MS = 10 * MINUTE
+export const ATTEMPT_MS = 60 * MINUTE
+const LEDGER = `${NAMESPACE}/${LEDGER_NAME}`
+
+/** What the admission gets for an image of this name that is ready to download. */
+export function aStart(name: string, ticket: string): { start: Start; image: ImageView } {
+  const walk = new Walk({ metadata: { name, uid: `uid-${name}`, resourceVersion: ticket, finalizers: [FINALIZER] } })
+  walk.settle()
+  const { start } = walk.plan()
+  if (start === undefined) throw new Error(walk.stand)
+  return { start, image: walk.world.image }
+}
+
+export function aHolder(name: string, more: Partial<Holder> = {}): Holder {
+  const { uid, namespace, revision, attempt } = aStart(name, '1').start
+  return { uid, namespace, name, revision, attempt, claimant: 'old', ...more }
+}
+
+/** An admission with a fake API server and a fake clock; the test plays CDI and the watch. */
+export class AdmissionBench {
+  readonly client = new FakeClient()
+  readonly clock = new FakeClock()
+  readonly log = fakeLog()
+  readonly registry = new Registry()
+  readonly images = new Store<ImageView>()
+  readonly dataVolumes = new Store<DataVolumeView>().index(IMPORTING_INDEX, importingIndex)
+  readonly changed: string[] = []
+  readonly volumeClaims = new Store<ClaimView>()
+  readonly pods = new Store<PodView>().index(BY_CLAIM, claimIndex)
+  readonly admission: Admission
+  readonly #stop = new AbortController()
+  limit: number | undefined = 2
+  /** Whether an image that is to be looked at says again what it wants, as its reconcile would. */
+  isReconciling = false
+  readonly #wanted = new Map<string, Start>()
+
+  constructor() {
+    const { client, clock, log, images, dataVolumes, volumeClaims, pods } = this
+    this.admission = new Admission({
+      client,
+      clock,
+      log,
+      images,
+      dataVolumes,
+      random: () => 0.5,
+      metrics: new ImageMetrics(this.registry, clock),
+      volumeClaims,
+      pods,
+      ledger: new SlotLedger({ client, clock, log, namespace: NAMESPACE }),
+      me: 'me',
+      limit: (ledgerLimit) => this.limit ?? ledgerLimit ?? 4,
+      patience: () => ({ stallTimeoutMs: STALL_MS, attemptTimeoutMs: ATTEMPT_MS }),
+      refresh: () => Promise.resolve(),
+      onChange: (key) => {
+        this.changed.push(key)
+        const start = this.#wanted.get(key)
+        if (this.isReconciling && start !== undefined) queueMicrotask(() => this.admission.want(start.uid, start))
+      },
+    })
+  }
+
+  async start(): Promise<void> {
+    const { signal } = this.#stop
+    void this.admission.takeOver(signal).then(() => this.admission.run(signal))
+    await settled()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.clock.advance(0)
+  }
+
+  /** An image that waits, with its ticket. */
+  want(name: string, ticket: string): Start {
+    const { start, image } = aStart(name, ticket)
+    this.images.put(image)
+    this.#wanted.set(start.key, start)
+    this.admission.want(start.uid, start)
+    return start
+  }
+
+  writeLedger(limit: number, holders: readonly Holder[]): void {
+    const data = { limit: String(limit), holders: JSON.stringify(holders) }
+    this.client.put({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: LEDGER_NAME, namespace: NAMESPACE },
+      data,
+    } as KubeObject)
+  }
+
+  dropLedger(): void {
+    this.client.drop('ConfigMap', LEDGER)
+  }
+
+  get ledger(): { limit: number; holders: Holder[] } {
+    const object = this.client.peek<KubeObject & { data: Record<string, string> }>('ConfigMap', LEDGER)
+    return { limit: Number(object?.data['limit']), holders: JSON.parse(object?.data['holders'] ?? '[]') as Holder[] }
+  }
+
+  /** Names of the images that hold a slot. */
+  get holding(): string[] {
+    return this.ledger.holders.map(({ name }) => name)
+  }
+
+  /** Names of the images whose DataVolumes were asked for, in that order. */
+  get created(): string[] {
+    return this.client
+      .said('create')
+      .flatMap((line) => /^create DataVolume team\/(.*)-[0-9a-f]{8}$/.exec(line)?.[1] ?? [])
+  }
+
+  /** CDI, and the watch that tells of it. */
+  async report(name: string, status: object): Promise<void> {
+    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    this.dataVolumes.put(viewDataVolume(this.client.put({ ...object, status } as KubeObject)))
+    this.admission.wake()
+    await settled()
+  }
+
+  /** CDI makes claims and an importer pod, and the watch tells of them. Returns the name of the pod. */
+  import(name: string): string {
+    const dataVolume = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    if (dataVolume === undefined) throw new Error(`no DataVolume of ${name}`)
+    const target = this.#child('PersistentVolumeClaim', dataVolume.metadata.name, dataVolume)
+    const prime = this.#child('PersistentVolumeClaim', `prime-${target.metadata.uid}`, target)
+    const pod = this.#child('Pod', `importer-${name}`, prime)
+    // The last one first: each kind has a watch of its own.
+    this.pods.put(viewPod(pod))
+    for (const claim of [target, prime]) this.volumeClaims.put(viewClaim(claim))
+    this.admission.downloadsChanged()
+    return pod.metadata.name
+  }
+
+  #child(kind: string, name: string, owner: KubeObject): KubeObject {
+    const { apiVersion, kind: ownerKind, metadata } = owner
+    const { uid = '' } = metadata
+    const ownerReferences = [{ apiVersion, kind: ownerKind, name: metadata.name, uid, controller: true }]
+    return this.client.put({ apiVersion: 'v1', kind, metadata: { name, namespace: 'team', ownerReferences } })
+  }
+
+  /** The claims are gone as well: nothing tells any more what a pod was for. */
+  dropClaims(): void {
+    for (const claim of this.client.all('PersistentVolumeClaim')) {
+      this.client.drop('PersistentVolumeClaim', keyOf(claim.metadata))
+      this.volumeClaims.remove(viewClaim(claim))
+    }
+    this.admission.downloadsChanged()
+  }
+
+  dropPod(name: string): void {
+    const pod = this.client.peek('Pod', `team/${name}`)
+    this.client.drop('Pod', `team/${name}`)
+    if (pod !== undefined) this.pods.remove(viewPod(pod))
+    this.admission.downloadsChanged()
+  }
+
+  succeed(name: string): Promise<void> {
+    return this.report(name, { phase: 'Succeeded', progress: '100.0%' })
+  }
+
+  /** Somebody deletes the DataVolume, and these finalizers keep it. */
+  async deleting(name: string, finalizers: readonly string[]): Promise<KubeObject> {
+    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    const metadata = { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers }
+    const left = this.client.put({ ...object, metadata })
+    this.dataVolumes.put(viewDataVolume(left))
+    this.admission.downloadsChanged()
+    await settled()
+    return left
+  }
+
+  /** The DataVolume is gone, for the API server and for the watch. */
+  async drop(name: string): Promise<void> {
+    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    this.client.drop('DataVolume', `team/${object.metadata.name}`)
+    this.dataVolumes.remove(viewDataVolume(object))
+    this.admission.wake()
+    await settled()
+  }
+}

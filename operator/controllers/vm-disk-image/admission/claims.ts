@@ -1,0 +1,370 @@
+import { importersOf } from '../../../cluster/importers.ts'
+import type { KubeClient } from '../../../kube/kube-client.ts'
+import { keyOf } from '../../../kube/kube-object.ts'
+import { type Clock, sleep } from '../../../runtime/clock.ts'
+import type { Logger } from '../../../runtime/log.ts'
+import type { Store } from '../../../runtime/store.ts'
+import type { Start } from '../decide/image-plan.ts'
+import { isFinished } from '../decide/judge.ts'
+import { attemptOf, type ClaimView, type DataVolumeView, type ImageView, isAlive, type PodView } from '../views.ts'
+import type { Holder, Refusal, Refused } from '../world.ts'
+import { ClaimNotes } from './claim-notes.ts'
+import { compareTickets } from './decide/admission-queue.ts'
+import { claimOf, volumeNameOf } from './decide/slots.ts'
+import {
+  type CreateOutcome,
+  createDataVolume,
+  isDownloadOf,
+  isWebhookDown,
+  lookForDataVolume,
+  refusal,
+} from './downloads.ts'
+import { ImporterNotes } from './importer-notes.ts'
+import { LeavingDownloads } from './leaving-downloads.ts'
+import { OrphanedDownloads, type Patience } from './orphaned-downloads.ts'
+import { RefusalBook } from './refusal-book.ts'
+import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
+import { SlotLooks } from './slot-looks.ts'
+
+/**
+ * After a claim changes hands, requests of its former holder may still arrive: it sends none later than 5 s after it
+ * asked the ledger, and none takes longer than 10 s. So long only a download that is known to be over frees the slot.
+ */
+export const SETTLE_MS = 15_000
+const LOOK_AGAIN_MS = 1_000
+/** An API server, or a webhook, that answers with errors so often gets the slot back for somebody else. */
+const ANSWERED_FAILURES = 4
+/** So many are more than one answer that got lost. */
+const VAIN_CREATES = 2
+/** So long a claim may wait for its DataVolume before anybody is told. */
+const PROMPT_MS = 3_000
+
+export interface ClaimsOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly ledger: SlotLedger
+  /** Identity of this process. */
+  readonly me: string
+  readonly images: Store<ImageView>
+  readonly dataVolumes: Store<DataVolumeView>
+  /** Claims of volumes; the other ones here are of slots. */
+  readonly volumeClaims: Store<ClaimView>
+  readonly pods: Store<PodView>
+  /** The limit that the policy wants, given what the ledger says. */
+  readonly limit: (ledgerLimit: number | undefined) => number
+  /** The policy's, for downloads that nobody judges any more. */
+  readonly patience: () => Patience
+  /** The image should be looked at: its DataVolume was asked for. */
+  readonly onChange: (key: string) => void
+  /** A claim may be over, or its DataVolume is due. */
+  readonly wake: () => void
+  /** A claim was about to be used, and the ledger was not there any more. */
+  readonly onLedgerLost: () => void
+}
+
+/**
+ * What becomes of the claims that the ledger shows for this process: each gets its DataVolume, exactly once, and is over when
+ * nothing can download for it any more.
+ *
+ * ```
+ * claimed ─▶ DataVolume asked for ─▶ it is there ─▶ Succeeded ──────────────────────────────────────▶ over
+ *                  │ refused, or never asked for         │ gone                                        ▲
+ *                  └─▶ no request can arrive any more ◀──┘ ─▶ a live look finds it and no importer ────┘
+ * ```
+ */
+export class Claims {
+  readonly #options: ClaimsOptions
+  /** What holders of slots should download. */
+  readonly #starts = new Map<string, Start>()
+  readonly #refusals: RefusalBook
+  readonly #notes = new ClaimNotes()
+  readonly #importers = new ImporterNotes()
+  readonly #leaving: LeavingDownloads
+  readonly #orphaned: OrphanedDownloads
+  readonly #looks: SlotLooks
+  /** Downloads that were seen with a slot, as long as they exist: key by uid. */
+  readonly #held = new Map<string, string>()
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options
+    this.#refusals = new RefusalBook(options.clock)
+    this.#leaving = new LeavingDownloads(options.dataVolumes, options.clock)
+    this.#orphaned = new OrphanedDownloads(options.dataVolumes, options.clock, options.patience)
+    this.#looks = new SlotLooks({ ...options, importers: this.#importers, leaving: this.#leaving })
+  }
+
+  /** What the holder of a slot should download; undefined: nothing any more. */
+  want(uid: string, start: Start | undefined): void {
+    if (start === undefined) this.#starts.delete(uid)
+    else this.#starts.set(uid, start)
+  }
+
+  /** Why the DataVolume of an image was not made. */
+  refusalOf(uid: string): Refusal | undefined {
+    return this.#refusals.get(uid)
+  }
+
+  /** Whether the DataVolume of this holder is asked for in vain. Its slot is kept meanwhile, since one may come of it. */
+  isAskedInVain(holder: Holder): boolean {
+    const claim = claimOf(holder)
+    return this.#notes.inVain.has(claim) || this.#notes.failures(claim) >= VAIN_CREATES
+  }
+
+  /** The image is gone. */
+  forgetImage(uid: string): void {
+    this.#starts.delete(uid)
+    this.#refusals.forget(uid)
+  }
+
+  /** The claim is in the ledger no more. */
+  forget(holder: Holder): void {
+    this.#notes.forget(claimOf(holder))
+    this.#starts.delete(holder.uid)
+  }
+
+  /** The claim was somebody else's: requests of theirs may still be on their way. */
+  inherit(holder: Holder): void {
+    this.#notes.inherit(claimOf(holder), this.#options.clock.monotonic() + SETTLE_MS)
+  }
+
+  /** Whether nothing can download for this claim any more. */
+  isOver(holder: Holder): boolean {
+    const dataVolume = this.#dataVolumeOf(holder)
+    if (dataVolume === undefined) return this.#notes.over.has(claimOf(holder))
+    if (this.#leaving.isOver(dataVolume) || this.#orphaned.isTimedOut(dataVolume)) return true
+    if (!isFinished(dataVolume)) return false
+    // Beside a finished one nothing can be made until somebody deletes it: what was asked for has to meet it before that.
+    // What a former leader asked for is not waited for: a hand-over would stand still for it.
+    const isTheirs = this.#notes.isInherited(claimOf(holder)) && attemptOf(dataVolume) === holder.attempt
+    return isTheirs || this.#isSettled(holder)
+  }
+
+  /** Whether this process has seen a slot for this download. */
+  wasHeld({ metadata }: DataVolumeView): boolean {
+    return this.#held.has(metadata.uid ?? '')
+  }
+
+  /** Takes in which downloads have a slot, and which pods they are, while the claims that these fill are there to tell. */
+  noteDownloads(): void {
+    const { volumeClaims: claims, pods, dataVolumes } = this.#options
+    this.#leaving.prune()
+    this.#orphaned.prune()
+    for (const [uid, key] of this.#held) if (dataVolumes.get(key)?.metadata.uid !== uid) this.#held.delete(uid)
+    for (const holder of this.#holders) {
+      const dataVolume = this.#dataVolumeOf(holder)
+      if (dataVolume === undefined) continue
+      this.#noteHeld(dataVolume)
+      const importers = importersOf(dataVolume, { claims, pods }).filter(isAlive)
+      this.#importers.note(claimOf(holder), importers, ({ metadata }) => keyOf(metadata))
+    }
+  }
+
+  /** By the monotonic clock: when something about a claim becomes possible that is not now. */
+  nextTime(now: number): number | undefined {
+    const sources = [this.#notes, this.#leaving, this.#orphaned]
+    const times = sources.map((one) => one.nextTime(now)).filter((time) => time !== undefined)
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  /** DataVolumes of all claims that have none yet, in ticket order; one that fails does not hold the next. */
+  async createDataVolumes(signal: AbortSignal): Promise<void> {
+    const now = this.#options.clock.monotonic()
+    const wanted = this.#holders.flatMap((holder) => {
+      const claim = claimOf(holder)
+      const start = this.#startOf(holder)
+      const isFree = !this.#notes.over.has(claim) && !this.#notes.verifying.has(claim) && this.#notes.isDue(claim, now)
+      return start !== undefined && isFree && this.#dataVolumeOf(holder) === undefined ? [start] : []
+    })
+    const inOrder = wanted.toSorted(compareTickets)
+    // Those behind the first one wait for its answer as well.
+    const timers = inOrder.map((start) => this.#options.clock.setTimer(() => this.#tellInVain(start), PROMPT_MS))
+    try {
+      for (const [at, start] of inOrder.entries()) {
+        if (signal.aborted) return
+        if (this.#isStillAsPlanned(start)) await this.#create(start, signal)
+        timers[at]?.()
+      }
+    } finally {
+      for (const cancel of timers) cancel()
+    }
+  }
+
+  /**
+   * Slots whose DataVolume is not there and not about to be, or has been leaving for a while: a live look tells, later, whether they are empty.
+   * @param strays what would hold a slot for downloads that are leaving and have none
+   */
+  lookForEmpty(strays: readonly Holder[], signal: AbortSignal): void {
+    const lookedAt = [...this.#holders, ...strays]
+    this.#importers.keep(new Set(lookedAt.map(claimOf)))
+    for (const holder of lookedAt) {
+      const claim = claimOf(holder)
+      if (!this.#maybeEmpty(holder) || this.#notes.verifying.has(claim)) continue
+      this.#notes.verifying.add(claim)
+      void this.#verify(holder, signal).finally(() => {
+        this.#notes.verifying.delete(claim)
+        this.#options.wake()
+      })
+    }
+  }
+
+  /** Whether a DataVolume, though it is still there, can download nothing any more. */
+  isOverAndLeft(dataVolume: DataVolumeView): boolean {
+    return this.#leaving.isOver(dataVolume)
+  }
+
+  get #holders(): readonly Holder[] {
+    return this.#options.ledger.state?.holders ?? []
+  }
+
+  #noteHeld({ metadata }: DataVolumeView): void {
+    this.#held.set(metadata.uid ?? '', keyOf(metadata))
+  }
+
+  #isSettled(holder: Holder): boolean {
+    return this.#notes.isSettled(claimOf(holder), this.#options.clock.monotonic())
+  }
+
+  #dataVolumeOf(holder: Holder): DataVolumeView | undefined {
+    const found = this.#options.dataVolumes.get(keyOf({ namespace: holder.namespace, name: volumeNameOf(holder) }))
+    return found !== undefined && isDownloadOf(found, holder) ? found : undefined
+  }
+
+  /**
+   * Whether the limit allows this claim to begin to download. It does for each claim that we make; but the limit may have been lowered since, and somebody
+   * else may have written holders. Those that certainly do not download yet leave room for each other, or none of them could be the first.
+   */
+  #hasRoom(claim: string): boolean {
+    const { ledger, limit } = this.#options
+    const most = limit(ledger.state?.limit)
+    if (this.#holders.length <= most) return true
+    return this.#holders.filter((holder) => claimOf(holder) !== claim && !this.#isIdle(holder)).length < most
+  }
+
+  /** Whether it waits for its DataVolume, and no request for that can be on its way. */
+  #isIdle(holder: Holder): boolean {
+    const isWanted = this.#startOf(holder) !== undefined
+    return isWanted && this.#isSettled(holder) && this.#dataVolumeOf(holder) === undefined
+  }
+
+  #startOf(holder: Holder): Start | undefined {
+    const start = this.#starts.get(holder.uid)
+    return start !== undefined && claimOf(start) === claimOf(holder) ? start : undefined
+  }
+
+  /** The image was not deleted or changed since; if it was, its own reconcile says what next. */
+  #isStillAsPlanned({ key, uid, generation }: Start): boolean {
+    const image = this.#options.images.get(key)
+    const isAlive = image?.metadata.uid === uid && image.metadata.deletionTimestamp === undefined
+    return isAlive && image.metadata.generation === generation
+  }
+
+  async #create(start: Start, signal: AbortSignal): Promise<void> {
+    const { ledger, client, clock, me } = this.#options
+    const claim = claimOf(start)
+    // A claim is only as good as the answer that shows it is young; looked at again right before the request leaves.
+    if (!ledger.isFresh && (await ledger.load(signal)) === undefined) return this.#options.onLedgerLost()
+    const isClaimed = this.#holders.some((holder) => holder.claimant === me && claimOf(holder) === claim)
+    if (!isClaimed || !ledger.isFresh || !this.#hasRoom(claim)) return
+    this.#notes.asked(claim, clock.monotonic() + SETTLE_MS)
+    const options = { timeoutMs: CLAIM_VALID_MS, signal, isStillValid: () => ledger.isFresh }
+    await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
+    this.#options.onChange(start.key)
+  }
+
+  #tellInVain(start: Start): void {
+    this.#notes.inVain.add(claimOf(start))
+    this.#options.onChange(start.key)
+  }
+
+  async #takeOutcome(start: Start, outcome: CreateOutcome, signal: AbortSignal): Promise<void> {
+    const { log, clock, dataVolumes, random } = this.#options
+    const claim = claimOf(start)
+    switch (outcome.kind) {
+      case 'created':
+        dataVolumes.observeWrite(outcome.dataVolume)
+        this.#noteHeld(outcome.dataVolume)
+        // Whatever still arrives meets AlreadyExists, unless this one is deleted before that.
+        this.#notes.settle(claim, clock.monotonic())
+        this.#starts.delete(start.uid)
+        this.#refusals.forget(start.uid)
+        return
+      case 'namesake':
+        return await this.#handleNamesake(start, signal)
+      case 'refused':
+        log.warn({ key: start.key, error: outcome.error }, 'the DataVolume was refused')
+        return this.#refuse(start, outcome.refusal, outcome.isFinal)
+      case 'failed': {
+        const now = clock.monotonic()
+        const answered = this.#notes.failed(claim, now, outcome, random)
+        if (outcome.mayHappen) this.#notes.doubt(claim, now + SETTLE_MS)
+        if (isWebhookDown(outcome)) this.#tellInVain(start)
+        log.warn({ key: start.key, error: outcome.error, answered }, 'the DataVolume could not be created')
+        const message = `the DataVolume could not be created: ${outcome.error}`
+        if (answered >= ANSWERED_FAILURES) this.#refuse(start, refusal(start, 'CreateFailed', message), false)
+      }
+    }
+  }
+
+  /** One of that name exists: what we were about to make, one of ours that is on its way out, or a stranger's. */
+  async #handleNamesake(start: Start, signal: AbortSignal): Promise<void> {
+    const { client, dataVolumes, clock, random } = this.#options
+    const holder = this.#holders.find(({ uid }) => uid === start.uid)
+    this.#notes.failed(claimOf(start), clock.monotonic(), { isAnswered: false, retryAfterMs: 0 }, random)
+    if (holder === undefined) return
+    const found = await lookForDataVolume(client, holder, { signal }).catch(() => undefined)
+    if (found === 'foreign') {
+      const name = start.target.volumeName
+      const message = `DataVolume ${name} exists and belongs to somebody else: the operator does not touch it; delete it, or create the image under another name`
+      this.#refuse(start, refusal(start, 'NameConflict', message), false)
+    } else if (found !== undefined) {
+      dataVolumes.observeWrite(found)
+    }
+  }
+
+  /** It is not asked for again. The slot is free, unless an earlier request may still be carried out: then a look tells, later. */
+  #refuse(start: Start, refused: Refused, isFinal: boolean): void {
+    this.#refusals.add(start.uid, refused, isFinal)
+    const claim = claimOf(start)
+    if (this.#notes.settle(claim, this.#options.clock.monotonic())) this.#notes.over.add(claim)
+    this.#starts.delete(start.uid)
+    this.#options.wake()
+  }
+
+  #maybeEmpty(holder: Holder): boolean {
+    const start = this.#startOf(holder)
+    const isToBeMade = start !== undefined && this.#isStillAsPlanned(start)
+    const isKnownOver = this.#notes.over.has(claimOf(holder))
+    const dataVolume = this.#dataVolumeOf(holder)
+    const isInUse = dataVolume === undefined ? this.#hasImporter(holder) : !this.#leaving.isDue(dataVolume)
+    return !isToBeMade && this.#isSettled(holder) && !isKnownOver && !isInUse
+  }
+
+  /** As far as the cache knows: its end is told by the watch. */
+  #hasImporter(holder: Holder): boolean {
+    return [...this.#importers.of(claimOf(holder))].some(([uid, key]) => {
+      const pod = this.#options.pods.get(key)
+      return pod?.metadata.uid === uid && isAlive(pod)
+    })
+  }
+
+  /** DataVolume 404 alone is not enough: people delete in the background, and its importer lives on for a while. */
+  async #verify(holder: Holder, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options
+    const claim = claimOf(holder)
+    try {
+      const isEmpty = await this.#looks.isEmpty(holder, signal)
+      // What was true before the look must be true after it: meanwhile the image may have changed its mind.
+      const isSame = this.#holders.some((one) => claimOf(one) === claim)
+      if (isEmpty && isSame && this.#maybeEmpty(holder)) {
+        this.#notes.over.add(claim)
+        return
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')
+    }
+    await sleep(clock, LOOK_AGAIN_MS, signal).catch(() => undefined)
+  }
+}

@@ -1,0 +1,79 @@
+import { compareResourceVersions } from '../../../../kube/kube-object.ts'
+import type { Start } from '../../decide/image-plan.ts'
+
+/**
+ * All images that wait for a slot, in ticket order. Insertion finds its place by halving; nearly all go to the end.
+ */
+export class AdmissionQueue {
+  readonly #inOrder: Start[] = []
+  readonly #byUid = new Map<string, Start>()
+
+  get size(): number {
+    return this.#inOrder.length
+  }
+
+  get(uid: string): Start | undefined {
+    return this.#byUid.get(uid)
+  }
+
+  values(): readonly Start[] {
+    return this.#inOrder
+  }
+
+  /** Adds an image, or takes in what changed about it. */
+  put(start: Start): void {
+    const before = this.#byUid.get(start.uid)
+    this.#byUid.set(start.uid, start)
+    const at = this.#indexOf(before ?? start)
+    if (before === undefined) this.#inOrder.splice(at, 0, start)
+    else if (before.ticket === start.ticket) this.#inOrder[at] = start
+    else {
+      this.#inOrder.splice(at, 1)
+      this.#inOrder.splice(this.#indexOf(start), 0, start)
+    }
+  }
+
+  remove(uid: string): void {
+    const before = this.#byUid.get(uid)
+    if (before === undefined) return
+    this.#byUid.delete(uid)
+    this.#inOrder.splice(this.#indexOf(before), 1)
+  }
+
+  /** Place of an image in the queue, from 1, as it is or as it would be with this ticket. */
+  position(uid: string, ticket: string): number {
+    const start = this.#byUid.get(uid)
+    return this.#indexOf(start ?? { uid, ticket }) + 1
+  }
+
+  /**
+   * The next images to admit, `count` at most. An image whose enqueueing is still being written is waited for, or it
+   * would be overtaken; unless that writing fails (`isStuck`), which must not hold up the others.
+   */
+  heads(count: number, isStuck: (uid: string) => boolean): Start[] {
+    const heads: Start[] = []
+    for (const start of this.#inOrder) {
+      if (heads.length >= count) break
+      if (start.admissible) heads.push(start)
+      else if (!isStuck(start.uid)) break
+    }
+    return heads
+  }
+
+  #indexOf(wanted: Pick<Start, 'ticket' | 'uid'>): number {
+    let low = 0
+    let high = this.#inOrder.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const one = this.#inOrder[middle]
+      if (one !== undefined && compareTickets(one, wanted) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** Tickets are resourceVersions, so no two images have the same one; the uid only makes the order total. */
+export function compareTickets(a: Pick<Start, 'ticket' | 'uid'>, b: Pick<Start, 'ticket' | 'uid'>): number {
+  return compareResourceVersions(a.ticket, b.ticket) || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0)
+}

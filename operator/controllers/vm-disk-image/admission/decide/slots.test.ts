@@ -1,0 +1,107 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Holder } from '../../world.ts'
+import { aHolder, aStart } from '../admission.fixtures.ts'
+import { adopt, claimOf, decideSlots, type SlotFacts } from './slots.ts'
+
+const template = aStart('a', '1').start
+const start = (uid: string) => ({ ...template, uid, name: uid })
+const base = aHolder('a')
+const holder = (uid: string, claimant = 'me'): Holder => ({ ...base, uid, name: uid, claimant })
+
+const decide = (facts: Partial<SlotFacts>) =>
+  decideSlots({
+    ledger: { limit: 2, holders: [] },
+    me: 'me',
+    limit: 2,
+    isOver: () => false,
+    unheld: 0,
+    heads: () => [],
+    isAdmitting: true,
+    ...facts,
+  })
+
+describe('the slots', () => {
+  it('are not written when nothing changes', () => {
+    expect(decide({ ledger: { limit: 2, holders: [holder('a')] } }).isChange).toBe(false)
+  })
+
+  it('take over a new limit, also where nobody starts', () => {
+    expect(decide({ limit: 3 })).toMatchObject({ isChange: true, next: { limit: 3 } })
+  })
+
+  it('are released and claimed in one write', () => {
+    const ledger = { limit: 1, holders: [holder('a')] }
+    const { next, claimed } = decide({ ledger, limit: 1, isOver: () => true, heads: () => [start('b')] })
+    expect(next.holders.map(({ uid }) => uid)).toEqual(['b'])
+    expect(claimed.map(({ uid }) => uid)).toEqual(['b'])
+  })
+
+  it('of others are never released', () => {
+    const ledger = { limit: 2, holders: [holder('a', 'other')] }
+    expect(decide({ ledger, isOver: () => true }).next.holders).toEqual(ledger.holders)
+  })
+
+  it('are not given twice to one image', () => {
+    const ledger = { limit: 2, holders: [holder('a')] }
+    expect(decide({ ledger, heads: () => [start('a')] }).claimed).toEqual([])
+  })
+
+  it('are released but not given in quiet times', () => {
+    const ledger = { limit: 2, holders: [holder('a')] }
+    const decision = decide({
+      ledger,
+      isOver: () => true,
+      isAdmitting: false,
+      heads: (count) => [start('b')].slice(0, count),
+    })
+    expect(decision).toMatchObject({ next: { holders: [] }, claimed: [] })
+  })
+
+  it('never exceed the limit but for those who had one, whatever is true', () => {
+    const uid = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g')
+    const facts = fc.record({
+      holders: fc.uniqueArray(fc.record({ uid, isMine: fc.boolean(), isOver: fc.boolean() }), {
+        selector: (one) => one.uid,
+      }),
+      limit: fc.nat(5),
+      before: fc.nat(5),
+      unheld: fc.nat(3),
+      queue: fc.uniqueArray(uid),
+      isAdmitting: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(facts, ({ holders, limit, before, unheld, queue, isAdmitting }) => {
+        const over = new Set<string>(holders.filter((one) => one.isOver).map((one) => one.uid))
+        const ledger = { limit: before, holders: holders.map((one) => holder(one.uid, one.isMine ? 'me' : 'other')) }
+        const { next, claimed, isChange } = decide({
+          ledger,
+          limit,
+          unheld,
+          isAdmitting,
+          isOver: (one) => over.has(one.uid),
+          heads: (count) => queue.slice(0, count).map(start),
+        })
+        const kept = ledger.holders.filter((one) => one.claimant === 'other' || !over.has(one.uid))
+        expect(next.limit).toBe(limit)
+        expect(next.holders.slice(0, kept.length)).toEqual(kept)
+        expect(next.holders).toHaveLength(kept.length + claimed.length)
+        if (claimed.length > 0) expect(next.holders.length + unheld).toBeLessThanOrEqual(limit)
+        if (!isAdmitting) expect(claimed).toEqual([])
+        expect(new Set(next.holders.map((one) => one.uid)).size).toBe(next.holders.length)
+        // One that is over may be next again: its slot is claimed anew, and the ledger looks the same.
+        expect(isChange).toBe(claimed.length > 0 || JSON.stringify(next) !== JSON.stringify(ledger))
+      }),
+    )
+  })
+
+  it('are all adopted by a new leader', () => {
+    const ledger = { limit: 7, holders: [holder('a', 'x'), holder('b', 'y')] }
+    expect(adopt(ledger, 'me')).toEqual({ limit: 7, holders: [holder('a'), holder('b')] })
+  })
+
+  it('are claimed by attempt', () => {
+    const claims = [base, { ...base, attempt: 2 }, { ...base, revision: 'x' }, { ...base, uid: 'x' }].map(claimOf)
+    expect(new Set(claims).size).toBe(4)
+  })
+})

@@ -1,0 +1,79 @@
+import { childName, vmDiskImage } from '@open-terrain/constructs'
+import { isChildOf, type Owner } from '../../../../cluster/ownership.ts'
+import type { KubeObject } from '../../../../kube/kube-object.ts'
+import type { Start } from '../../decide/image-plan.ts'
+import type { Holder } from '../../world.ts'
+import type { LedgerState } from './ledger-content.ts'
+
+/** What the ledger should say next. Pure: who may write it, and whether it is still current, is checked by the write. */
+export interface SlotDecision {
+  readonly next: LedgerState
+  readonly isChange: boolean
+  readonly claimed: readonly Start[]
+  /** Slots are left for a further step. */
+  readonly hasMore: boolean
+}
+
+/** So many claims fit into one write, and their DataVolumes into the time that it is good for. */
+export const CLAIMS_AT_ONCE = 100
+
+export interface SlotFacts {
+  readonly ledger: LedgerState
+  readonly me: string
+  /** The limit that the policy wants. */
+  readonly limit: number
+  /** Holders of mine whose download is over, for certain. */
+  readonly isOver: (holder: Holder) => boolean
+  /** DataVolumes of ours that may download and have no holder: they count until they are gone. */
+  readonly unheld: number
+  /** Up to so many images that are next. */
+  readonly heads: (count: number) => readonly Start[]
+  readonly isAdmitting: boolean
+}
+
+/** Releases what is over and claims for those who are next, in one write. */
+export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitting }: SlotFacts): SlotDecision {
+  const kept = ledger.holders.filter((holder) => holder.claimant !== me || !isOver(holder))
+  const free = isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0
+  const taken = new Set(kept.map(({ uid }) => uid))
+  const claimed = heads(Math.min(free, CLAIMS_AT_ONCE)).filter(({ uid }) => !taken.has(uid))
+  const claims = claimed.map(
+    ({ uid, namespace, name, revision, attempt }): Holder => ({
+      uid,
+      namespace,
+      name,
+      revision,
+      attempt,
+      claimant: me,
+    }),
+  )
+  const isChange = claimed.length > 0 || kept.length !== ledger.holders.length || limit !== ledger.limit
+  const hasMore = claimed.length === CLAIMS_AT_ONCE && free > CLAIMS_AT_ONCE
+  return { next: { limit, holders: [...kept, ...claims] }, isChange, claimed, hasMore }
+}
+
+/** A new leader answers for all slots: first of all it makes them its own. */
+export function adopt(ledger: LedgerState, me: string): LedgerState {
+  return { ...ledger, holders: ledger.holders.map((holder) => ({ ...holder, claimant: me })) }
+}
+
+/** Whether this download is the one that the slot is held for. */
+export function isHeldBy(dataVolume: KubeObject, holder: Holder): boolean {
+  return dataVolume.metadata.name === volumeNameOf(holder) && isChildOf(dataVolume, imageOf(holder))
+}
+
+/** Name of the DataVolume that a slot is held for, and of its claim. */
+export function volumeNameOf({ name, revision }: Pick<Holder, 'name' | 'revision'>): string {
+  return childName(name, revision)
+}
+
+/** The image that holds a slot, as the owner of what downloads for it. */
+export function imageOf({ namespace, name, uid }: Pick<Holder, 'namespace' | 'name' | 'uid'>): Owner {
+  const { apiVersion, kind } = vmDiskImage
+  return { apiVersion, kind, metadata: { namespace, name, uid } }
+}
+
+/** Identity of a claim. */
+export function claimOf({ uid, revision, attempt }: Pick<Holder, 'uid' | 'revision' | 'attempt'>): string {
+  return `${uid}/${revision}/${attempt}`
+}

@@ -1,0 +1,68 @@
+import type { Policy } from '@open-terrain/constructs'
+import { keyOf } from '../../../kube/kube-object.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Store } from '../../../runtime/store.ts'
+import type { DataVolumeView } from '../views.ts'
+import { isOrphan } from './downloads.ts'
+
+/** How long a download may take. */
+export type Patience = Pick<Policy, 'stallTimeoutMs' | 'attemptTimeoutMs'>
+
+interface Orphan {
+  readonly key: string
+  /** When this process first saw it so, and when it last moved: clocks of others do not count. */
+  readonly since: number
+  movedAt: number
+  fingerprint: string
+}
+
+/**
+ * Downloads that hold a slot and have lost their owner. Nobody stops them but people, so they keep their slot; but no longer than an attempt
+ * of an image would, or anybody could stop the queue with a source that sends nothing and an owner that they take off.
+ */
+export class OrphanedDownloads {
+  readonly #dataVolumes: Store<DataVolumeView>
+  readonly #clock: Clock
+  readonly #patience: () => Patience
+  /** By uid of the DataVolume. */
+  readonly #known = new Map<string, Orphan>()
+
+  constructor(dataVolumes: Store<DataVolumeView>, clock: Clock, patience: () => Patience) {
+    this.#dataVolumes = dataVolumes
+    this.#clock = clock
+    this.#patience = patience
+  }
+
+  /** Whether it has had the time that a download gets. */
+  isTimedOut(dataVolume: DataVolumeView): boolean {
+    if (!isOrphan(dataVolume)) return false
+    return this.#clock.monotonic() >= this.#endOf(this.#take(dataVolume))
+  }
+
+  /** Forgets what is gone. */
+  prune(): void {
+    for (const [uid, { key }] of this.#known)
+      if (this.#dataVolumes.get(key)?.metadata.uid !== uid) this.#known.delete(uid)
+  }
+
+  /** By the monotonic clock. */
+  nextTime(now: number): number | undefined {
+    const coming = [...this.#known.values()].map((orphan) => this.#endOf(orphan)).filter((time) => time > now)
+    return coming.length === 0 ? undefined : Math.min(...coming)
+  }
+
+  #endOf({ since, movedAt }: Orphan): number {
+    const { stallTimeoutMs, attemptTimeoutMs } = this.#patience()
+    return Math.min(movedAt + stallTimeoutMs, since + attemptTimeoutMs)
+  }
+
+  #take({ metadata, phase, progress }: DataVolumeView): Orphan {
+    const { uid = '' } = metadata
+    const now = this.#clock.monotonic()
+    const fingerprint = `${phase}\n${progress}`
+    const known = this.#known.get(uid) ?? { key: keyOf(metadata), since: now, movedAt: now, fingerprint }
+    if (known.fingerprint !== fingerprint) Object.assign(known, { movedAt: now, fingerprint })
+    this.#known.set(uid, known)
+    return known
+  }
+}

@@ -1,0 +1,71 @@
+import { isWaitingForDependents } from '../../../cluster/dependents.ts'
+import { importersOf } from '../../../cluster/importers.ts'
+import type { KubeClient } from '../../../kube/kube-client.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import type { SharedLooks } from '../../../kube/shared-looks.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Store } from '../../../runtime/store.ts'
+import { Turnstile } from '../../../runtime/turnstile.ts'
+import type { ClaimView, DataVolumeView, PodView } from '../views.ts'
+import type { Holder } from '../world.ts'
+import { claimOf } from './decide/slots.ts'
+import { livePods, lookForDataVolume, lookForImporters } from './downloads.ts'
+import type { ImporterNotes } from './importer-notes.ts'
+import type { LeavingDownloads } from './leaving-downloads.ts'
+import { hasFillableClaim, stopWaitingForDependents } from './teardown.ts'
+
+/** Somebody may have written thousands of holders: other requests must not wait behind all of them. */
+const LOOKS_AT_ONCE = 16
+
+interface SlotLooksOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly dataVolumes: Store<DataVolumeView>
+  readonly volumeClaims: Store<ClaimView>
+  readonly pods: Store<PodView>
+  readonly importers: ImporterNotes
+  readonly leaving: LeavingDownloads
+}
+
+/** Live looks whether anything may still download for the holder of a slot. */
+export class SlotLooks {
+  readonly #options: SlotLooksOptions
+  readonly #turnstile = new Turnstile(LOOKS_AT_ONCE)
+  readonly #livePods: SharedLooks<readonly KubeObject[]>
+
+  constructor(options: SlotLooksOptions) {
+    this.#options = options
+    this.#livePods = livePods(options.client)
+  }
+
+  /** Throws ApiError. */
+  async isEmpty(holder: Holder, signal: AbortSignal): Promise<boolean> {
+    await this.#turnstile.enter()
+    try {
+      return await this.#look(holder, signal)
+    } finally {
+      this.#turnstile.leave()
+    }
+  }
+
+  async #look(holder: Holder, signal: AbortSignal): Promise<boolean> {
+    const { client, clock, dataVolumes, volumeClaims: claims, pods, importers, leaving } = this.#options
+    const claim = claimOf(holder)
+    const found = await lookForDataVolume(client, holder, { signal })
+    const isThere = found !== undefined && found !== 'foreign'
+    if (isThere) {
+      dataVolumes.observeWrite(found)
+      if (!leaving.isDue(found) || (await hasFillableClaim(client, found, { signal }))) return false
+    }
+    const seen = isThere ? importersOf(found, { claims, pods }).map(({ metadata }) => metadata.uid ?? '') : []
+    const known = new Set([...importers.of(claim).keys(), ...seen])
+    const remains = await lookForImporters(this.#livePods, holder, { known, claims }, signal)
+    const isNothingLeft =
+      remains === 'nothing' || (remains === 'doubtful' && importers.isDoubtOver(claim, clock.monotonic()))
+    if (!isThere || !isNothingLeft) return isNothingLeft
+    // What it still waits for is nothing that downloads.
+    if (isWaitingForDependents(found)) await stopWaitingForDependents(client, found, { signal })
+    else leaving.setOver(found)
+    return false
+  }
+}

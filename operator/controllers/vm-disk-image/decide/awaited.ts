@@ -1,0 +1,31 @@
+import { saidOfClaim } from '../../../cluster/said-of-claim.ts'
+import type { DataVolumeView } from '../views.ts'
+import type { Observation } from '../world.ts'
+
+/** What a download waits for whose importer does not run yet, to be read after "waiting for". */
+export function awaitedBy(dataVolume: DataVolumeView, { claimRefusal }: Pick<Observation, 'claimRefusal'>): string {
+  const { phase, bound, running } = dataVolume
+  if (claimRefusal !== undefined) return `its volume (${claimRefusal})`
+  const isUntold = phase === '' && bound.status === '' && running.status === ''
+  if (isUntold) return 'CDI to act on its DataVolume'
+  if (phase === 'PendingPopulation') return 'the first consumer of its volume'
+  switch (running.reason) {
+    case 'ImagePullFailed':
+      return `the importer's container image (${running.message})`
+    case 'Unschedulable':
+      return 'a node that has room for the importer pod, and its volume'
+    case 'Scratch space required':
+      return 'a volume with scratch space'
+    case '':
+    case 'Completed':
+      break
+    case 'ContainerCreating':
+    case 'PodInitializing':
+      return 'its importer pod to start'
+    default:
+      return `its importer pod to start (${running.message || running.reason})`
+  }
+  if (phase === 'ImportScheduled') return 'its importer pod to start'
+  const said = saidOfClaim(dataVolume)
+  return said === '' ? 'its volume' : `its volume (${said})`
+}

@@ -1,0 +1,86 @@
+import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import type { ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
+import type { Precondition, Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
+import type { Wake } from '../../../runtime/wake.ts'
+import type { World } from '../world.ts'
+import type { Target } from './target.ts'
+
+/** What is to be done about one image, as printable data. */
+export interface ImagePlan extends ObjectPlan<ImageRemoval> {
+  readonly status: VMDiskImageStatus
+  /** A download that should run; it waits for a slot, or has one. */
+  readonly start?: Start
+}
+
+export interface ImageRemoval extends Removal {
+  /** `VMDiskImage`: the image itself. */
+  readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'DataSource' | 'VMDiskImage'
+}
+
+/** What the admission needs to know to download an image. */
+export interface Start {
+  readonly key: string
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly generation: number | undefined
+  readonly ticket: string
+  readonly revision: string
+  readonly attempt: number
+  /** The ticket and the finalizer are written and seen. Until then it keeps its place, and holds off those behind it. */
+  readonly admissible: boolean
+  readonly target: Target
+}
+
+/** Whether nothing has referred to an image for long enough that it goes by itself. */
+export interface Expiry {
+  readonly isReached: boolean
+  /** When it will be, as things are. */
+  readonly wake?: Wake
+}
+
+/** What all parts of a plan start from. */
+export interface Draft {
+  readonly world: World
+  readonly now: number
+  readonly target: Target
+  /** The status so far, brought up to the wanted revision and budget. */
+  readonly status: VMDiskImageStatus
+  readonly expiry: Expiry
+}
+
+export function finalizerOf({ image }: World): 'add' | 'keep' {
+  return image.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add'
+}
+
+/** The removal of a child, unless it is going already. */
+export function removalOf(object: KubeObject, ...onlyIf: Precondition[]): ImageRemoval[] {
+  const { name, uid, deletionTimestamp } = object.metadata
+  if (uid === undefined || deletionTimestamp !== undefined) return []
+  return [{ kind: object.kind as ImageRemoval['kind'], name, uid, ...(onlyIf.length > 0 && { onlyIf }) }]
+}
+
+/** The end of a download, only as long as it is what was judged: by a cache that is behind, a finished one looks unfinished. */
+export function removalAsSeen(object: KubeObject, ...onlyIf: Precondition[]): ImageRemoval[] {
+  const { resourceVersion } = object.metadata
+  return removalOf(object, ...onlyIf).map((removal) => ({
+    ...removal,
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  }))
+}
+
+/** Nothing refers to the image; or as users, nothing needs it to stay. */
+export function unreferenced({ image: { metadata } }: World, by: Unreferenced['by']): Unreferenced {
+  const { namespace = '', name } = metadata
+  return { unreferenced: { namespace, name }, by }
+}
+
+/** No unfinished clone reads from it. */
+export function uncloned({ kind, metadata: { namespace = '', name } }: KubeObject, look: Uncloned['look']): Uncloned {
+  return { uncloned: { kind, namespace, name }, look }
+}
+
+export function plan(status: VMDiskImageStatus, rest: Partial<Omit<ImagePlan, 'status'>>): ImagePlan {
+  return { finalizer: 'keep', apply: [], remove: [], events: [], ...rest, status }
+}

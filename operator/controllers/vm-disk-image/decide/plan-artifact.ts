@@ -1,0 +1,340 @@
+import {
+  ANNOTATIONS,
+  type Artifact,
+  type ImageRef,
+  LABELS,
+  renderDataSource,
+  renderVolumeSnapshot,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
+import { isChildOf } from '../../../cluster/ownership.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { fromTime, toTime, withoutUndefined } from '../../../runtime/conditions.ts'
+import { ownsEqual } from '../../../runtime/owned-fields.ts'
+import { redactUrls } from '../../../runtime/redact.ts'
+import type { Wake } from '../../../runtime/wake.ts'
+import type { ClaimView, DataVolumeView, SnapshotView } from '../views.ts'
+import type { World } from '../world.ts'
+import { type Draft, finalizerOf, type ImagePlan, type ImageRemoval, plan, removalOf, uncloned } from './image-plan.ts'
+import { isFinished } from './judge.ts'
+import { CLONED_LOOK_MS } from './plan-unreferenced.ts'
+import { type Standing, withStanding } from './status.ts'
+import { originOf } from './target.ts'
+
+/** How long the artifact before stays after the alias was pointed to the new one: clones that just began still read it. */
+const RETIRE_AFTER_MS = 10 * 60_000
+/** A create that nobody answered may be carried out so late. Until then its name stays taken, or it would download again. */
+const NAME_KEPT_MS = 20_000
+
+/** One sentence for all of the way from the download to the artifact: each step would be a write that tells nobody anything. */
+const TAKING = 'the download is complete; the artifact is being made'
+
+/** From a finished download to a published artifact: snapshot, ready, alias. Undefined: there is nothing to publish. */
+export function planPublication(draft: Draft): ImagePlan | undefined {
+  if (draft.expiry.isReached || hasWantedArtifact(draft)) return undefined
+  const { world, target } = draft
+  const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && isFinished(one))
+  if (target.snapshotClass !== undefined) return planSnapshot(draft, dataVolume)
+  if (dataVolume === undefined) return undefined
+  const claim = claimOf(dataVolume, world)
+  if (claim === undefined || !isBound(claim)) return atWork(draft, TAKING)
+  return publish(draft, {
+    kind: 'PersistentVolumeClaim',
+    name: target.volumeName,
+    restoreSize: claim.capacity,
+    ...modesOf(dataVolume, draft),
+  })
+}
+
+function hasWantedArtifact({ status: { artifact }, target }: Draft): boolean {
+  if (artifact?.revision !== target.revision) return false
+  if (target.snapshotClass === undefined) return artifact.publishedAt !== undefined
+  return artifact.kind === 'VolumeSnapshot' && artifact.snapshotClass === target.snapshotClass
+}
+
+function planSnapshot(draft: Draft, dataVolume: DataVolumeView | undefined): ImagePlan | undefined {
+  const { world, target } = draft
+  const snapshot = world.snapshots.find(({ metadata }) => metadata.name === target.snapshotName)
+  if (snapshot === undefined) return dataVolume === undefined ? undefined : takeSnapshot(draft, dataVolume)
+  if (snapshot.metadata.deletionTimestamp !== undefined)
+    return atWork(
+      draft,
+      `waiting until VolumeSnapshot ${snapshot.metadata.name} is gone; if this lasts, check its finalizers, and that the snapshot controller runs`,
+    )
+  if (snapshot.snapshotClass !== target.snapshotClass) {
+    return atWork(draft, 'taking the snapshot again, with another class', { remove: removalOf(snapshot) })
+  }
+  if (!snapshot.readyToUse) return waitForSnapshot(draft, snapshot)
+  return publish(draft, {
+    kind: 'VolumeSnapshot',
+    name: target.snapshotName,
+    snapshotClass: target.snapshotClass,
+    restoreSize: snapshot.restoreSize,
+    ...modesOf(dataVolume, draft),
+  })
+}
+
+function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
+  const { world, target } = draft
+  const { image, lookup, surroundings, namespaceTerminating } = world
+  const snapshotClass = target.snapshotClass ?? ''
+  if (namespaceTerminating)
+    return stuck(draft, 'NamespaceTerminating', `namespace ${image.metadata.namespace} is being deleted`)
+  if (!surroundings.hasSnapshots)
+    return stuck(
+      draft,
+      'SnapshotterMissing',
+      'the cluster has no VolumeSnapshots: install the snapshot controller and its CRDs; the downloaded volume is kept',
+    )
+  if (!lookup.snapshotClass(snapshotClass))
+    return stuck(
+      draft,
+      'SnapshotClassMissing',
+      `waiting for VolumeSnapshotClass ${snapshotClass} (${originOf('snapshotClass', world)}): create it, or set spec.snapshotClass to another one`,
+    )
+  if (lookup.foreignSnapshot(target.snapshotName)) {
+    return stuck(
+      draft,
+      'NameConflict',
+      `VolumeSnapshot ${target.snapshotName} exists and belongs to somebody else: the operator does not touch it; delete it to go on`,
+    )
+  }
+  const claim = claimOf(dataVolume, world)
+  const isReady = claim === undefined ? dataVolume.bound.status === 'True' : isBound(claim)
+  if (!isReady) return atWork(draft, TAKING)
+  const snapshot = renderVolumeSnapshot({
+    image: identityOf(draft),
+    name: target.snapshotName,
+    revision: target.revision,
+    claimName: target.volumeName,
+    snapshotClass,
+  })
+  return atWork(draft, TAKING, { apply: [snapshot as KubeObject] })
+}
+
+/** A snapshot that does not get ready is taken anew; what was downloaded stays. Errors are transient, the time decides. */
+function waitForSnapshot(draft: Draft, snapshot: SnapshotView): ImagePlan {
+  const { world, now, status } = draft
+  const since = fromTime(snapshot.metadata.creationTimestamp) ?? fromTime(status.snapshotStartedAt) ?? now
+  const leftMs = since + world.policy.snapshotTimeoutMs - now
+  const trouble = snapshot.error === undefined ? '' : `; its controller reports: ${redactUrls(snapshot.error)}`
+  if (leftMs > 0) {
+    const wake = { afterMs: leftMs, because: 'the snapshot should be ready by then' }
+    return atWork(draft, `${TAKING}${trouble}`, { wake })
+  }
+  const note = {
+    type: 'Warning',
+    reason: 'SnapshotFailed',
+    message: `VolumeSnapshot ${snapshot.metadata.name} was not ready in time${trouble}; it is taken again`,
+  } as const
+  return { ...atWork(draft, `taking the snapshot again${trouble}`, { remove: removalOf(snapshot) }), events: [note] }
+}
+
+function atWork(
+  draft: Draft,
+  message: string,
+  rest: { apply?: KubeObject[]; remove?: ImageRemoval[]; wake?: Wake } = {},
+): ImagePlan {
+  return standing(draft, { phase: 'Snapshotting', reason: 'Snapshotting', message, upToDate: false }, rest)
+}
+
+function stuck(draft: Draft, reason: Standing['reason'], message: string): ImagePlan {
+  return standing(
+    draft,
+    {
+      phase: 'Snapshotting',
+      reason,
+      message,
+      stalled: reason === 'NameConflict',
+      isHeldBack: true,
+      upToDate: false,
+    },
+    {},
+  )
+}
+
+function standing(draft: Draft, where: Standing, rest: Partial<ImagePlan>): ImagePlan {
+  const { world, now, status } = draft
+  const next: VMDiskImageStatus = {
+    ...status,
+    snapshotStartedAt: status.snapshotStartedAt ?? toTime(now),
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+  }
+  return plan(withStanding(next, where, world, now), { finalizer: finalizerOf(world), ...rest })
+}
+
+function isBound({ phase, metadata }: ClaimView): boolean {
+  return phase === 'Bound' && metadata.deletionTimestamp === undefined
+}
+
+function claimOf(dataVolume: DataVolumeView, { claims }: World): ClaimView | undefined {
+  return claims.find((claim) => claim.metadata.name === dataVolume.metadata.name && isChildOf(claim, dataVolume))
+}
+
+/** Clones need the volume mode of what they are cloned from, or they become a copy over the network. */
+function modesOf(
+  dataVolume: DataVolumeView | undefined,
+  { world, status, target }: Draft,
+): Pick<Artifact, 'volumeMode' | 'accessModes'> {
+  const claim = dataVolume === undefined ? undefined : claimOf(dataVolume, world)
+  if (claim !== undefined) return { volumeMode: claim.volumeMode, accessModes: [...claim.accessModes] }
+  const before = status.artifact?.revision === target.revision ? status.artifact : undefined
+  return { volumeMode: before?.volumeMode, accessModes: before?.accessModes }
+}
+
+/** The alias first, then the word that it can be used. */
+function publish(draft: Draft, found: Omit<Artifact, 'revision' | 'storageClass' | 'publishedAt'>): ImagePlan {
+  const { world, now, target, status } = draft
+  const alias = aliasOf(draft, found)
+  if (alias !== undefined)
+    return { ...atWork(draft, 'publishing the artifact', { apply: [alias] }), status: statusOnTheWay(draft) }
+  const artifact: Artifact = withoutUndefined({
+    ...found,
+    revision: target.revision,
+    storageClass: target.storageClass,
+    publishedAt: toTime(now),
+  })
+  const published: Draft = {
+    ...draft,
+    status: { ...status, artifact, ticket: status.ticket, snapshotStartedAt: undefined },
+  }
+  return plan(atRest(published), { finalizer: finalizerOf(world) })
+}
+
+/** Nobody needs to read that an alias is about to be written: the phase so far is as true. */
+function statusOnTheWay({ world, status, now }: Draft): VMDiskImageStatus {
+  const { phase } = world.image.status
+  if (phase === 'Syncing' || phase === 'Snapshotting') return world.image.status
+  return withStanding(
+    status,
+    { phase: 'Snapshotting', reason: 'Snapshotting', message: 'publishing the artifact', upToDate: false },
+    world,
+    now,
+  )
+}
+
+/** The DataSource named like the image, when it has to be written. */
+function aliasOf(draft: Draft, { kind, name }: Pick<Artifact, 'kind' | 'name'>): KubeObject | undefined {
+  const { world, target } = draft
+  if (!world.surroundings.hasDataSources || isAliasTaken(world) || world.namespaceTerminating) return undefined
+  const wanted = renderDataSource({
+    image: identityOf(draft),
+    target: { kind, name },
+    revision: target.revision,
+  }) as KubeObject
+  return world.dataSource !== undefined && ownsEqual(wanted, world.dataSource) ? undefined : wanted
+}
+
+function isAliasTaken({ dataSource, image }: World): boolean {
+  return dataSource !== undefined && !isChildOf(dataSource, image)
+}
+
+/** The wanted artifact exists and serves: what is left is housekeeping. */
+export function planSteady(draft: Draft): ImagePlan | undefined {
+  const { world, target, status } = draft
+  const { artifact } = status
+  if (artifact?.revision !== target.revision) return undefined
+  const alias = aliasOf(draft, artifact)
+  const housekeeping = alias === undefined ? [...spareVolume(draft), ...retired(draft)] : []
+  const wake = wakeOf(draft, housekeeping)
+  return plan(atRest(draft), {
+    finalizer: finalizerOf(world),
+    apply: alias === undefined ? [] : [alias],
+    remove: housekeeping,
+    ...(wake !== undefined && { wake }),
+  })
+}
+
+function atRest(draft: Draft): VMDiskImageStatus {
+  const { world, now, status, target } = draft
+  const rested: VMDiskImageStatus = {
+    ...status,
+    progress: undefined,
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+    snapshotStartedAt: undefined,
+  }
+  if (isAliasTaken(world)) {
+    const message = `DataSource ${world.image.metadata.name} exists and belongs to somebody else: the operator does not touch it, so only status.artifact leads to the image; delete it to have it replaced`
+    return withStanding(
+      rested,
+      { phase: 'Succeeded', reason: 'NameConflict', message, stalled: true, upToDate: true },
+      world,
+      now,
+    )
+  }
+  const { artifact } = status
+  if (
+    artifact?.kind === 'VolumeSnapshot' &&
+    target.snapshotClass !== undefined &&
+    artifact.snapshotClass !== target.snapshotClass
+  ) {
+    const message = `snapshot class ${target.snapshotClass} (${originOf('snapshotClass', world)}) takes effect at the next download, because the source volume was not kept: set annotation ${ANNOTATIONS.syncRequestedAt} to download now`
+    return withStanding(rested, { phase: 'Succeeded', reason: 'SourceVolumeLost', message, upToDate: true }, world, now)
+  }
+  return withStanding(
+    rested,
+    { phase: 'Succeeded', reason: 'Synced', message: `${artifact?.kind} ${artifact?.name} can be cloned` },
+    world,
+    now,
+  )
+}
+
+/** With a snapshot, the volume that was downloaded may go. Always the DataVolume: without its claim alone, CDI would download again. */
+function spareVolume(draft: Draft): ImageRemoval[] {
+  return spareVolumes(draft)
+    .filter((one) => untilNameIsFree(one, draft) <= 0)
+    .flatMap((one) => removalOf(one, uncloned(one, 'cached')))
+}
+
+function spareVolumes({ world, target, status }: Draft): DataVolumeView[] {
+  if (world.policy.keepSourceVolume || status.artifact?.kind !== 'VolumeSnapshot') return []
+  const isSpare = ({ metadata }: DataVolumeView) =>
+    metadata.name === target.volumeName && metadata.deletionTimestamp === undefined
+  return world.dataVolumes.filter((one) => isSpare(one) && isFinished(one))
+}
+
+function untilNameIsFree({ metadata }: DataVolumeView, { now }: Draft): number {
+  return (fromTime(metadata.creationTimestamp) ?? now) + NAME_KEPT_MS - now
+}
+
+/** Children of earlier revisions, and snapshots by an earlier class. */
+function retired(draft: Draft): ImageRemoval[] {
+  const { world, now, status } = draft
+  const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
+  if (now < publishedAt + RETIRE_AFTER_MS) return []
+  return oldChildren(draft)
+    .flatMap((one) => removalOf(one, uncloned(one, 'live')))
+    .filter(({ kind }) => kind !== 'DataSource' || !world.namespaceTerminating)
+}
+
+function oldChildren({ world, target, status }: Draft): KubeObject[] {
+  const { artifact } = status
+  const volumes = world.dataVolumes.filter(
+    (one) => isFinished(one) && one.metadata.labels?.[LABELS.revision] !== target.revision,
+  )
+  const snapshots = world.snapshots.filter(
+    ({ metadata }) => artifact?.kind !== 'VolumeSnapshot' || metadata.name !== artifact.name,
+  )
+  return [...volumes, ...snapshots].filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+}
+
+function wakeOf(draft: Draft, housekeeping: readonly ImageRemoval[]): Wake | undefined {
+  if (housekeeping.length > 0) return { afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' }
+  const [spare] = spareVolumes(draft)
+  if (spare !== undefined)
+    return { afterMs: Math.max(1_000, untilNameIsFree(spare, draft)), because: 'the source volume may go then' }
+  if (oldChildren(draft).length === 0) return undefined
+  return { afterMs: untilRetirement(draft), because: 'earlier artifacts may go then' }
+}
+
+function untilRetirement({ status, now }: Draft): number {
+  const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
+  return Math.max(1_000, publishedAt + RETIRE_AFTER_MS - now)
+}
+
+function identityOf({ world, target: { specName } }: Draft): ImageRef {
+  const { name, namespace = '', uid = '' } = world.image.metadata
+  return { name, namespace, uid, specName }
+}

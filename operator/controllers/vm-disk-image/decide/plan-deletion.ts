@@ -1,0 +1,108 @@
+import { childName, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { childrenOf } from '../../../cluster/ownership.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { fromTime, mergeConditions } from '../../../runtime/conditions.ts'
+import type { World } from '../world.ts'
+import { type ImagePlan, plan, removalAsSeen, unreferenced } from './image-plan.ts'
+import { isFinished } from './judge.ts'
+import { withStanding } from './status.ts'
+
+const LOOK_MS = 60_000
+/** Of `--cascade=orphan`: the garbage collector takes the owner off all children, and this off the image then. */
+const ORPHAN = 'orphan'
+
+/**
+ * An image that somebody deleted. Downloads end at once. The artifact stays as long as somebody uses it, unless the whole
+ * namespace goes. The finalizer goes when nothing of the image is left, and no sooner. What was asked to be left without an owner
+ * is left: until it has none nothing but downloads is removed, and all removals are of what was seen, for an orphan is not ours any more.
+ */
+export function planDeletion(world: World, now: number): ImagePlan {
+  const { image, namespaceTerminating, references } = world
+  const users = namespaceTerminating ? [] : references.users
+  const downloads = world.dataVolumes.filter((one) => !isFinished(one))
+  if (users.length > 0) {
+    const remove = downloads.flatMap((one) => removalAsSeen(one))
+    return plan(blockedStatus(world, users, now), {
+      remove,
+      wake: { afterMs: LOOK_MS, because: 'its users may be gone by then' },
+    })
+  }
+  const alias = childrenOf(image, world.dataSource === undefined ? [] : [world.dataSource])
+  const children: KubeObject[] = [...alias, ...world.snapshots, ...world.dataVolumes]
+  const isDone = children.length === 0 && world.slot === undefined
+  if (isDone) return plan(image.status, { finalizer: 'release' })
+  const due = isOrphaning(world) ? downloads : children
+  const remove = due.flatMap((one) => removalAsSeen(one))
+  return plan(leavingStatus(world, children, now), {
+    remove,
+    ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),
+    wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
+  })
+}
+
+function isOrphaning({ image }: World): boolean {
+  return image.metadata.finalizers?.includes(ORPHAN) === true
+}
+
+const NAMED = 10
+
+/** There may be thousands. */
+function firstOf(users: readonly string[]): string {
+  const more = users.length - NAMED
+  return users.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
+function blockedStatus(world: World, users: readonly string[], now: number): VMDiskImageStatus {
+  const { image } = world
+  const message = `the deletion waits for ${firstOf(users)}: they use the image; it goes when the last of them is gone`
+  const { phase: before = 'Queued', artifact } = image.status
+  const resting = artifact === undefined ? 'Queued' : 'Succeeded'
+  const phase = world.slot === undefined && before === 'Syncing' ? resting : before
+  const blocked = { type: 'DeletionBlocked', status: 'True', reason: 'InUse', message } as const
+  const { conditions = [], ...status } = withStanding(
+    { ...image.status, ticket: undefined, queuePosition: undefined, queuePositionTime: undefined },
+    { phase, reason: 'InUse', message, stalled: phase === 'Failed' },
+    world,
+    now,
+  )
+  return { ...status, conditions: mergeConditions(conditions, [blocked], image.metadata.generation, now) }
+}
+
+function leavingStatus(world: World, children: readonly KubeObject[], now: number): VMDiskImageStatus {
+  const { image, slot } = world
+  const { phase = 'Queued', conditions = [] } = image.status
+  const names = children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+  const orphaning = isOrphaning(world) ? ', which stays without an owner (--cascade=orphan)' : ''
+  const waitsFor = names.length > 0 ? `${names.join(', ')}${orphaning}` : whatDownloads(world)
+  const oldest = Math.min(...children.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
+  const late =
+    now - oldest >= LOOK_MS ? '; check that CDI and its webhook (cdi-apiserver) run, and which finalizers are left' : ''
+  const free: VMDiskImageStatus = {
+    ...image.status,
+    ticket: undefined,
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+    nextRetryTime: undefined,
+    conditions: conditions.filter(({ type }) => type !== 'DeletionBlocked'),
+  }
+  const message = `being deleted: waiting for ${waitsFor}${late}`
+  const isDownloading = slot !== undefined
+  return withStanding(
+    free,
+    {
+      phase: isDownloading ? 'Syncing' : phase === 'Syncing' ? 'Queued' : phase,
+      reason: 'Deleting',
+      message,
+      upToDate: false,
+    },
+    world,
+    now,
+  )
+}
+
+/** What its slot is held for when no child is left. */
+function whatDownloads({ image, slot, lookup }: World): string {
+  const orphan = slot && lookup.foreignVolume(childName(image.metadata.name, slot.revision))
+  if (orphan === undefined) return 'its importer pod'
+  return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`
+}

@@ -1,0 +1,195 @@
+import type { Reason, VMDiskImageStatus } from '@open-terrain/constructs'
+import { fromTime } from '../../../runtime/conditions.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
+import type { Wake } from '../../../runtime/wake.ts'
+import { attemptOf, type DataVolumeView } from '../views.ts'
+import { NOTHING_SEEN } from '../world.ts'
+import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
+import { type Draft, type ImagePlan, plan, removalAsSeen, unreferenced } from './image-plan.ts'
+import { downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
+import { isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
+
+interface Stop {
+  readonly dataVolume: DataVolumeView
+  /** Nobody needs it any more, as the caches have it. */
+  readonly isUnneeded?: boolean
+  readonly record: (status: VMDiskImageStatus) => VMDiskImageStatus
+  readonly notes: readonly EventNote[]
+}
+
+/** Downloads that must end: failed, cancelled, or never admitted. While one of ours holds a slot, that is what we are at. */
+export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | undefined {
+  const { world, now } = draft
+  const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft, isSuspended) ?? [])
+  const vanished = recordVanished(draft)
+  if (stops.length === 0 && vanished === undefined && !isTeardownPending(draft)) return undefined
+  const ended = vanished ?? draft.status
+  const recorded = stops.reduce((status, stop) => stop.record(status), ended)
+  const remove = stops.flatMap(({ dataVolume }) => removalAsSeen(dataVolume))
+  const events = stops.flatMap(({ notes }) => notes)
+  // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
+  const standing: Standing =
+    world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
+  const wake: Wake = { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' }
+  const stopped = plan(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake })
+  return {
+    ...stopped,
+    events,
+    ...(stops.some(({ isUnneeded }) => isUnneeded) && { onlyIf: [unreferenced(world, 'anyone')] }),
+  }
+}
+
+const STOPPING_LOOK_MS = 60_000
+
+function standingStill(status: VMDiskImageStatus, stops: readonly Stop[], { world, now }: Draft): Standing {
+  const { phase = 'Queued', message = '' } = world.image.status
+  const reason = reasonOf(world.image.status) as Reason | undefined
+  if (phase === 'Succeeded' && status.artifact !== undefined)
+    return { phase, reason: reason ?? 'Synced', message, stalled: reason === 'NameConflict' }
+  // What failed for good is not revived by the removal of something else.
+  if (phase === 'Failed') return { phase, reason: reason ?? 'RetryLimitExceeded', message, stalled: true }
+  const left = stops.find(({ dataVolume }) => isLate(dataVolume, now))?.dataVolume
+  const until =
+    left === undefined ? '' : `; the next one starts when DataVolume ${left.metadata.name} is gone${keptBy(left)}`
+  return { phase: 'Queued', reason: 'Stopping', message: `the operator stops a download of this image${until}` }
+}
+
+function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonly Stop[], now: number): Standing {
+  const last = attempts?.at(-1)
+  const why = last === undefined ? 'the download is being stopped' : `attempt ${last.number}: ${last.message}`
+  const next = nextRetryTime === undefined ? '' : `; next attempt at ${nextRetryTime}`
+  const late = isLate(stops[0]?.dataVolume, now)
+    ? `; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run${keptBy(stops[0]?.dataVolume)}`
+    : ''
+  return {
+    phase: 'Syncing',
+    reason: 'Stopping',
+    message: `${why}; waiting until its importer pod is gone${next}${late}`,
+  }
+}
+
+function isLate(dataVolume: DataVolumeView | undefined, now: number): boolean {
+  const since = fromTime(dataVolume?.metadata.deletionTimestamp)
+  return since !== undefined && now - since >= STOPPING_LOOK_MS
+}
+
+/** What keeps an object that is being deleted. */
+function keptBy(object: DataVolumeView | undefined): string {
+  const { finalizers = [] } = object?.metadata ?? {}
+  return finalizers.length === 0 ? '' : `; it is kept by ${finalizers.join(', ')}`
+}
+
+/** Its DataVolume is gone, by our doing or not, and the slot is still held until a live look confirms it. */
+function isTeardownPending({ world, status }: Draft): boolean {
+  return world.slot !== undefined && world.dataVolumes.every(isFinished) && isRecordedUnfinished(status)
+}
+
+function isRecordedUnfinished(status: VMDiskImageStatus): boolean {
+  const record = status.attempts?.find(({ dataVolumeUID }) => dataVolumeUID === status.dataVolumeUID)
+  return status.dataVolumeUID !== undefined && record !== undefined && record.outcome !== 'Succeeded'
+}
+
+/** A download was under way, and now its DataVolume is gone without a word of ours. It may have cost what a failure costs. */
+function recordVanished({ status, world, now }: Draft): VMDiskImageStatus | undefined {
+  const { dataVolumeUID: uid, attempt: number = 1, startedAt } = status
+  const before = world.image.status
+  const wasUnderWay = before.phase === 'Syncing' && uid !== undefined && !isRecorded(status)
+  if (!wasUnderWay || world.dataVolumes.some(({ metadata }) => metadata.uid === uid)) return undefined
+  const subject = { uid, number, revision: before.revision ?? '', createdAt: startedAt, restarts: 0 }
+  const isOfBudget = before.revision === status.revision && before.budget?.key === status.budget?.key
+  if (!isOfBudget) return recordCancel(status, subject, 'DataVolumeDeleted', DELETED, now)
+  // Where nobody saw what its importer did, it counts as one download.
+  return recordFailure(status, subject, deletedBySomebody(world.observation.starts ?? 1), world, now)
+}
+
+const DELETED = 'its DataVolume was deleted by somebody before it was done'
+
+function deletedBySomebody(downloads: number): Failure {
+  return { state: 'failed', reason: 'DataVolumeDeleted', message: DELETED, permanent: false, downloads }
+}
+
+/** How a download ends, or has to end. */
+type End =
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'cancelled'; readonly reason: Reason; readonly message: string }
+  /** Not an attempt of ours, or one whose end is written down already. */
+  | { readonly kind: 'stray'; readonly message?: string }
+
+const UNNEEDED = 'nothing has referred to the image for its unreferencedTTL'
+
+function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): Stop | undefined {
+  const end = endOf(dataVolume, draft, isSuspended)
+  if (end === undefined) return undefined
+  const { world, now } = draft
+  const subject = subjectOf(dataVolume)
+  switch (end.kind) {
+    case 'failed':
+      return { dataVolume, notes: [], record: (status) => recordFailure(status, subject, end.failure, world, now) }
+    case 'cancelled':
+      return {
+        dataVolume,
+        isUnneeded: end.reason === 'Unreferenced',
+        notes: [],
+        record: (status) => cancelled(status, subject, end, now),
+      }
+    case 'stray':
+      return {
+        dataVolume,
+        notes: end.message === undefined ? [] : [{ type: 'Warning', reason: 'ClaimDeleted', message: end.message }],
+        record: (status) => status,
+      }
+  }
+}
+
+function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): End | undefined {
+  const { world, target, status } = draft
+  const { name, uid, deletionTimestamp } = dataVolume.metadata
+  const verdict = judged(dataVolume, draft)
+  if (verdict.state === 'finished') return undefined
+  if (verdict.state === 'importing-again') {
+    const message = `DataVolume ${name} began to download again because somebody deleted its claim: the operator stops it`
+    // CDI says the same of one that is going already.
+    return { kind: 'stray', ...(deletionTimestamp === undefined && { message }) }
+  }
+  if (isRecorded(status, uid)) return { kind: 'stray' }
+  // A create that nobody answered was carried out after all, when its attempt had long failed.
+  if (name === target.volumeName && attemptOf(dataVolume) < nextAttempt(status)) return { kind: 'stray' }
+  if (name !== target.volumeName)
+    return { kind: 'cancelled', reason: 'SpecChanged', message: 'another revision is wanted now' }
+  if (draft.expiry.isReached) return { kind: 'cancelled', reason: 'Unreferenced', message: UNNEEDED }
+  if (isSuspended) return { kind: 'cancelled', reason: 'Suspended', message: 'suspended' }
+  if (verdict.state === 'failed') return { kind: 'failed', failure: verdict }
+  if (world.slot === undefined && world.isSlotKnown) {
+    return {
+      kind: 'cancelled',
+      reason: 'NotAdmitted',
+      message: `DataVolume ${name} has no slot in the ledger: the operator stops it`,
+    }
+  }
+  if (deletionTimestamp === undefined) return undefined
+  return { kind: 'failed', failure: deletedBySomebody(downloadsOf(dataVolume, world.observation.starts)) }
+}
+
+function cancelled(
+  status: VMDiskImageStatus,
+  subject: AttemptSubject,
+  { reason, message }: { reason: Reason; message: string },
+  now: number,
+): VMDiskImageStatus {
+  const recorded = recordCancel(status, subject, reason, message, now)
+  return reason === 'Suspended' ? renewed(recorded) : recorded
+}
+
+function judged(dataVolume: DataVolumeView, { world, now, status }: Pick<Draft, 'world' | 'now' | 'status'>): Verdict {
+  const { uid, creationTimestamp } = dataVolume.metadata
+  const isCurrent = status.dataVolumeUID === uid
+  const startedAt = fromTime(isCurrent ? status.startedAt : creationTimestamp) ?? now
+  const { observation } = world
+  return judgeDataVolume(dataVolume, {
+    observation: observation.dataVolumeUid === uid ? observation : NOTHING_SEEN,
+    ageMs: Math.max(0, now - startedAt),
+    stallTimeoutMs: world.policy.stallTimeoutMs,
+    attemptTimeoutMs: world.policy.attemptTimeoutMs,
+    isCdiAway: world.isCdiAway,
+  })
+}

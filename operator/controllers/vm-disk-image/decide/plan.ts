@@ -1,0 +1,435 @@
+import { ANNOTATIONS, childName, FINALIZER, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
+import { endingWaits } from '../../../cluster/dependents.ts'
+import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
+import { DATA_VOLUME } from '../../../kube/resource-types.ts'
+import { fromTime, toTime } from '../../../runtime/conditions.ts'
+import type { Absent, NamedObject } from '../../../runtime/preconditions.ts'
+import type { Wake } from '../../../runtime/wake.ts'
+import { attemptOf, type DataVolumeView } from '../views.ts'
+import type { Refusal, World } from '../world.ts'
+import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
+import { awaitedBy } from './awaited.ts'
+import { type Blocked, whatBlocks } from './checks.ts'
+import {
+  type Draft,
+  finalizerOf,
+  type ImagePlan,
+  type ImageRemoval,
+  plan,
+  removalAsSeen,
+  type Start,
+} from './image-plan.ts'
+import { downloadsOf, isFinished, isPermanent } from './judge.ts'
+import { planPublication, planSteady } from './plan-artifact.ts'
+import { planDeletion } from './plan-deletion.ts'
+import { planStopping } from './plan-stopping.ts'
+import { abandoned, expired, expiryOf, withExpiry } from './plan-unreferenced.ts'
+import { finalAttempt, withRetryTime } from './retries.ts'
+import { eventsBetween, isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
+import { resolveTarget, type Target } from './target.ts'
+
+/**
+ * ```
+ * happy path                                         a failure
+ *
+ * created                                            DataVolume: Running=False, Error
+ *   status {ticket, Queued}      (1)                   status {attempt failed, nextRetryTime}   (before teardown)
+ *   finalizer                    (2)                   DataVolume deleted, foreground
+ *   start wanted ─▶ ledger claim (3)                   DataVolume and importer pod gone ─▶ ledger release
+ *                   DataVolume   (4)                   status {Queued, RetryBackoff}
+ *   status {Syncing}             (5)                   nextRetryTime
+ * DataVolume Succeeded ─▶ ledger release                 status {ticket, Queued} ─▶ as on the left
+ *   status {Snapshotting}        (6)
+ *   VolumeSnapshot               (7)
+ * snapshot ready
+ *   DataSource                   (8)
+ *   status {Succeeded, artifact} (9)
+ * ```
+ * Claims and releases, and the creation of DataVolumes, are the admission's (`admission.ts`): a plan only says that a
+ * download is wanted. Everything here follows from what was observed, never from what we are about to do.
+ */
+export function planImage(world: World, now: number): ImagePlan {
+  const plan = decide(world, now)
+  const onlyIf = [...lossesOf(world, plan.status), ...(plan.onlyIf ?? [])]
+  return {
+    ...plan,
+    ...(onlyIf.length > 0 && { onlyIf }),
+    // Of what downloads, the admission decides by a live look.
+    ...endingWaits<ImageRemoval, DataVolumeView>(plan, world.dataVolumes.filter(isFinished), now, (_one, how) => ({
+      kind: 'DataVolume',
+      ...how,
+    })),
+    events: [...plan.events, ...eventsBetween(world.image.status, plan.status, world.policy.retryLimit)],
+  }
+}
+
+function decide(world: World, now: number): ImagePlan {
+  if (world.image.metadata.deletionTimestamp !== undefined) return planDeletion(world, now)
+  if (!world.spec.ok) return planInvalid(world, world.spec.problems, now)
+  const target = resolveTarget(world.spec.spec, world)
+  const { spec } = world.spec
+  const status = dropLostArtifact(turnTo(target, world), world)
+  const draft: Draft = { world, now, target, status, expiry: expiryOf(world, status, spec, now) }
+  const isSuspended = spec.suspend === true
+  const plan =
+    planStopping(draft, isSuspended) ??
+    planRunning(draft) ??
+    planClaimed(draft, isSuspended) ??
+    planPublication(recordEnd(draft)) ??
+    planSteady(draft) ??
+    planDownload(draft, isSuspended)
+  return withExpiry(plan, draft)
+}
+
+/** A spec that the API server would not take today. The status says so; it holds no slot, and hurts nobody else. */
+function planInvalid(world: World, problems: readonly { path: string; message: string }[], now: number): ImagePlan {
+  const message = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+  const outOfQueue: VMDiskImageStatus = {
+    ...world.image.status,
+    ticket: undefined,
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+    progress: undefined,
+    nextRetryTime: undefined,
+  }
+  const running = world.dataVolumes.filter((one) => !isFinished(one))
+  const status = withStanding(
+    running.reduce((recorded, one) => recordStop(recorded, one, now), outOfQueue),
+    { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false },
+    world,
+    now,
+  )
+  return plan(status, { remove: running.flatMap((one) => removalAsSeen(one)) })
+}
+
+/** Written down before it is torn down: it may be gone only when the spec is good again. */
+function recordStop(status: VMDiskImageStatus, dataVolume: DataVolumeView, now: number): VMDiskImageStatus {
+  if (isRecorded(status, dataVolume.metadata.uid)) return status
+  return recordCancel(status, subjectOf(dataVolume), 'SpecChanged', 'the spec is no longer valid', now)
+}
+
+/**
+ * Brings the status to the wanted revision and budget, and to the policy as it is. What belongs to another revision, and is not
+ * history, goes; the ticket with it, or a place in the queue could be kept for something else.
+ */
+function turnTo(target: Target, { image: { status }, policy }: World): VMDiskImageStatus {
+  const isSameRevision = status.revision === target.revision
+  const isSameBudget = isSameRevision && status.budget?.key === target.budgetKey
+  const next: VMDiskImageStatus = {
+    ...status,
+    revision: target.revision,
+    defaults: target.defaults,
+    ...(!isSameRevision && { ticket: undefined, snapshotStartedAt: undefined, progress: undefined }),
+    ...(!isSameBudget && { budget: { key: target.budgetKey, downloads: 0 }, nextRetryTime: undefined }),
+    // What people ask for is a new beginning for an image that nothing has referred to yet.
+    ...(!isSameBudget && status.lastReferencedTime === undefined && { unreferencedSince: undefined }),
+  }
+  return withRetryTime(next, policy)
+}
+
+/** An artifact that is gone, or about to be overwritten by a download that nobody asked for, serves nobody. */
+function dropLostArtifact(status: VMDiskImageStatus, { snapshots, claims, dataVolumes }: World): VMDiskImageStatus {
+  const { artifact } = status
+  if (artifact === undefined) return status
+  const isIt = ({ metadata }: KubeObject) => metadata.name === artifact.name
+  const candidates: readonly KubeObject[] = artifact.kind === 'VolumeSnapshot' ? snapshots : claims
+  const found = candidates.find(isIt)
+  const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined
+  const isOverwritten =
+    artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))
+  return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
+}
+
+/** What this status gives up that the one before relied on, because the caches do not have it: it may be there all the same. */
+function lossesOf({ image, dataVolumes, snapshots, claims }: World, next: VMDiskImageStatus): Absent[] {
+  const { artifact, dataVolumeUID: uid, revision = '' } = image.status
+  const { namespace = '' } = image.metadata
+  const lacks = (children: readonly KubeObject[], name: string) => !children.some((one) => one.metadata.name === name)
+  const lost: NamedObject[] = []
+  if (artifact !== undefined && next.artifact === undefined) {
+    const { kind, name } = artifact
+    if (lacks(kind === 'VolumeSnapshot' ? snapshots : claims, name))
+      lost.push({ type: CLONE_SOURCES[kind], namespace, name })
+  }
+  const isGivenUp = uid !== undefined && !isRecorded(image.status) && isRecorded(next, uid)
+  if (isGivenUp && !dataVolumes.some(({ metadata }) => metadata.uid === uid))
+    lost.push({ type: DATA_VOLUME, namespace, name: childName(image.metadata.name, revision), uid })
+  return lost.map((one) => ({ absent: [one], whose: 'ours' }))
+}
+
+/**
+ * So old a download is worth a write that names its importer pod: then a leader after us can tell whether another one took
+ * over. The shorter ones are over before that could matter.
+ */
+const POD_NOTED_AFTER_MS = 30_000
+
+/** So long nobody is told that an importer is still to start: most do in less. */
+const STARTING_TOLD_AFTER_MS = 2_000
+
+/** A download that holds its slot and goes well. */
+function planRunning(draft: Draft): ImagePlan | undefined {
+  const { world, now, target, status } = draft
+  const { observation, image } = world
+  const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && !isFinished(one))
+  if (dataVolume === undefined) return undefined
+  if (!world.isSlotKnown) return plan(image.status, {})
+  const { uid } = dataVolume.metadata
+  const isNew = status.dataVolumeUID !== uid
+  // What has begun stays so: an importer that has ended well counts as no download, and CDI may say so later.
+  const hasRun = downloadsOf(dataVolume, observation.starts) > 0 || (!isNew && status.startedAt !== undefined)
+  const leftMs = STARTING_TOLD_AFTER_MS - observation.seenMs
+  if (isNew && !hasRun && leftMs > 0)
+    return plan(image.status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
+  const attempt = attemptOf(dataVolume)
+  // From the first byte: what it waited before that is held against nobody.
+  const startedAt = hasRun ? ((isNew ? undefined : status.startedAt) ?? toTime(now)) : undefined
+  const isShort = now - (fromTime(startedAt) ?? now) < POD_NOTED_AFTER_MS
+  const next: VMDiskImageStatus = {
+    ...status,
+    attempt,
+    dataVolumeUID: uid,
+    startedAt,
+    importerPodUID: isShort ? (isNew ? undefined : status.importerPodUID) : observation.importerPodUid,
+    progress: dataVolume.progress === '' ? undefined : dataVolume.progress,
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+  }
+  const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + world.policy.retryLimit}`, world)
+  const done = withStanding(next, standing, world, now)
+  return plan(done, {
+    finalizer: finalizerOf(world),
+    wake: { afterMs: untilTimeout(done, draft), because: 'a stalled download would be stopped then' },
+  })
+}
+
+function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: World): Standing {
+  const phase = 'Syncing'
+  const { isCdiAway, observation } = world
+  const isDone = observation.importers.some((pod) => pod.phase === 'Succeeded')
+  if (isCdiAway && (!hasRun || isDone)) {
+    const message =
+      'CDI does not act on its DataVolume: see whether cdi-deployment runs; the slot is kept, it costs no attempt, and goes on by itself'
+    return { phase, reason: 'CDINotResponding', message }
+  }
+  if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}` }
+  return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume, observation)}, ${attempt}` }
+}
+
+function untilTimeout({ startedAt }: VMDiskImageStatus, { world, now }: Draft): number {
+  const { stallTimeoutMs, attemptTimeoutMs } = world.policy
+  const age = now - (fromTime(startedAt) ?? now)
+  return Math.max(1_000, Math.min(stallTimeoutMs - world.observation.unchangedMs, attemptTimeoutMs - age, 30_000))
+}
+
+/**
+ * A slot is held and nothing downloads: its DataVolume is about to be made, or it is over and the slot about to be freed.
+ * Both are the admission's; all that it needs is to be told what. Nothing that people should know has happened, unless
+ * nobody answers.
+ */
+function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined {
+  const { world, target, status } = draft
+  const { slot, image } = world
+  if (slot === undefined) return undefined
+  if (world.dataVolumes.some(({ metadata }) => metadata.name === target.volumeName)) return plan(image.status, {})
+  const isStillWanted =
+    !isSuspended &&
+    !draft.expiry.isReached &&
+    abandoned(draft) === undefined &&
+    slot.revision === target.revision &&
+    slot.attempt === nextAttempt(status) &&
+    status.ticket !== undefined
+  if (!isStillWanted || whatBlocks(target, world) !== undefined || isRefused(world, target, draft.now))
+    return plan(image.status, {})
+  return plan(world.isAskedInVain ? askedInVain(draft) : image.status, { start: startOf(draft, status.ticket ?? '') })
+}
+
+/** One sentence without numbers: it is written once, however long this lasts. */
+function askedInVain({ world, now }: Draft): VMDiskImageStatus {
+  const { status } = world.image
+  const message =
+    "it has a slot, but its DataVolume is not created yet: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; the operator tries again by itself, and keeps the slot meanwhile"
+  return withStanding(
+    { ...status, queuePosition: undefined, queuePositionTime: undefined },
+    { phase: 'Queued', reason: 'CreateFailed', message },
+    world,
+    now,
+  )
+}
+
+/** The end of a download that went well, once it is seen. */
+function recordEnd(draft: Draft): Draft {
+  const { world, target, status, now } = draft
+  const dataVolume = world.dataVolumes.find(({ metadata }) => metadata.name === target.volumeName)
+  if (dataVolume === undefined || isRecorded(status, dataVolume.metadata.uid)) return draft
+  const recorded = recordSuccess(status, subjectOf(dataVolume, target.revision), now)
+  return {
+    ...draft,
+    status: { ...recorded, progress: '100.0%', queuePosition: undefined, queuePositionTime: undefined },
+  }
+}
+
+/** Nothing is under way and the artifact is not there: what keeps it, or the place in the queue. */
+function planDownload(draft: Draft, isSuspended: boolean): ImagePlan {
+  const { world, now, target, status } = draft
+  const finalizer = finalizerOf(world)
+  const rest = (next: VMDiskImageStatus, standing: Standing, wake?: Wake): ImagePlan =>
+    plan(
+      withStanding(
+        { ...next, progress: undefined, queuePosition: undefined, queuePositionTime: undefined },
+        standing,
+        world,
+        now,
+      ),
+      {
+        finalizer,
+        ...(wake !== undefined && { wake }),
+      },
+    )
+
+  if (isSuspended && !draft.expiry.isReached) {
+    const message = 'spec.suspend is true: set it to false to go on'
+    const standing: Standing = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true }
+    return rest({ ...renewed(status), ticket: undefined }, standing)
+  }
+  const given = failedForGood(draft) ?? expired(draft) ?? abandoned(draft)
+  if (given !== undefined) return rest({ ...status, ticket: undefined }, given)
+  const retryAt = fromTime(status.nextRetryTime)
+  if (retryAt !== undefined && retryAt > now) {
+    const last = status.attempts?.at(-1)
+    const message = `attempt ${last?.number ?? 1} failed: ${last?.message ?? ''}; next attempt at ${status.nextRetryTime}`
+    const wake = { afterMs: retryAt - now, because: 'the next attempt may start then' }
+    return rest({ ...status, ticket: undefined }, { phase: 'Queued', reason: 'RetryBackoff', message }, wake)
+  }
+  const queued = queue(draft)
+  const blocked = whatBlocks(target, world) ?? refused(world, target, now)
+  if (blocked !== undefined) {
+    const stalled = NEEDS_SOMEBODY.has(blocked.reason)
+    const until = blocked.message === world.refusal?.message ? world.refusal.until : undefined
+    const wake =
+      until === undefined
+        ? undefined
+        : { afterMs: Math.max(1_000, until - now), because: 'a refused DataVolume is tried again' }
+    return rest(queued, { phase: 'Queued', ...blocked, stalled, isHeldBack: wake === undefined }, wake)
+  }
+  const start = startOf({ ...draft, status: queued }, queued.ticket ?? '')
+  return plan(withStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })
+}
+
+/** What does not pass by itself. */
+const NEEDS_SOMEBODY: ReadonlySet<Reason> = new Set<Reason>(['NameConflict', 'LeftoverClaim'])
+
+/** No numbers: what is written stays for minutes. The place in the queue is told with its time, in fields of its own. */
+function waiting({ limit }: World): Standing {
+  if (limit === 0) {
+    return {
+      phase: 'Queued',
+      reason: 'Paused',
+      message: 'the policy key concurrency is 0, so no download starts: set it to 1 or more',
+    }
+  }
+  return { phase: 'Queued', reason: 'Queued', message: 'Request is waiting for an available worker.' }
+}
+
+function atPlace(status: VMDiskImageStatus, { queuePosition }: World, now: number): VMDiskImageStatus {
+  const queuePositionTime = queuePosition === undefined ? undefined : toTime(now)
+  return { ...status, progress: undefined, queuePosition, queuePositionTime }
+}
+
+/** Takes a ticket, or keeps the one that it has waited with. */
+function queue({ world, now, status }: Draft): VMDiskImageStatus {
+  const { phase = 'Queued' } = world.image.status
+  if (status.ticket !== undefined && phase === 'Queued') return { ...status, nextRetryTime: undefined }
+  return {
+    ...status,
+    ticket: world.image.metadata.resourceVersion,
+    queuedAt: toTime(now),
+    attempt: undefined,
+    dataVolumeUID: undefined,
+    startedAt: undefined,
+    importerPodUID: undefined,
+    nextRetryTime: undefined,
+  }
+}
+
+/** No attempt is left, or none would help. By the policy as it is: one that allows more attempts revives the image. */
+function failedForGood({ world, target, status }: Draft): Standing | undefined {
+  const rejection = rejectionOf(world, target, status)
+  if (rejection !== undefined) return { phase: 'Failed', reason: 'RejectedByCDI', message: rejection, stalled: true }
+  const last = finalAttempt(status, world.policy)
+  if (last === undefined) return undefined
+  const reason = isPermanent(last.reason) ? last.reason : 'RetryLimitExceeded'
+  const why = isPermanent(last.reason) ? 'a retry cannot fix this' : 'no retry is left'
+  const more = isPermanent(last.reason) ? '' : '; a higher policy key retryLimit allows more attempts'
+  const { downloads = 0 } = status.budget ?? {}
+  const used = `${downloads} download${downloads === 1 ? '' : 's'} used`
+  return {
+    phase: 'Failed',
+    reason,
+    message: `${last.message} (${why}, ${used}); ${remedyFor(target)}${more}`,
+    stalled: true,
+  }
+}
+
+/** What revives an image that has failed. */
+function remedyFor({ defaults }: Target): string {
+  const again = `correct the spec, or fix the cause and set annotation ${ANNOTATIONS.retryRequestedAt} to a new value`
+  const fields = Object.keys(defaults).join(', ')
+  if (fields === '') return again
+  return `${again} (${fields}: from the policy when the image was queued; annotation ${ANNOTATIONS.syncRequestedAt} takes the current values)`
+}
+
+/** It was said to have failed for good, for what is wanted now. That a spec was wrong in between says nothing about the next one. */
+function hasFailedBefore({ image: { status: before } }: World, { revision, budget }: VMDiskImageStatus): boolean {
+  const isOfBudget = before.revision === revision && before.budget?.key === budget?.key
+  return before.phase === 'Failed' && isOfBudget && reasonOf(before) !== 'InvalidSpec'
+}
+
+/** CDI refused the DataVolume for what it is; said once, it holds until the spec changes or somebody asks for a retry. */
+function rejectionOf(world: World, target: Target, status: VMDiskImageStatus): string | undefined {
+  const refusal = refusalFor(world, target)
+  if (refusal !== undefined) return refusal.until === undefined ? `${refusal.message}; ${remedyFor(target)}` : undefined
+  const before = world.image.status
+  return hasFailedBefore(world, status) && reasonOf(before) === 'RejectedByCDI' ? before.message : undefined
+}
+
+function refusalFor({ refusal }: World, { revision, budgetKey }: Target): Refusal | undefined {
+  return refusal?.revision === revision && refusal.budgetKey === budgetKey ? refusal : undefined
+}
+
+function isRefused(world: World, target: Target, now: number): boolean {
+  const refusal = refusalFor(world, target)
+  return refusal !== undefined && (refusal.until === undefined || refusal.until > now)
+}
+
+function refused(world: World, target: Target, now: number): Blocked | undefined {
+  const refusal = refusalFor(world, target)
+  return refusal?.until !== undefined && refusal.until > now
+    ? { reason: refusal.reason, message: refusal.message }
+    : undefined
+}
+
+/** What would be downloaded is written down, the policy's share included: a leader after us must come to the same. */
+function isWritten({ revision, defaults }: Target, status: VMDiskImageStatus): boolean {
+  const { defaults: written = {} } = status
+  const fields = Object.keys({ ...written, ...defaults }) as (keyof typeof defaults)[]
+  return status.revision === revision && fields.every((field) => written[field] === defaults[field])
+}
+
+function startOf({ world, target, status }: Draft, ticket: string): Start {
+  const { image } = world
+  const { uid = '', namespace = '', name, generation, finalizers } = image.metadata
+  const isSeen = image.status.ticket === ticket && finalizers?.includes(FINALIZER) === true
+  return {
+    key: keyOf(image.metadata),
+    uid,
+    namespace,
+    name,
+    generation,
+    ticket,
+    revision: target.revision,
+    attempt: nextAttempt(status),
+    admissible: isSeen && isWritten(target, image.status),
+    target,
+  }
+}

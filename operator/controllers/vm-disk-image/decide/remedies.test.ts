@@ -1,0 +1,344 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { REASON_HELP, REASONS, type Reason } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { DataVolumeView } from '../views.ts'
+import {
+  aDataVolume,
+  aLookup,
+  CDI,
+  childMeta,
+  HOUR,
+  MINUTE,
+  NO_REFERENCES,
+  ONE_USER,
+  REFRESH,
+  RETRY,
+  Walk,
+  type WorldOverrides,
+} from '../world.fixtures.ts'
+import { NOTHING_SEEN } from '../world.ts'
+
+/** One way into a reason, and the ways out that its help names. */
+interface Story {
+  readonly reach: () => Walk
+  readonly remedies: Readonly<Record<string, (walk: Walk) => unknown>>
+}
+
+/** A reason that no plan gives: the test of controller.test.ts that is about it. */
+interface Elsewhere {
+  readonly elsewhere: string
+}
+
+const queued = (overrides: WorldOverrides = {}) => new Walk(overrides).settle()
+const downloading = (overrides: WorldOverrides = {}) => queued(overrides).admit().report(CDI.running)
+const published = (overrides: WorldOverrides = {}) => new Walk(overrides).publish()
+const failed = (how: Partial<DataVolumeView>, overrides: WorldOverrides = {}) => downloading(overrides).report(how)
+const stopped = (reason: string, message = '') => ({ running: { status: 'False', reason, message } })
+
+const annotated = { 'asked for a retry': (walk: Walk) => tornDown(walk).annotate({ [RETRY]: 'now' }) }
+const waited = { waits: (walk: Walk) => tornDown(walk).after(2 * HOUR) }
+const edited = (name: string, spec: object) => ({ [name]: (walk: Walk) => tornDown(walk).edit({ ...spec }) })
+const there = { 'it appears': (walk: Walk) => walk.set({ lookup: aLookup() }) }
+/** Whatever still runs is gone, and what was seen of it. */
+const tornDown = (walk: Walk) => {
+  return walk.importersGone().release().set({ observation: NOTHING_SEEN })
+}
+const elsewhereCreated = {
+  'created in another namespace or under another name': (walk: Walk) => walk.set(new Walk().world),
+}
+
+const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = {
+  Queued: { reach: queued, remedies: { 'its turn comes': (walk) => walk.admit().report(CDI.running) } },
+  Syncing: { reach: downloading, remedies: { 'the download ends': (walk) => walk.succeed() } },
+  Snapshotting: {
+    reach: () => downloading().succeed(),
+    remedies: { 'the snapshot is ready': (walk) => walk.snapshotReady() },
+  },
+  Refreshing: {
+    reach: () =>
+      published()
+        .annotate({ [REFRESH]: 'now' })
+        .settle(),
+    remedies: { 'the new one is ready': (walk) => walk.admit().report(CDI.running).succeed().snapshotReady() },
+  },
+  RetryBackoff: { reach: () => queued().fail(), remedies: { ...waited, ...annotated } },
+  Stopping: { reach: () => failed(CDI.failing), remedies: waited },
+  Suspended: {
+    reach: () => queued({ spec: { suspend: true } }),
+    remedies: edited('not suspended', { suspend: false }),
+  },
+  InvalidSpec: {
+    reach: () => queued({ spec: { diskSize: 'a lot' } }),
+    remedies: edited('the field is corrected', { diskSize: '10Gi' }),
+  },
+  SecretMissing: {
+    reach: () => queued({ lookup: aLookup({ secrets: ['creds'] }) }),
+    remedies: { ...there, ...edited('another Secret', { secretRef: 'others' }) },
+  },
+  CertConfigMapMissing: {
+    reach: () => queued({ spec: { certConfigMap: 'certs' }, lookup: aLookup({ configMaps: ['certs'] }) }),
+    remedies: { ...there, ...edited('another ConfigMap', { certConfigMap: 'others' }) },
+  },
+  StorageClassMissing: [
+    {
+      reach: () => queued({ lookup: aLookup({ storageClasses: ['fast'] }) }),
+      remedies: { ...there, ...edited('another class', { storageClass: 'slow' }) },
+    },
+    {
+      reach: () =>
+        queued({ spec: { storageClass: undefined }, lookup: aLookup({}, { hasDefaultStorageClass: false }) }),
+      remedies: {
+        ...there,
+        ...edited('a class', { storageClass: 'fast' }),
+        'a default of the policy': (walk) => walk.setPolicy({ defaultStorageClass: 'fast' }),
+      },
+    },
+  ],
+  SnapshotClassMissing: [
+    {
+      reach: () => queued({ lookup: aLookup({ snapshotClasses: ['snap'] }) }),
+      remedies: { ...there, ...edited('another class', { snapshotClass: 'other' }) },
+    },
+    {
+      reach: () =>
+        queued({
+          spec: { snapshotClass: undefined },
+          policy: { defaultSnapshotClass: 'snap' },
+          lookup: aLookup({ snapshotClasses: ['snap'] }),
+        }),
+      remedies: { 'another default of the policy': (walk) => walk.setPolicy({ defaultSnapshotClass: 'other' }) },
+    },
+  ],
+  NamespaceTerminating: { reach: () => queued({ namespaceTerminating: true }), remedies: elsewhereCreated },
+  UrlNotAllowed: [
+    {
+      reach: () => queued({ lookup: aLookup({}, { urlAllowed: (url) => url.startsWith('https://allowed.example/') }) }),
+      remedies: {
+        ...edited('an allowed source', { url: 'https://allowed.example/a' }),
+        'the list is extended': there['it appears'],
+      },
+    },
+    {
+      reach: () => queued({ spec: { sourceType: undefined }, policy: { defaultSourceType: 'registry' } }),
+      remedies: edited('a sourceType that fits', { sourceType: 'http' }),
+    },
+  ],
+  SourceTypeMissing: {
+    reach: () => queued({ spec: { sourceType: undefined } }),
+    remedies: {
+      ...edited('a sourceType', { sourceType: 'http' }),
+      'a default of the policy': (walk) => walk.setPolicy({ defaultSourceType: 'http' }),
+    },
+  },
+  DiskSizeMissing: {
+    reach: () => queued({ spec: { diskSize: undefined } }),
+    remedies: {
+      ...edited('a size', { diskSize: '10Gi' }),
+      'a default of the policy': (walk) => walk.setPolicy({ defaultDiskSize: '10Gi' }),
+    },
+  },
+  CDIMissing: {
+    reach: () => queued({ surroundings: { hasDataVolumes: false, hasSnapshots: true, hasDataSources: false } }),
+    remedies: { 'CDI is installed': (walk) => walk.set({ surroundings: new Walk().world.surroundings }) },
+  },
+  SnapshotterMissing: {
+    reach: () => queued({ surroundings: { hasDataVolumes: true, hasSnapshots: false, hasDataSources: true } }),
+    remedies: {
+      'the snapshot controller is installed': (walk) => walk.set({ surroundings: new Walk().world.surroundings }),
+      ...edited('no snapshot class', { snapshotClass: undefined }),
+    },
+  },
+  NameConflict: {
+    reach: () => queued({ lookup: aLookup({}, { foreignVolume: (name) => `DataVolume ${name}` }) }),
+    remedies: { 'that object is deleted': there['it appears'], ...elsewhereCreated },
+  },
+  LeftoverClaim: {
+    reach: () => queued({ lookup: aLookup({}, { leftoverClaim: () => 'orphaned' }) }),
+    remedies: { 'the claim is deleted': there['it appears'] },
+  },
+  Paused: {
+    reach: () => queued({ limit: 0 }),
+    remedies: { 'concurrency is raised': (walk) => walk.set({ limit: 1 }).admit().report(CDI.running) },
+  },
+  CreateFailed: {
+    reach: () => refused('CreateFailed', (walk) => walk.now + MINUTE),
+    remedies: { waits: (walk) => walk.after(2 * MINUTE) },
+  },
+  RejectedByCDI: {
+    reach: () => refused('RejectedByCDI', () => undefined),
+    remedies: {
+      ...edited('the field', { diskSize: '11Gi' }),
+      'asked for a retry': (walk) => walk.annotate({ [RETRY]: 'now' }),
+    },
+  },
+  NotFound: {
+    reach: () => failed(CDI.notFound),
+    remedies: { ...edited('another url', { url: 'https://images.example/b.qcow2' }), ...annotated },
+  },
+  AccessDenied: {
+    reach: () => failed(stopped('Error', 'got 403. Status: 403 Forbidden'), { spec: { sourceType: 's3' } }),
+    remedies: { ...annotated, ...edited('sourceType http', { sourceType: 'http' }) },
+  },
+  DiskTooSmall: {
+    reach: () => failed(stopped('Error', 'DataVolume too small to contain image')),
+    remedies: edited('a larger disk', { diskSize: '20Gi' }),
+  },
+  ChecksumMismatch: {
+    reach: () => failed(stopped('ChecksumError', 'checksum mismatch'), { spec: { checksum: `md5:${'0'.repeat(32)}` } }),
+    remedies: { ...edited('another checksum', { checksum: `md5:${'1'.repeat(32)}` }), ...annotated },
+  },
+  ImporterFailed: { reach: () => failed(CDI.failing), remedies: waited },
+  OutOfMemory: { reach: () => failed(stopped('OOMKilled')), remedies: waited },
+  Evicted: { reach: () => seen({ starts: 1, isImporterLost: true }), remedies: waited },
+  Starting: {
+    reach: () => queued().admit().observe({ seenMs: HOUR }),
+    remedies: { 'its importer runs': (walk) => walk.report(CDI.running) },
+  },
+  CDINotResponding: {
+    reach: () => queued().admit().set({ isCdiAway: true }).observe({ seenMs: HOUR }),
+    remedies: { 'CDI is back': (walk) => walk.set({ isCdiAway: false }).report(CDI.running) },
+  },
+  ImporterNotStarted: {
+    reach: () => queued().admit().observe({ starts: 0, unchangedMs: HOUR }),
+    remedies: waited,
+  },
+  Stalled: { reach: () => seen({ unchangedMs: HOUR }), remedies: waited },
+  NotAdmitted: {
+    reach: () => downloading().set({ slot: undefined }).settle(),
+    remedies: { 'it is stopped': tornDown },
+  },
+  ClaimDeleted: {
+    reach: () => importingAgain(published()),
+    remedies: { 'the download is stopped': (walk) => walk.settle().importersGone() },
+  },
+  AttemptTimeout: { reach: () => downloading().after(7 * HOUR), remedies: waited },
+  ClaimLost: {
+    reach: () => failed({ phase: 'Failed', bound: { status: 'False', reason: 'ClaimLost', message: '' } }),
+    remedies: waited,
+  },
+  QuotaExceeded: { reach: () => failed(stopped('ErrExceededQuota')), remedies: waited },
+  ClaimInvalid: {
+    reach: () => {
+      const bound = { status: 'Unknown', reason: 'ErrClaimNotValid', message: 'no accessMode' }
+      return queued().admit().report({ phase: 'Pending', bound }).after(MINUTE)
+    },
+    remedies: waited,
+  },
+  RetryLimitExceeded: {
+    reach: () => queued({ policy: { retryLimit: 0 } }).fail(),
+    remedies: { ...annotated, 'retryLimit is raised': (walk) => walk.setPolicy({ retryLimit: 1 }).after(HOUR) },
+  },
+  SnapshotFailed: {
+    reach: () => {
+      const walk = downloading().succeed()
+      walk.now += 2 * HOUR
+      return walk
+    },
+    remedies: { 'it is taken again': (walk) => walk.settle().snapshotReady() },
+  },
+  SourceVolumeLost: {
+    reach: () => published().dropDataVolumes().edit({ snapshotClass: 'other' }).settle(),
+    remedies: {
+      'asked for a refresh': (walk) => walk.annotate({ [REFRESH]: 'now' }),
+      'the change is taken back': (walk) => walk.edit({ snapshotClass: 'snap' }),
+    },
+  },
+  SpecChanged: {
+    reach: () => downloading().edit({ url: 'https://images.example/b.qcow2' }).settle(),
+    remedies: { 'goes on by itself': tornDown },
+  },
+  SyncCancelled: {
+    reach: () => downloading().edit({ suspend: true }),
+    remedies: { 'goes on by itself': (walk) => tornDown(walk.settle()).edit({ suspend: false }) },
+  },
+  DataVolumeDeleted: { reach: () => downloading().dropDataVolumes().settle(), remedies: waited },
+  Unreferenced: {
+    reach: published,
+    remedies: { 'something refers to it': (walk) => walk.set({ references: ONE_USER }) },
+  },
+  InUse: {
+    reach: () => published({ references: ONE_USER }).markDeleted().settle(),
+    remedies: { 'its users are deleted': (walk) => walk.set({ references: NO_REFERENCES }).settle().importersGone() },
+  },
+  Deleting: {
+    reach: () => published().markDeleted().settle(),
+    remedies: { 'goes on by itself': (walk) => walk.importersGone() },
+  },
+  // Nothing is to be remedied: the image is as it should be.
+  Synced: { reach: published, remedies: {} },
+  Referenced: { reach: () => published({ references: ONE_USER }), remedies: {} },
+  Refused: { elsewhere: 'is told of a refusal by an Event, and goes on by itself when nothing refuses any more' },
+  InternalError: { elsewhere: 'is told to people and to the log, and holds up nobody' },
+}
+
+function refused(reason: 'CreateFailed' | 'RejectedByCDI', until: (walk: Walk) => number | undefined): Walk {
+  const walk = queued()
+  const { revision = '', target } = walk.plan().start ?? {}
+  const refusal = { revision, budgetKey: target?.budgetKey ?? '', reason, message: 'no', until: until(walk) }
+  walk.set({ refusal }).settle()
+  return walk
+}
+
+function seen(change: Partial<Walk['world']['observation']>): Walk {
+  return downloading().observe(change)
+}
+
+/** Somebody deleted the claim of a finished download. */
+function importingAgain(walk: Walk): Walk {
+  const [before] = walk.world.dataVolumes
+  const bound = { status: 'False', reason: 'Pending', message: '' }
+  const metadata = before?.metadata ?? childMeta('img-0', '0')
+  return walk.set({ dataVolumes: [aDataVolume({ ...CDI.succeeded, bound, progress: 'N/A', metadata })] })
+}
+
+/** The reasons that people read now: of conditions, of attempts, and of Events that are about to be told. */
+function told(walk: Walk): { conditions: Set<string>; all: Set<string> } {
+  const conditions = (walk.status.conditions ?? []).map(({ reason }) => reason)
+  const attempts = (walk.status.attempts ?? []).map(({ reason }) => reason)
+  const events = walk.plan().events.map(({ reason }) => reason)
+  return { conditions: new Set(conditions), all: new Set([...conditions, ...attempts, ...events]) }
+}
+
+/** It can be cloned, or is on its way there, or is gone as was wanted. */
+function isWell(walk: Walk): boolean {
+  const { status, isGone } = walk
+  if (isGone || status.reason === 'Syncing' || status.reason === 'Snapshotting') return true
+  return walk.plan().start?.admissible === true || (status.phase === 'Succeeded' && walk.condition('Ready') === 'True')
+}
+
+describe('the help of a reason', () => {
+  it('has a story for each reason that there is', () => {
+    expect(Object.keys(STORIES).toSorted()).toEqual(Object.keys(REASON_HELP).toSorted())
+  })
+
+  it('is tried elsewhere only by tests that there are', async () => {
+    const others = await readFile(join(import.meta.dirname, '../controller.test.ts'), 'utf8')
+    for (const entry of Object.values(STORIES))
+      if ('elsewhere' in entry) expect(others).toContain(`it('${entry.elsewhere}'`)
+  })
+
+  const cases = Object.values(REASONS).flatMap((reason) => {
+    const entry = STORIES[reason]
+    if ('elsewhere' in entry) return []
+    const stories = 'reach' in entry ? [entry] : entry
+    return stories.flatMap(({ reach, remedies }) => {
+      const ways = Object.entries(remedies)
+      return (ways.length === 0 ? [['nothing is to be done', () => undefined] as const] : ways).map(
+        ([way, remedy]) => [reason, way, reach, remedy] as const,
+      )
+    })
+  })
+
+  it.each(cases)('is true for %s: %s', (reason, _way, reach, remedy) => {
+    const walk = reach()
+    expect(told(walk).all).toContain(reason)
+    const hadCondition = told(walk).conditions.has(reason)
+    remedy(walk)
+    walk.settle()
+    expect(isWell(walk), walk.stand).toBe(true)
+    if (walk.isGone || ['Synced', 'Referenced'].includes(reason)) return
+    if (hadCondition) expect(told(walk).conditions).not.toContain(reason)
+    else expect(walk.plan().events).not.toContainEqual(expect.objectContaining({ reason }))
+  })
+})

@@ -1,0 +1,288 @@
+import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { fromTime, mergeConditions, toTime } from '../../../runtime/conditions.ts'
+import { CDI, HOUR, REFRESH, RETRY, SECOND, START, Walk } from '../world.fixtures.ts'
+import { eventsBetween, factsBetween, isBehind, isWorthWriting, percent } from './status.ts'
+
+const syncing = (progress: string): VMDiskImageStatus => ({ phase: 'Syncing', message: 'm', progress })
+const condition = (status: 'True' | 'False', reason = 'R', message = 'm') => ({
+  type: 'Ready',
+  status,
+  reason,
+  message,
+})
+
+describe('a status is worth a write', () => {
+  const queued = (): { walk: Walk; before: VMDiskImageStatus } => {
+    const walk = new Walk()
+    walk.settle()
+    return { walk, before: walk.status }
+  }
+
+  it.each<[string, VMDiskImageStatus]>([
+    ['the phase', { phase: 'Failed' }],
+    ['the ticket', { ticket: '7' }],
+    ['the message, when it does not wait for a slot', { phase: 'Failed', message: 'other' }],
+    ['the revision', { revision: '1' }],
+    ['the generation that it is for', { observedGeneration: 2 }],
+    ['the next retry', { nextRetryTime: toTime(START) }],
+    ['an attempt', { attempts: [] }],
+    ['a reference', { references: { count: 1, names: ['a'] } }],
+  ])('when there is news: %s', (_name, change) => {
+    const { before } = queued()
+    expect(isWorthWriting(before, { ...before, ...change }, undefined, false)).toBe(true)
+  })
+
+  it('not when only the server’s order of keys differs', () => {
+    const { before } = queued()
+    const backwards = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(backwards)
+      if (typeof value !== 'object' || value === null) return value
+      return Object.fromEntries(
+        Object.entries(value)
+          .toReversed()
+          .map(([key, member]) => [key, backwards(member)]),
+      )
+    }
+    expect(isWorthWriting(backwards(before) as VMDiskImageStatus, before, undefined, false)).toBe(false)
+  })
+
+  it('not for a place in the queue alone, unless that is due', () => {
+    const { walk } = queued()
+    walk.set({ queuePosition: 7, limit: 4 })
+    const { status } = walk.plan()
+    expect(status.queuePosition).toBe(7)
+    expect(isWorthWriting(walk.status, status, undefined, false)).toBe(false)
+    expect(isWorthWriting(walk.status, status, undefined, true)).toBe(true)
+  })
+
+  it('not for the time of a place that is due and has not changed', () => {
+    const { walk } = queued()
+    walk.now += 60 * SECOND
+    expect(isWorthWriting(walk.status, walk.plan().status, undefined, true)).toBe(false)
+  })
+
+  it('when a pause is due to be told, and not before', () => {
+    const { walk } = queued()
+    walk.set({ limit: 0 })
+    expect(isWorthWriting(walk.status, walk.plan().status, undefined, false)).toBe(false)
+    expect(isWorthWriting(walk.status, walk.plan().status, undefined, true)).toBe(true)
+  })
+
+  it.each([
+    ['10.0%', '19.9%', undefined, false],
+    ['10.0%', '20.0%', undefined, true],
+    ['10.0%', '90.0%', 30 * SECOND - 1, false],
+    ['10.0%', '90.0%', 30 * SECOND, true],
+    ['90.0%', '5.0%', 30 * SECOND, true],
+    ['N/A', '12.0%', 30 * SECOND, true],
+    ['N/A', '', 30 * SECOND, false],
+  ])('for progress from %s to %s, %s ms after the last write: %s', (from, to, sinceStatusWriteMs, expected) => {
+    expect(isWorthWriting(syncing(from), syncing(to), sinceStatusWriteMs, false)).toBe(expected)
+  })
+})
+
+describe('mergeConditions', () => {
+  const OLD = toTime(START - 60 * SECOND)
+
+  it('moves the time only with the status', () => {
+    const before = [{ ...condition('True'), lastTransitionTime: OLD }]
+    const same = mergeConditions(before, [condition('True', 'Other', 'other')], 2, START)
+    expect(same).toEqual([{ ...condition('True', 'Other', 'other'), lastTransitionTime: OLD, observedGeneration: 2 }])
+    expect(mergeConditions(before, [condition('False')], 2, START)[0]?.lastTransitionTime).toBe(toTime(START))
+  })
+
+  it('keeps those that are not named, and never has a type twice', () => {
+    const before = [{ ...condition('True'), type: 'DeletionBlocked', lastTransitionTime: OLD }]
+    const merged = mergeConditions(before, [condition('True')], undefined, START)
+    expect(merged.map(({ type }) => type)).toEqual(['Ready', 'DeletionBlocked'])
+    expect(mergeConditions(merged, [condition('False')], undefined, START)).toHaveLength(2)
+  })
+})
+
+describe('who refers to an image', () => {
+  const referenced = (count: number): VMDiskImageStatus => ({
+    phase: 'Succeeded',
+    references: { count, names: [`VirtualMachine/n/vm-${count}`] },
+    conditions: [{ ...condition(count > 0 ? 'False' : 'True', 'R', `of ${count}`), type: 'Unreferenced' }],
+  })
+  const blocked = (by: string): VMDiskImageStatus => ({
+    ...referenced(2),
+    message: `waits for ${by}`,
+    conditions: [{ ...condition('True', 'InUse', by), type: 'DeletionBlocked' }],
+  })
+
+  it.each<[string, VMDiskImageStatus, VMDiskImageStatus, number | undefined, boolean]>([
+    ['the first one, at once', referenced(0), referenced(1), 0, true],
+    ['the last one, at once', referenced(1), referenced(0), 0, true],
+    ['one more, not at once', referenced(1), referenced(2), 1 * SECOND, false],
+    ['one more, in a moment', referenced(1), referenced(2), 2 * SECOND, true],
+    ['one more, when we have not written yet', referenced(1), referenced(2), undefined, true],
+    ['that it keeps it from going, at once', referenced(2), blocked('a'), 0, true],
+    ['others that keep it, not at once', blocked('a'), blocked('b'), 0, false],
+    ['others that keep it, in a moment', blocked('a'), blocked('b'), 2 * SECOND, true],
+  ])('is written: %s', (_name, before, after, sinceStatusWriteMs, expected) => {
+    expect(isWorthWriting(before, after, sinceStatusWriteMs, false)).toBe(expected)
+    expect(isBehind(before, after)).toBe(true)
+  })
+})
+
+describe('times', () => {
+  it.each([undefined, '', 'yesterday', '2026-13-01T00:00:00Z'])('that are none, are undefined: %s', (text) => {
+    expect(fromTime(text)).toBeUndefined()
+  })
+
+  it('survive', () => {
+    expect(fromTime(toTime(START))).toBe(START)
+  })
+})
+
+it.each([
+  ['42.5%', 42.5],
+  ['N/A', 0],
+  ['', 0],
+  [undefined, 0],
+  ['100.0%', 100],
+])('reads %s as %d percent', (text, value) => {
+  expect(percent(text)).toBe(value)
+})
+
+describe('events', () => {
+  /** All that a walk tells people, in order. */
+  const told = (act: (walk: Walk) => unknown): string[] => {
+    const walk = new Walk()
+    const seen: string[] = []
+    const step = walk.step.bind(walk)
+    walk.step = () => {
+      const before = walk.status
+      const isWritten = step()
+      if (walk.status !== before)
+        seen.push(...eventsBetween(before, walk.status, 2).map(({ type, reason }) => `${type} ${reason}`))
+      return isWritten
+    }
+    act(walk)
+    return seen
+  }
+
+  it('of the happy path are two', () => {
+    expect(told((walk) => walk.publish())).toEqual(['Normal Syncing', 'Normal Synced'])
+  })
+
+  it('of a failure that is mended', () => {
+    const seen = told((walk) => {
+      walk
+        .settle()
+        .fail()
+        .after(600 * SECOND)
+      return walk.publish()
+    })
+    expect(seen).toEqual(['Normal Syncing', 'Warning ImporterFailed', 'Normal Syncing', 'Normal Synced'])
+  })
+
+  it('of a permanent failure are one more than the start', () => {
+    const seen = told((walk) => walk.settle().fail(CDI.notFound))
+    expect(seen).toEqual(['Normal Syncing', 'Warning NotFound'])
+  })
+
+  it('of a deletion that waits for users are one, however they come and go', () => {
+    const using = (...users: string[]) => ({ references: { count: users.length, names: users, users } })
+    const seen = told((walk) => {
+      walk.publish().set(using('VirtualMachine/a/vm')).settle().markDeleted().settle()
+      walk.set(using('VirtualMachine/a/vm', 'VirtualMachine/b/vm')).settle()
+      return walk.set(using('VirtualMachine/b/vm')).after(600 * SECOND)
+    })
+    expect(seen).toEqual(['Normal Syncing', 'Normal Synced', 'Warning InUse'])
+  })
+
+  it('of a suspended download', () => {
+    const seen = told((walk) => {
+      walk.settle().admit().report(CDI.running)
+      return walk.edit({ suspend: true }).settle().importersGone().release()
+    })
+    expect(seen).toEqual(['Normal Syncing', 'Normal SyncCancelled', 'Normal Suspended'])
+  })
+})
+
+describe('the log', () => {
+  /** What it says of each status that the walk writes, as `phase/reason` and the facts. */
+  const story = (walk: Walk, live: (walk: Walk) => unknown): unknown[] => {
+    const statuses = [walk.status]
+    const original = walk.step.bind(walk)
+    walk.step = () => {
+      const isChanged = original()
+      if (walk.status !== statuses.at(-1)) statuses.push(walk.status)
+      return isChanged
+    }
+    live(walk)
+    return statuses.slice(1).flatMap((after, at) => {
+      const before = statuses[at] ?? {}
+      if (before.phase === after.phase && before.reason === after.reason) return []
+      const { revision: _revision, ...facts } = factsBetween(before, after)
+      return [{ is: `${after.phase}/${after.reason}`, ...facts }]
+    })
+  }
+
+  it('tells the life of an image: queued, syncing, failed and why, again at, succeeded', () => {
+    const walk = new Walk()
+    const told = story(walk, () => {
+      walk.settle().admit().report(CDI.running)
+      walk.now += 7 * SECOND
+      walk.report(CDI.failing).importersGone().release()
+      walk.after(10 * 60 * SECOND)
+      walk.publish()
+    })
+    const failed = { attempt: 1, nextRetryTime: expect.any(String) }
+    expect(told).toEqual([
+      { is: 'Queued/Queued' },
+      { is: 'Syncing/Syncing', attempt: 1 },
+      {
+        is: 'Syncing/Stopping',
+        ...failed,
+        outcome: 'Failed',
+        cause: 'ImporterFailed',
+        durationSeconds: 7,
+        downloads: 1,
+      },
+      { is: 'Queued/RetryBackoff', ...failed },
+      { is: 'Queued/Queued' },
+      { is: 'Syncing/Syncing', attempt: 2 },
+      {
+        is: 'Snapshotting/Snapshotting',
+        attempt: 2,
+        outcome: 'Succeeded',
+        cause: 'Synced',
+        durationSeconds: 0,
+        downloads: 1,
+      },
+      { is: 'Succeeded/Synced', attempt: 2 },
+    ])
+  })
+})
+
+describe('the condition Settled', () => {
+  const settled = (walk: Walk) => [walk.status.phase, walk.condition('Settled')]
+
+  it('is False on the way to an artifact, and of a refresh, and True when it is there', () => {
+    const walk = new Walk()
+    walk.settle()
+    expect(settled(walk)).toEqual(['Queued', 'False'])
+    walk.admit().report(CDI.running)
+    expect(settled(walk)).toEqual(['Syncing', 'False'])
+    walk.succeed()
+    expect(settled(walk)).toEqual(['Snapshotting', 'False'])
+    walk.snapshotReady()
+    expect(settled(walk)).toEqual(['Succeeded', 'True'])
+    walk.annotate({ [REFRESH]: 'now' }).settle()
+    expect([...settled(walk), walk.condition('Ready')]).toEqual(['Queued', 'False', 'True'])
+  })
+
+  it('is False while another attempt is to come, and True when none is left', () => {
+    const walk = new Walk({ policy: { retryLimit: 1 } })
+    walk.settle().fail()
+    expect(settled(walk)).toEqual(['Queued', 'False'])
+    walk.after(HOUR).fail()
+    expect(settled(walk)).toEqual(['Failed', 'True'])
+    walk.annotate({ [RETRY]: 'now' }).settle()
+    expect(settled(walk)).toEqual(['Queued', 'False'])
+  })
+})

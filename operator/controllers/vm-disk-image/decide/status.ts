@@ -1,0 +1,266 @@
+import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
+import { cutMessage, mergeConditions, type Said, toTime, withoutUndefined } from '../../../runtime/conditions.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { isSame } from '../../../runtime/owned-fields.ts'
+import { courseConditions, said } from '../../../runtime/standing.ts'
+import type { World } from '../world.ts'
+
+/** Where an image stands, in the words that people read. */
+export interface Standing {
+  readonly phase: VMDiskImagePhase
+  readonly reason: Reason
+  readonly message: string
+  /** It cannot go on until somebody changes something. */
+  readonly stalled?: boolean
+  /** Nothing goes on until somebody does something: what waits so is at rest, as what has come to its end. */
+  readonly isHeldBack?: boolean
+  /** Set when it is not the reason of `phase` that explains why there is, or is no, artifact of the wanted revision. */
+  readonly upToDate?: boolean
+}
+
+/** Completes a status: phase, message and conditions of this standing, with times that only move when something changed. */
+export function withStanding(
+  status: VMDiskImageStatus,
+  standing: Standing,
+  world: World,
+  now: number,
+): VMDiskImageStatus {
+  const { phase, reason } = standing
+  const message = cutMessage(standing.message)
+  const { image, references } = world
+  const { generation } = image.metadata
+  const isAtRest = phase === 'Succeeded' || phase === 'Failed' || standing.isHeldBack === true
+  return withoutUndefined({
+    ...status,
+    observedGeneration: generation,
+    phase,
+    reason,
+    message,
+    conditions: mergeConditions(
+      status.conditions ?? [],
+      conditionsOf(status, { ...standing, message }, references),
+      generation,
+      now,
+    ),
+    references: { count: references.count, names: [...references.names] },
+    ...timesOfReferences(status, references.count, isAtRest, now),
+  })
+}
+
+function conditionsOf(status: VMDiskImageStatus, standing: Standing, references: World['references']): Said[] {
+  const { phase, reason, message, stalled = false } = standing
+  const isReady = status.artifact !== undefined
+  const isUpToDate = isReady && (standing.upToDate ?? status.artifact?.revision === status.revision)
+  const isBusy = phase !== 'Succeeded' && phase !== 'Failed' && !stalled
+  const isSettled = phase === 'Failed' || (phase === 'Succeeded' && isUpToDate)
+  const here = { reason, message }
+  return [
+    said('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
+    said(
+      'UpToDate',
+      isUpToDate,
+      isUpToDate ? { reason: 'Synced', message: 'the artifact was made from the current spec' } : here,
+    ),
+    ...courseConditions(here, { isBusy, isStalled: stalled, isSettled }),
+    said('Unreferenced', references.count === 0, whoRefers(references)),
+  ]
+}
+
+function whoRefers({ count, names }: World['references']): { reason: Reason; message: string } {
+  if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
+  return {
+    reason: 'Unreferenced',
+    message: 'no VirtualMachine or DataSync names this image, and no clone reads from it',
+  }
+}
+
+/**
+ * When something last referred to an image, and since when nothing does, both kept from then on. For an image that nothing has referred
+ * to yet the second begins when its sync comes to rest, and anew with the next one: until then it is what somebody has asked for.
+ */
+export function timesOfReferences(
+  status: VMDiskImageStatus,
+  count: number,
+  isAtRest: boolean,
+  now: number,
+): Pick<VMDiskImageStatus, 'lastReferencedTime' | 'unreferencedSince'> {
+  const { lastReferencedTime: before, unreferencedSince: since } = status
+  if (count > 0) return { lastReferencedTime: before, unreferencedSince: undefined }
+  const lastReferencedTime = (status.references?.count ?? 0) > 0 ? toTime(now) : before
+  if (lastReferencedTime !== undefined) return { lastReferencedTime, unreferencedSince: since ?? lastReferencedTime }
+  return { lastReferencedTime, unreferencedSince: isAtRest ? (since ?? toTime(now)) : undefined }
+}
+
+function whyReady(
+  { artifact }: VMDiskImageStatus,
+  isUpToDate: boolean,
+  message: string,
+): { reason: Reason; message: string } {
+  const what = `${artifact?.kind} ${artifact?.name} can be cloned`
+  if (isUpToDate) return { reason: 'Synced', message: what }
+  return { reason: 'Refreshing', message: `${what}; it was made from an earlier revision (${message})` }
+}
+
+const PROGRESS_STEP = 10
+const PROGRESS_EVERY_MS = 30_000
+/** Hundreds of machines may come or go together; their image counts them at a steady pace. */
+export const NAMES_EVERY_MS = 2_000
+
+/**
+ * Whether a status is worth a write. Progress moves all the time and is written by tenths, at most twice a minute;
+ * a queue position changes for everybody whenever somebody leaves, and is written with other news, or when it is due.
+ */
+export function isWorthWriting(
+  before: VMDiskImageStatus,
+  after: VMDiskImageStatus,
+  sinceWriteMs: number | undefined,
+  positionDue: boolean,
+): boolean {
+  if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true
+  if (isBehind(before, after) && (sinceWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
+  if (positionDue) return before.queuePosition !== after.queuePosition || before.reason !== after.reason
+  if (after.phase !== 'Syncing') return false
+  // How it goes at all is told at once.
+  if (percent(before.progress) === 0 && percent(after.progress) > 0) return true
+  if ((sinceWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
+  return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
+}
+
+/** Whether people would read something that is not true any more. */
+export function isBehind(before: VMDiskImageStatus, after: VMDiskImageStatus): boolean {
+  return !isSame(significant(before, 'who'), significant(after, 'who'))
+}
+
+/** The number in CDI's progress, `42.00%`; 0 where there is none yet (`N/A`). */
+export function percent(progress: string | undefined): number {
+  const value = Number.parseFloat(progress ?? '')
+  return Number.isNaN(value) ? 0 : value
+}
+
+/** Conditions that name who refers to the image. While its deletion is blocked, all may. */
+const NAMING: ReadonlySet<string> = new Set(['Unreferenced', 'DeletionBlocked'])
+
+/** The parts of a status whose change is news: `who` refers to the image, or only `whether` somebody does. */
+function significant(status: VMDiskImageStatus, references: 'who' | 'whether'): unknown {
+  const { progress: _progress, queuePosition: _position, queuePositionTime: _time, ...rest } = status
+  const isWaiting = isWaitingForSlot(status)
+  const isBlocked = rest.conditions?.some(({ type }) => type === 'DeletionBlocked') === true
+  const isNamed = (type: string) => references === 'whether' && (isBlocked || NAMING.has(type))
+  return {
+    ...rest,
+    references: references === 'who' ? rest.references : (rest.references?.count ?? 0) > 0,
+    reason: isWaiting ? undefined : rest.reason,
+    message: isWaiting || (isBlocked && references === 'whether') ? undefined : rest.message,
+    conditions: rest.conditions?.map(
+      ({ message, reason, lastTransitionTime: _time, observedGeneration: _generation, ...condition }) =>
+        isWaiting || isNamed(condition.type) ? condition : { ...condition, message, reason },
+    ),
+  }
+}
+
+function isWaitingForSlot({ phase, conditions }: VMDiskImageStatus): boolean {
+  const reason = reasonOf({ conditions })
+  return phase === 'Queued' && (reason === 'Queued' || reason === 'Paused')
+}
+
+/** What happened between two statuses, for people who read `kubectl describe`. */
+export function eventsBetween(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
+  return [
+    ...endedAttempts(before, after, retryLimit),
+    ...startedAttempt(before, after, retryLimit),
+    ...publishedArtifact(before, after),
+    ...blockedDeletion(before, after),
+    ...changedReason(before, after),
+  ]
+}
+
+/** What the log says of a change of state: which attempt, and of one that has just ended how, how long it took and what it cost. */
+export function factsBetween(before: VMDiskImageStatus, after: VMDiskImageStatus): Readonly<Record<string, unknown>> {
+  const ended = newAttempts(before, after).at(-1)
+  const { revision, attempt, nextRetryTime } = after
+  return withoutUndefined({
+    revision,
+    attempt,
+    ...(ended && {
+      outcome: ended.outcome,
+      cause: ended.reason,
+      durationSeconds: ended.durationSeconds,
+      downloads: ended.downloads,
+    }),
+    nextRetryTime,
+  })
+}
+
+function newAttempts(before: VMDiskImageStatus, { attempts = [] }: VMDiskImageStatus): readonly Attempt[] {
+  const known = new Set((before.attempts ?? []).map(({ dataVolumeUID }) => dataVolumeUID))
+  return attempts.filter(({ dataVolumeUID }) => !known.has(dataVolumeUID))
+}
+
+function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
+  const next = after.nextRetryTime === undefined ? '' : `; next attempt at ${after.nextRetryTime}`
+  return newAttempts(before, after).flatMap(({ outcome, reason, number, message }): EventNote[] => {
+    if (outcome === 'Succeeded') return []
+    if (reason === 'SpecChanged' || reason === 'Suspended' || reason === 'Unreferenced')
+      return [{ type: 'Normal', reason: 'SyncCancelled', message }]
+    if (outcome === 'Cancelled') return [{ type: 'Warning', reason, message: `${message}${next}` }]
+    const text = `attempt ${number} of ${1 + retryLimit} failed: ${message}${next}`
+    return [{ type: 'Warning', reason, message: text }]
+  })
+}
+
+function startedAttempt(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
+  const { dataVolumeUID, revision, attempt } = after
+  const wasTold = reasonOf(before) === 'Syncing' && dataVolumeUID === before.dataVolumeUID
+  const isNew = reasonOf(after) === 'Syncing' && dataVolumeUID !== undefined && !wasTold
+  if (!isNew || isRecorded(after)) return []
+  const message = `downloading revision ${revision}, attempt ${attempt} of ${1 + retryLimit}`
+  return [{ type: 'Normal', reason: 'Syncing', message }]
+}
+
+function publishedArtifact({ artifact: before }: VMDiskImageStatus, { artifact }: VMDiskImageStatus): EventNote[] {
+  const isNew = artifact !== undefined && artifact.publishedAt !== before?.publishedAt
+  if (!isNew) return []
+  return [{ type: 'Normal', reason: 'Synced', message: `${artifact.kind} ${artifact.name} is ready to be cloned` }]
+}
+
+/** Once, though users come and go meanwhile. */
+function blockedDeletion(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
+  const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === 'DeletionBlocked')
+  const blocked = of(after)
+  if (blocked === undefined || of(before) !== undefined) return []
+  return [{ type: 'Warning', reason: blocked.reason, message: blocked.message }]
+}
+
+/** Reasons that other notes, or the phase itself, already tell. */
+const SILENT: ReadonlySet<string> = new Set([
+  'Queued',
+  'Paused',
+  'Starting',
+  'Syncing',
+  'Snapshotting',
+  'Synced',
+  'Stopping',
+  'RetryBackoff',
+  'Deleting',
+  'InUse',
+  'RetryLimitExceeded',
+  'Unreferenced',
+])
+
+function changedReason(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
+  const reason = reasonOf(after)
+  const failedJustNow = after.attempts?.at(-1)?.reason === reason && after.attempts?.length !== before.attempts?.length
+  if (reason === undefined || reason === reasonOf(before) || SILENT.has(reason) || failedJustNow) return []
+  if (after.phase === 'Failed' && after.attempts?.at(-1)?.reason === reason) return []
+  return [{ type: reason === 'Suspended' ? 'Normal' : 'Warning', reason, message: after.message ?? '' }]
+}
+
+/** The reason for where an image stands; all of its conditions but Ready carry it. */
+export function reasonOf({ conditions }: Pick<VMDiskImageStatus, 'conditions'>): string | undefined {
+  return conditions?.find(({ type }) => type === 'Reconciling')?.reason
+}
+
+/** Whether the end of the attempt that the status is about, or of the one with this DataVolume, is written down. */
+export function isRecorded({ attempts = [], dataVolumeUID }: VMDiskImageStatus, uid = dataVolumeUID): boolean {
+  return uid !== undefined && attempts.some((attempt) => attempt.dataVolumeUID === uid)
+}

@@ -1,0 +1,132 @@
+import {
+  ANNOTATIONS,
+  childName,
+  type Policy,
+  type Reason,
+  revisionOf,
+  type SourceType,
+  shortHash,
+  type VMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
+import type { World } from '../world.ts'
+import { reasonOf } from './status.ts'
+
+/** What the spec asks for, with the policy's defaults filled in. */
+export interface Target {
+  readonly revision: string
+  /** Name of its DataVolume, and of its first snapshot. */
+  readonly volumeName: string
+  /** Name of its snapshot by the wanted class. */
+  readonly snapshotName: string
+  /** The policy's share of it, to be frozen in the status. */
+  readonly defaults: NonNullable<VMDiskImageStatus['defaults']>
+  /** `spec.name`: a label of the children, and nothing else. */
+  readonly specName: string | undefined
+  readonly url: string | undefined
+  readonly sourceType: SourceType | undefined
+  readonly diskSize: string | undefined
+  readonly storageClass: string | undefined
+  readonly snapshotClass: string | undefined
+  readonly secretRef: string | undefined
+  readonly certConfigMap: string | undefined
+  readonly checksum: string | undefined
+  /** Identity of the budget of downloads: the revision and every act of a person that grants a new one. */
+  readonly budgetKey: string
+}
+
+/** Works out the target. Defaults count from when the revision was first queued: changing the policy later leaves it alone. */
+export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: World): Target {
+  const { annotations = {}, name } = image.metadata
+  const revision = revisionOf(spec, annotations[ANNOTATIONS.syncRequestedAt])
+  const defaults = frozenDefaults(image.status, spec, revision) ?? defaultsFor(spec, policy)
+  const sourceType = spec.sourceType ?? (defaults.sourceType as SourceType | undefined)
+  const snapshotClass = spec.snapshotClass ?? defaults.snapshotClass
+  const secretRef = spec.secretRef ?? defaults.secretRef
+  const certConfigMap = spec.certConfigMap ?? defaults.certConfigMap
+  const volumeName = childName(name, revision)
+  return {
+    revision,
+    volumeName,
+    snapshotName: snapshotNameFor(name, revision, snapshotClass, image.status),
+    defaults,
+    specName: spec.name,
+    url: spec.url,
+    sourceType,
+    diskSize: spec.diskSize ?? defaults.diskSize,
+    storageClass: spec.storageClass ?? defaults.storageClass,
+    snapshotClass,
+    secretRef: sourceType === 'blank' ? undefined : secretRef,
+    certConfigMap: sourceType === 'blank' || sourceType === 'gcs' ? undefined : certConfigMap,
+    checksum: spec.checksum,
+    budgetKey: shortHash([revision, secretRef, certConfigMap, annotations[ANNOTATIONS.retryRequestedAt]]),
+  }
+}
+
+/** The policy key behind each field that a spec may leave out. */
+const DEFAULT_KEYS = {
+  sourceType: 'defaultSourceType',
+  diskSize: 'defaultDiskSize',
+  storageClass: 'defaultStorageClass',
+  snapshotClass: 'defaultSnapshotClass',
+  secretRef: 'defaultSecretRef',
+  certConfigMap: 'defaultCertConfigMap',
+} as const satisfies Record<string, keyof Policy>
+
+export type DefaultedField = keyof typeof DEFAULT_KEYS
+
+/** Where the value of a field was set, in the words of a message: in the spec, or by the policy. */
+export function originOf(field: DefaultedField, { spec }: World): string {
+  return spec.ok && spec.spec[field] !== undefined ? `spec.${field}` : `the policy key ${DEFAULT_KEYS[field]}`
+}
+
+function defaultsFor(spec: VMDiskImageSpec, policy: Policy): Target['defaults'] {
+  const missing = Object.entries(DEFAULT_KEYS).filter(([field]) => spec[field as DefaultedField] === undefined)
+  return Object.fromEntries(
+    missing.flatMap(([field, key]) => (policy[key] === undefined ? [] : [[field, policy[key]]])),
+  )
+}
+
+function frozenDefaults(
+  status: VMDiskImageStatus,
+  spec: VMDiskImageSpec,
+  revision: string,
+): VMDiskImageStatus['defaults'] {
+  const { defaults } = status
+  if (status.revision !== revision || defaults === undefined) return undefined
+  const isComplete = (spec.sourceType ?? defaults.sourceType) && (spec.diskSize ?? defaults.diskSize)
+  return isComplete && !waitsForDefault(status) ? defaults : undefined
+}
+
+/** It has not begun to queue: a default that names something missing, or is missing itself, can still be put right. */
+function waitsForDefault(status: VMDiskImageStatus): boolean {
+  return status.phase === 'Queued' && DEFAULT_DEPENDENT.has(reasonOf(status) ?? '')
+}
+
+const DEFAULT_DEPENDENT: ReadonlySet<string> = new Set<Reason>([
+  'SourceTypeMissing',
+  'DiskSizeMissing',
+  'UrlNotAllowed',
+  'SecretMissing',
+  'CertConfigMapMissing',
+  'StorageClassMissing',
+  'SnapshotterMissing',
+  'SnapshotClassMissing',
+])
+
+/**
+ * A snapshot's class cannot be changed, so another class means another snapshot. The first one of a revision has the
+ * plain name; one for a later class gets a suffix of its own.
+ */
+export function snapshotNameFor(
+  name: string,
+  revision: string,
+  snapshotClass: string | undefined,
+  { artifact }: VMDiskImageStatus,
+): string {
+  const isFirst = artifact?.revision !== revision || artifact.snapshotClass === undefined
+  if (isFirst) return childName(name, revision)
+  return artifact.snapshotClass === snapshotClass
+    ? artifact.name
+    : childName(name, shortHash([revision, snapshotClass]))
+}
