@@ -10,8 +10,8 @@ import type { Kind } from './story.ts'
 const SCHEDULES = 40
 
 interface Verdict {
-  /** Whether the mutated file was used at all. */
-  readonly isLoaded: boolean
+  /** Whether the product has used what the mutant puts in place of its seam. */
+  readonly isUsed: boolean
   /** Of the schedule that showed a violation; these three are absent when none did. */
   readonly seed?: number
   readonly invariant?: Invariant
@@ -31,8 +31,8 @@ export function mutantSuite(mutants: readonly Mutant[]): void {
   const needed = new Map<Kind, number>()
 
   it.concurrent.each(mutants)('is caught, by invariant $invariant: $name', async (mutant) => {
-    const { isLoaded, seed = SCHEDULES, invariant, message } = await verdictOn(mutant.kind, SCHEDULES, mutant)
-    expect(isLoaded).toBe(true)
+    const { isUsed, seed = SCHEDULES, invariant, message } = await verdictOn(mutant.kind, SCHEDULES, mutant)
+    expect(isUsed).toBe(true)
     expect([mutant.invariant, ...(mutant.alsoCaughtAs ?? [])], message).toContain(invariant)
     needed.set(mutant.kind, Math.max(needed.get(mutant.kind) ?? 0, seed))
   })
@@ -42,7 +42,7 @@ export function mutantSuite(mutants: readonly Mutant[]): void {
     const kinds = [...needed]
     const judgeNext = async (): Promise<void> => {
       for (let next = kinds.pop(); next !== undefined; next = kinds.pop())
-        expect(await verdictOn(...next), next[0]).toEqual({ isLoaded: true })
+        expect(await verdictOn(...next), next[0]).toEqual({ isUsed: true })
     }
     await Promise.all([judgeNext(), judgeNext()])
   })

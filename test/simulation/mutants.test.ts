@@ -1,16 +1,23 @@
-import { readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { mutantSuite } from './mutant-suite.ts'
 import { MUTANTS } from './mutants.ts'
 import { INVARIANTS } from './oracle/oracle.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
+describe('the seam of a mutant', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'seams-process.ts')])
+  const uses: { name: string; exists: boolean; importers: string[] }[] = JSON.parse(stdout)
 
-it.each(MUTANTS)('$name: a change of one place', ({ file, find, replace }) => {
-  const source = readFileSync(join(ROOT, file), 'utf8')
-  expect(source.split(find)).toHaveLength(2)
-  expect(replace).not.toBe(find)
+  it.each(uses)('exists, and other files of the product import it: $name', ({ exists, importers }) => {
+    expect(exists).toBe(true)
+    expect(importers).not.toEqual([])
+  })
+
+  it('is that of a mutant with a name of its own', () => {
+    expect(new Set(uses.map(({ name }) => name)).size).toBe(MUTANTS.length)
+  })
 })
 
 it('has a mutant for every invariant', () => {

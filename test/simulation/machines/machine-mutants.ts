@@ -1,192 +1,209 @@
+import type { BY_IMAGE_NAMESPACE, BY_PASSWORD_SECRET } from '../../../operator/controllers/virtual-machine/caches.ts'
 import type { Mutant } from '../mutant.ts'
+import { altered, seam } from '../seam.ts'
 
-const MACHINES = 'operator/controllers/virtual-machine'
-const IMAGES = 'operator/controllers/vm-disk-image'
+const MACHINES = {
+  ensureImage: () => import('../../../operator/images/ensure-image.ts'),
+  judge: () => import('../../../operator/controllers/virtual-machine/judge.ts'),
+  observe: () => import('../../../operator/controllers/virtual-machine/observe.ts'),
+  plan: () => import('../../../operator/controllers/virtual-machine/plan.ts'),
+  planChildren: () => import('../../../operator/controllers/virtual-machine/plan-children.ts'),
+  planDeletion: () => import('../../../operator/controllers/virtual-machine/plan-deletion.ts'),
+  planDisk: () => import('../../../operator/controllers/virtual-machine/plan-disk.ts'),
+  planHung: () => import('../../../operator/controllers/virtual-machine/plan-hung.ts'),
+  planImage: () => import('../../../operator/controllers/virtual-machine/plan-image.ts'),
+  planTimeouts: () => import('../../../operator/controllers/virtual-machine/plan-timeouts.ts'),
+  triggers: () => import('../../../operator/controllers/virtual-machine/triggers.ts'),
+} as const
 
-/** Deliberate breaks of what is done for machines, and for the images that they use. */
+/** Machines that an index would find are not looked at again. */
+const notFoundBy = (index: typeof BY_PASSWORD_SECRET | typeof BY_IMAGE_NAMESPACE) =>
+  seam(MACHINES.triggers, 'listenForTriggers', (listenForTriggers) => (caches, enqueue) => {
+    const { machines } = caches
+    const find: typeof machines.find = (name, value) => (name === index ? [] : machines.find(name, value))
+    return listenForTriggers(altered(caches, { machines: altered(machines, { find }) }), enqueue)
+  })
+
+/** Kicks within another limit than that of the policy. */
+const kickedWithin = (limitOf: (kickLimit: number) => number) =>
+  seam(MACHINES.plan, 'planMachine', (planMachine) => ({ policy, ...world }, now) => {
+    return planMachine({ ...world, policy: { ...policy, kickLimit: limitOf(policy.kickLimit) } }, now)
+  })
+
+/** Deliberate breaks of what is done for machines. */
 export const MACHINE_MUTANTS: readonly Mutant[] = [
-  {
-    name: 'users are not counted at the moment of the decision',
-    invariant: 5,
-    file: 'operator/runtime/preconditions.ts',
-    find: "return references?.[one.by === 'users' ? 'users' : 'names'].every",
-    replace: "return one.by === 'users' || references?.names.every",
-    kind: 'machinesUnseen',
-  },
   {
     name: 'a disk that has booted is cloned anew when its source is gone',
     invariant: 5,
-    file: `${MACHINES}/decide/plan-disk.ts`,
-    find: "if (!hasBooted(draft.world) && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)",
-    replace: "if (!hasBooted(draft.world) || clone.phase !== 'CloneInProgress') return unfinishedDisk(draft, clone)",
+    seam: seam(MACHINES.planDisk, 'planDisk', (planDisk) => (draft, image) => {
+      const { vm, clone } = draft.world
+      const { bootedAt: _booted, ...status } = vm.status
+      const unbooted = {
+        ...draft.world,
+        vm: { ...vm, status },
+        instance: undefined,
+        clone: clone && { ...clone, phase: 'CloneInProgress' },
+      }
+      const step = planDisk({ ...draft, world: unbooted }, image)
+      const isAnew = clone?.phase !== 'CloneInProgress' && step?.remove !== undefined && step.remove.length > 0
+      return isAnew ? step : planDisk(draft, image)
+    }),
     kind: 'machinesRefreshed',
   },
   {
     name: 'a disk is cloned from an image that is being deleted',
     invariant: 5,
-    file: `${MACHINES}/decide/plan-image.ts`,
-    find: 'return image?.status.artifact !== undefined && image.metadata.deletionTimestamp === undefined',
-    replace: 'return image?.status.artifact !== undefined',
+    seam: seam(MACHINES.planImage, 'imageState', (imageState) => (draft) => {
+      const { image } = draft.world
+      if (image?.status.artifact === undefined) return imageState(draft)
+      const { deletionTimestamp: _going, ...metadata } = image.metadata
+      return imageState({ ...draft, world: { ...draft.world, image: { ...image, metadata } } })
+    }),
     kind: 'machinesLate',
   },
   {
     name: 'a machine that hangs is kicked without end',
     invariant: 4,
-    file: `${MACHINES}/decide/plan-timeouts.ts`,
-    find: 'if (kicks.count >= policy.kickLimit)',
-    replace: 'if (kicks.count < 0)',
+    seam: kickedWithin(() => Number.POSITIVE_INFINITY),
     kind: 'machinesHanging',
   },
   {
     name: 'an instance that has never run is kicked',
     invariant: 4,
-    file: `${MACHINES}/decide/plan-hung.ts`,
-    find: `if (!isOwed && (isNoted || !isRunning)) return undefined
-  return {
-    object: instance,
-    // A guest that has just been switched on gets the whole time to become ready.
-    since: instance.unreadySince ?? now,`,
-    replace: `if (!isOwed && isNoted) return undefined
-  return {
-    object: instance,
-    since: instance.unreadySince ?? (isRunning ? now : 0),`,
+    seam: seam(MACHINES.planHung, 'hungPart', (hungPart) => (world, step, now) => {
+      const { instance, machine } = world
+      const hung = hungPart(world, step, now)
+      if (hung !== undefined || instance === undefined || machine === undefined) return hung
+      const running = {
+        instance: { ...instance, phase: 'Running', unreadySince: instance.unreadySince ?? 0 },
+        machine: { ...machine, printableStatus: 'Running', isReady: false },
+      }
+      return hungPart({ ...world, ...running }, step, now)
+    }),
     kind: 'machinesHanging',
   },
   {
     name: 'a guest whose agent answers is kicked',
     invariant: 4,
-    file: `${MACHINES}/decide/judge.ts`,
-    find: ' || instance?.hasAgent === true',
-    replace: '',
+    seam: seam(MACHINES.judge, 'answers', (answers) => ({ machine, instance }) => {
+      return answers({ machine, instance: instance && { ...instance, hasAgent: false } })
+    }),
     kind: 'machinesStill',
   },
   {
     name: 'a paused guest is kicked',
     invariant: 4,
-    file: `${MACHINES}/decide/plan-timeouts.ts`,
-    find: 'return standsStill(world) || (answers(world)',
-    replace: 'return (answers(world)',
+    seam: seam(MACHINES.judge, 'standsStill', () => () => false),
     kind: 'machinesStill',
   },
   {
     name: 'a clone that gets further is deleted',
     invariant: 4,
-    file: `${MACHINES}/decide/plan-hung.ts`,
-    find: 'const since = fromTime((status?.clone ?? vm.status.clone)?.progressTime) ?? now',
-    replace: 'const since = (status?.clone ?? vm.status.clone)?.progressTime === undefined ? now : 0',
+    seam: seam(MACHINES.planHung, 'hungPart', (hungPart) => (world, step, now) => {
+      const hung = hungPart(world, step, now)
+      if (hung?.noted !== 'dataVolumeUID') return hung
+      const isOwed = hung.object.metadata.uid === world.vm.status.kicks?.dataVolumeUID
+      return { ...hung, since: 0, isOwed }
+    }),
     kind: 'machinesHanging',
   },
   {
     name: 'a kick is forgotten',
     invariant: 4,
-    file: `${MACHINES}/decide/plan-timeouts.ts`,
-    find: 'status: { ...step.status, provisioningSince: toTime(now), kicks },',
-    replace: 'status: { ...step.status, provisioningSince: toTime(now) },',
+    seam: seam(MACHINES.planTimeouts, 'judged', (judged) => (draft, standing, planned) => {
+      const step = judged(draft, standing, planned)
+      if (step.standing.reason !== 'Kicked') return step
+      const { kicks: _kicks, ...status } = step.status ?? {}
+      return { ...step, status }
+    }),
     kind: 'machinesHanging',
+  },
+  {
+    name: 'a limit of kicks that was lowered is not looked at',
+    invariant: 4,
+    seam: kickedWithin((kickLimit) => Math.max(kickLimit, 3)),
+    kind: 'machinesLowered',
   },
   {
     name: 'a namesake is taken over',
     invariant: 6,
-    file: `${MACHINES}/observe.ts`,
-    find: 'children.filter((object) => object !== undefined && !isChildOf(object, vm))',
-    replace: 'children.filter(() => false)',
+    seam: seam(MACHINES.observe, 'observeMachine', (observeMachine) => (...given) => {
+      return { ...observeMachine(...given), conflict: undefined, leaving: undefined, orphan: undefined }
+    }),
     kind: 'machinesCalm',
   },
   {
     name: 'an image that differs from the template is overwritten',
     invariant: 6,
-    file: 'operator/images/decide/ensure-image.ts',
-    find: 'if (isShared || !isAsMadeBy(createdBy, found) || hadArtifact(found.status))',
-    replace: 'if (isShared)',
+    seam: seam(MACHINES.ensureImage, 'ensureImage', (ensureImage, { differences }) => (wish, found, isShared) => {
+      const ensured = ensureImage(wish, found, isShared)
+      const anew = ensureImage(wish, undefined, false)
+      const { template } = wish
+      if (found === undefined || isShared || template === undefined || anew.kind !== 'created') return ensured
+      const { uid, resourceVersion } = found.metadata
+      const image = { ...anew.image, metadata: { ...anew.image.metadata, uid, resourceVersion } }
+      const fields = differences(template, found)
+      return fields.length === 0 ? ensured : { kind: 'corrected', image, fields }
+    }),
     kind: 'machinesCalm',
   },
   {
     name: 'a MAC address changes when KubeVirt has the machine',
     invariant: 7,
-    file: `${MACHINES}/decide/plan-children.ts`,
-    find: 'interfaces: withMacAddresses(ref.uid, ref.name,',
-    replace: 'interfaces: withMacAddresses(machine?.metadata.uid ?? ref.uid, ref.name,',
+    seam: seam(MACHINES.planChildren, 'wantedMachine', (wantedMachine) => (draft) => {
+      const { vm, machine } = draft.world
+      const { uid = vm.metadata.uid } = machine?.metadata ?? {}
+      const other = { ...vm, metadata: { ...vm.metadata, ...(uid !== undefined && { uid }) } }
+      const { spec } = wantedMachine({ ...draft, world: { ...draft.world, vm: other } })
+      return { ...wantedMachine(draft), spec }
+    }),
     kind: 'machinesCalm',
   },
   {
     name: 'the disk goes before the guest',
     invariant: 7,
-    file: `${MACHINES}/decide/plan-deletion.ts`,
-    find: 'const next = runs ?? clone ?? secret',
-    replace: 'const next = clone ?? runs ?? secret',
+    seam: seam(MACHINES.planDeletion, 'planDeletion', (planDeletion) => (world, now) => {
+      return planDeletion(world.clone ? { ...world, machine: undefined, instance: undefined } : world, now)
+    }),
     kind: 'machinesCalm',
   },
   {
     name: 'the finalizer goes before the Secret',
     invariant: 7,
-    file: `${MACHINES}/decide/plan-deletion.ts`,
-    find: 'if (next === undefined) return',
-    replace: 'if (next === undefined || next === secret) return',
+    seam: seam(MACHINES.planDeletion, 'planDeletion', (planDeletion) => (world, now) => {
+      return planDeletion({ ...world, secret: undefined }, now)
+    }),
     kind: 'machinesCalm',
   },
   {
     name: 'nobody looks again when the Secret with a password comes',
     invariant: 7,
-    file: `${MACHINES}/triggers.ts`,
-    find: 'all(machines.find(BY_PASSWORD_SECRET, change.key))',
-    replace: '',
+    seam: notFoundBy('password secret'),
     kind: 'machinesLocked',
+  },
+  {
+    name: 'nobody looks again when the namespace of an image comes back',
+    invariant: 7,
+    seam: notFoundBy('image namespace'),
+    kind: 'machinesOutcast',
   },
   {
     name: 'nobody looks again when a child of a machine changes',
     invariant: 7,
-    file: `${MACHINES}/triggers.ts`,
-    find: 'kubevirt.onChange(child),',
-    replace: '',
-    kind: 'machinesCalm',
-  },
-  {
-    name: 'a machine is written though it is as it should be',
-    invariant: 7,
-    file: `${MACHINES}/decide/plan-deploy.ts`,
-    find: 'isGoing || (machine !== undefined && ownsEqual(wanted, machine)) ? [] : [wanted]',
-    replace: 'isGoing ? [] : [wanted]',
+    seam: seam(MACHINES.triggers, 'listenForTriggers', (listenForTriggers) => (caches, enqueue) => {
+      const kubevirt = altered(caches.kubevirt, { onChange: () => () => undefined })
+      return listenForTriggers(altered(caches, { kubevirt }), enqueue)
+    }),
     kind: 'machinesCalm',
   },
   {
     name: 'ignoreOnDeploy is ignored',
     invariant: 7,
-    file: `${MACHINES}/decide/plan.ts`,
-    find: 'if (spec.ignoreOnDeploy === true) return ignored(draft, image)',
-    replace: '',
+    seam: seam(MACHINES.plan, 'planMachine', (planMachine) => (world, now) => {
+      if (!world.spec.ok) return planMachine(world, now)
+      const spec = { ...world.spec, spec: { ...world.spec.spec, ignoreOnDeploy: false } }
+      return planMachine({ ...world, spec }, now)
+    }),
     kind: 'machinesCalm',
-  },
-  {
-    name: 'an image waits for its users though its namespace is being deleted',
-    invariant: 5,
-    alsoCaughtAs: [7],
-    file: `${IMAGES}/decide/plan-deletion.ts`,
-    find: 'const users = namespaceTerminating ? [] : references.users',
-    replace: 'const { users } = references',
-    kind: 'machinesUprooted',
-  },
-  {
-    name: 'nobody looks again when the namespace of an image comes back',
-    invariant: 7,
-    file: `${MACHINES}/triggers.ts`,
-    find: 'all(machines.find(BY_IMAGE_NAMESPACE, key))',
-    replace: '',
-    kind: 'machinesOutcast',
-  },
-  {
-    name: 'a limit of kicks that was lowered is not looked at',
-    invariant: 4,
-    file: `${MACHINES}/decide/plan-timeouts.ts`,
-    find: 'if (kicks.count >= policy.kickLimit)',
-    replace: 'if (kicks.count >= Math.max(policy.kickLimit, 3))',
-    kind: 'machinesLowered',
-  },
-  {
-    name: 'what a new list lacks goes without a word',
-    invariant: 7,
-    file: 'operator/runtime/store.ts',
-    find: 'if (!listed.has(key) && compareResourceVersions(versionOf(item), version) <= 0) this.#change(key, item, undefined)',
-    replace: 'if (!listed.has(key) && compareResourceVersions(versionOf(item), version) <= 0) this.#items.delete(key)',
-    kind: 'machinesForgotten',
   },
 ]

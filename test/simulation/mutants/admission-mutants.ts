@@ -1,0 +1,204 @@
+import type { ClaimsOptions } from '../../../operator/controllers/vm-disk-image/claims.ts'
+import type { DataVolumeView } from '../../../operator/controllers/vm-disk-image/views.ts'
+import type { Holder } from '../../../operator/controllers/vm-disk-image/world.ts'
+import type { Mutant } from '../mutant.ts'
+import { seam } from '../seam.ts'
+
+const IN_ADMISSION = {
+  slots: () => import('../../../operator/controllers/vm-disk-image/slots.ts'),
+  ledger: () => import('../../../operator/controllers/vm-disk-image/slot-ledger.ts'),
+  ledgerContent: () => import('../../../operator/controllers/vm-disk-image/ledger-content.ts'),
+  claims: () => import('../../../operator/controllers/vm-disk-image/claims.ts'),
+  claimNotes: () => import('../../../operator/controllers/vm-disk-image/claim-notes.ts'),
+  downloads: () => import('../../../operator/controllers/vm-disk-image/downloads.ts'),
+  queue: () => import('../../../operator/controllers/vm-disk-image/admission-queue.ts'),
+  ownership: () => import('../../../operator/cluster/ownership.ts'),
+} as const
+
+const oneSlotMore = seam(
+  IN_ADMISSION.slots,
+  'decideSlots',
+  (decideSlots) => (facts) => decideSlots({ ...facts, unheld: facts.unheld - 1 }),
+)
+
+const forgetful = seam(
+  IN_ADMISSION.claimNotes,
+  'ClaimNotes',
+  (ClaimNotes) =>
+    class extends ClaimNotes {
+      override asked(claim: string): void {
+        super.asked(claim, 0)
+      }
+
+      override inherit(claim: string): void {
+        super.inherit(claim, 0)
+      }
+
+      override doubt(claim: string): void {
+        super.doubt(claim, 0)
+      }
+    },
+)
+
+/** Deliberate breaks of the limit, the ledger and the order of the queue. */
+export const ADMISSION_MUTANTS: readonly Mutant[] = [
+  { name: 'one slot more than the limit', invariant: 1, seam: oneSlotMore, kind: 'undisturbed' },
+  {
+    name: 'a lowered limit counts only for new leaders',
+    invariant: 1,
+    alsoCaughtAs: [7, 8],
+    seam: seam(IN_ADMISSION.slots, 'decideSlots', (decideSlots) => (facts) => {
+      const decision = decideSlots(facts)
+      const limit = Math.max(facts.limit, facts.ledger.limit)
+      return { ...decision, next: { ...decision.next, limit } }
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'the ledger is replaced whatever its version',
+    invariant: 1,
+    alsoCaughtAs: [2, 7],
+    seam: seam(
+      IN_ADMISSION.ledgerContent,
+      'renderLedger',
+      (renderLedger) =>
+        ({ resourceVersion: _version, ...metadata }, state) =>
+          renderLedger(metadata, state),
+    ),
+    kind: 'lateLedger',
+  },
+  {
+    name: 'a slot is free as soon as its DataVolume is not seen',
+    invariant: 2,
+    seam: seam(
+      IN_ADMISSION.claims,
+      'Claims',
+      (Claims) =>
+        class extends Claims {
+          readonly #seen: ClaimsOptions['dataVolumes']
+
+          constructor(options: ClaimsOptions) {
+            super(options)
+            this.#seen = options.dataVolumes
+          }
+
+          override isOver(holder: Holder): boolean {
+            const isHeld = ({ metadata }: DataVolumeView) =>
+              metadata.name.endsWith(holder.revision) && metadata.ownerReferences?.[0]?.uid === holder.uid
+            return ![...this.#seen.values()].some(isHeld) || super.isOver(holder)
+          }
+        },
+    ),
+    kind: 'impatient',
+  },
+  {
+    name: 'an importer that outlives its DataVolume is not looked for',
+    invariant: 2,
+    alsoCaughtAs: [4],
+    seam: seam(IN_ADMISSION.downloads, 'lookForImporters', () => async () => 'nothing'),
+    kind: 'impatient',
+  },
+  {
+    name: 'an unanswered create is forgotten at once',
+    invariant: 2,
+    alsoCaughtAs: [1],
+    seam: forgetful,
+    kind: 'delayed',
+  },
+  {
+    name: 'last come, first served',
+    invariant: 3,
+    seam: seam(
+      IN_ADMISSION.queue,
+      'AdmissionQueue',
+      (AdmissionQueue) =>
+        class extends AdmissionQueue {
+          override heads(count: number) {
+            const admissible = this.values().filter((start) => start.admissible)
+            return admissible.toReversed().slice(0, count)
+          }
+        },
+    ),
+    kind: 'rush',
+  },
+  {
+    name: 'tickets are compared as words',
+    invariant: 3,
+    seam: seam(
+      IN_ADMISSION.queue,
+      'AdmissionQueue',
+      (AdmissionQueue) =>
+        class extends AdmissionQueue {
+          override heads(count: number, isStuck: (uid: string) => boolean) {
+            const heads = super.heads(Number.POSITIVE_INFINITY, isStuck)
+            return heads.toSorted((a, b) => a.ticket.localeCompare(b.ticket)).slice(0, count)
+          }
+        },
+    ),
+    kind: 'rush',
+  },
+  {
+    name: 'DataVolumes of a batch come in any order',
+    invariant: 3,
+    // As the claims compare them; the queue has its own order.
+    seam: seam(IN_ADMISSION.queue, 'compareTickets', (compareTickets) => (a, b) => compareTickets(b, a)),
+    kind: 'rush',
+  },
+  { name: 'one slot more than the limit, at the gate alone', invariant: 1, seam: oneSlotMore, kind: 'gateCalm' },
+  {
+    name: 'a claim is good for ever',
+    invariant: 2,
+    alsoCaughtAs: [1],
+    seam: seam(
+      IN_ADMISSION.ledger,
+      'SlotLedger',
+      (SlotLedger) =>
+        class extends SlotLedger {
+          override get isFresh(): boolean {
+            return true
+          }
+        },
+    ),
+    kind: 'gateFrozen',
+  },
+  {
+    name: 'an unanswered create is forgotten at once, at the gate alone',
+    invariant: 2,
+    alsoCaughtAs: [1],
+    seam: forgetful,
+    kind: 'gateLate',
+  },
+  {
+    name: 'an image that is still being enqueued is overtaken',
+    invariant: 3,
+    seam: seam(
+      IN_ADMISSION.queue,
+      'AdmissionQueue',
+      (AdmissionQueue) =>
+        class extends AdmissionQueue {
+          override heads(count: number) {
+            return super.heads(count, () => true)
+          }
+        },
+    ),
+    kind: 'gateCalm',
+  },
+  {
+    name: 'a lost ledger is made anew without those who download',
+    invariant: 2,
+    seam: seam(IN_ADMISSION.downloads, 'findHolders', () => async () => []),
+    kind: 'amnesiac',
+  },
+  {
+    name: 'a download whose image does not exist counts',
+    invariant: 6,
+    seam: seam(IN_ADMISSION.ownership, 'ownerAmong', (ownerAmong) => (object, owners) => {
+      const { namespace, uid: dataVolumeUID, ownerReferences } = object.metadata
+      const [owner] = ownerReferences ?? []
+      const isTaken = object.kind === 'DataVolume' && owner?.kind === 'VMDiskImage'
+      const made = { ...owner, metadata: { ...owner, namespace }, status: { dataVolumeUID } }
+      return ownerAmong(object, owners) ?? (isTaken ? (made as never) : undefined)
+    }),
+    kind: 'tenants',
+  },
+]

@@ -1,0 +1,213 @@
+import type { Mutant } from '../mutant.ts'
+import { altered, seam } from '../seam.ts'
+
+const IMAGES = {
+  controller: () => import('../../../operator/controllers/vm-disk-image/controller.ts'),
+  judge: () => import('../../../operator/controllers/vm-disk-image/judge.ts'),
+  liveLooks: () => import('../../../operator/controllers/vm-disk-image/live-looks.ts'),
+  ownership: () => import('../../../operator/cluster/ownership.ts'),
+  plan: () => import('../../../operator/controllers/vm-disk-image/plan.ts'),
+  planArtifact: () => import('../../../operator/controllers/vm-disk-image/plan-artifact.ts'),
+  planDeletion: () => import('../../../operator/controllers/vm-disk-image/plan-deletion.ts'),
+  policy: () => import('../../../constructs/api/policy.ts'),
+  progressWatch: () => import('../../../operator/controllers/vm-disk-image/progress-watch.ts'),
+  status: () => import('../../../operator/controllers/vm-disk-image/status.ts'),
+  triggers: () => import('../../../operator/controllers/vm-disk-image/triggers.ts'),
+} as const
+
+/** Deliberate breaks of what is decided and written for images. */
+export const IMAGE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'a slot is held until the snapshot is ready',
+    invariant: 2,
+    seam: seam(IMAGES.plan, 'planImage', (planImage) => (world, now) => {
+      const { image, dataVolumes, slot } = world
+      const isOver =
+        image.metadata.deletionTimestamp === undefined && dataVolumes.some(({ phase }) => phase === 'Succeeded')
+      return planImage({ ...world, slot: isOver ? undefined : slot }, now)
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'a place in the queue is kept for another download',
+    invariant: 3,
+    seam: seam(IMAGES.plan, 'planImage', (planImage) => (world, now) => {
+      const plan = planImage(world, now)
+      const { ticket, revision, phase } = world.image.status
+      const isKept = phase === 'Queued' && ticket !== undefined && plan.status.ticket !== undefined
+      return isKept && revision !== plan.status.revision ? { ...plan, status: { ...plan.status, ticket } } : plan
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'one retry more than the limit',
+    invariant: 4,
+    seam: seam(IMAGES.plan, 'planImage', (planImage) => ({ policy, ...world }, now) => {
+      return planImage({ ...world, policy: { ...policy, retryLimit: policy.retryLimit + 1 } }, now)
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'restarts that nobody saw cost nothing',
+    invariant: 4,
+    seam: seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
+      const verdict = judgeDataVolume(dataVolume, context)
+      return verdict.state === 'failed' ? { ...verdict, downloads: Math.min(1, verdict.downloads) } : verdict
+    }),
+    kind: 'unattended',
+  },
+  {
+    name: 'an attempt in which no importer ran is paid for',
+    invariant: 4,
+    seam: seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
+      const verdict = judgeDataVolume(dataVolume, context)
+      return verdict.state === 'failed' ? { ...verdict, downloads: Math.max(1, verdict.downloads) } : verdict
+    }),
+    kind: 'outages',
+  },
+  {
+    name: 'while CDI is away nobody looks at what importers came to',
+    invariant: 4,
+    seam: seam(
+      IMAGES.progressWatch,
+      'ProgressWatch',
+      (ProgressWatch) =>
+        class extends ProgressWatch {
+          override look(...sight: Parameters<InstanceType<typeof ProgressWatch>['look']>) {
+            return { ...super.look(...sight), importers: [], isImporterLost: false }
+          }
+        },
+    ),
+    kind: 'outages',
+  },
+  {
+    name: 'an importer that a node lost is downloaded again for nothing',
+    invariant: 4,
+    seam: seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
+      const verdict = judgeDataVolume(dataVolume, context)
+      return verdict.state === 'failed' && verdict.reason === 'Evicted' ? { ...verdict, downloads: 0 } : verdict
+    }),
+    kind: 'drained',
+  },
+  {
+    name: 'a pod that is deleted before it ran is a failed importer',
+    invariant: 4,
+    seam: seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
+      const verdict = judgeDataVolume(dataVolume, context)
+      const { importers, starts: downloads = 0 } = context.observation
+      const isBlamed = importers.some(({ importer: { ended } }) => (ended?.exitCode ?? 0) !== 0)
+      if (verdict.state !== 'running' || !isBlamed) return verdict
+      return { state: 'failed', reason: 'ImporterFailed', message: 'it failed', permanent: false, downloads }
+    }),
+    kind: 'drained',
+  },
+  {
+    name: 'clones do not keep an earlier artifact',
+    invariant: 5,
+    seam: seam(IMAGES.planArtifact, 'planSteady', (planSteady) => (draft) => {
+      const plan = planSteady(draft)
+      return plan && { ...plan, remove: plan.remove.map((one) => ({ ...one, unlessCloned: 'never' })) }
+    }),
+    kind: 'cloners',
+  },
+  {
+    name: 'the alias of a namesake is taken over',
+    invariant: 6,
+    seam: seam(IMAGES.ownership, 'isChildOf', (isChildOf) => (object, owner) => {
+      return object.kind === 'DataSource' || isChildOf(object, owner)
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'nobody looks again when a backoff ends',
+    invariant: 7,
+    seam: seam(IMAGES.plan, 'planImage', (planImage) => (world, now) => {
+      const { wake, ...plan } = planImage(world, now)
+      return wake === undefined || plan.status.reason === 'RetryBackoff' ? plan : { ...plan, wake }
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'who takes over believes what its watches have told so far',
+    invariant: 7,
+    seam: seam(
+      IMAGES.controller,
+      'ImageController',
+      (ImageController) =>
+        class extends ImageController {
+          constructor(options: ConstructorParameters<typeof ImageController>[0]) {
+            super({ ...options, hadPredecessor: false })
+          }
+        },
+    ),
+    kind: 'writesLaggingTakeOvers',
+  },
+  {
+    name: 'every reconcile writes the status',
+    invariant: 7,
+    seam: seam(IMAGES.status, 'isWorthWriting', () => () => true),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'a snapshot is taken again after a quarter of a minute, whatever the policy says',
+    invariant: 7,
+    seam: seam(IMAGES.planArtifact, 'planPublication', (planPublication) => ({ world, ...draft }) => {
+      const snapshotTimeoutMs = Math.min(world.policy.snapshotTimeoutMs, 15_000)
+      return planPublication({ ...draft, world: { ...world, policy: { ...world.policy, snapshotTimeoutMs } } })
+    }),
+    kind: 'writesTakeOvers',
+  },
+  {
+    name: 'a bad policy value means the default',
+    invariant: 8,
+    alsoCaughtAs: [1],
+    seam: seam(IMAGES.policy, 'parsePolicy', (parsePolicy, { POLICY_DEFAULTS }) => (data) => {
+      return parsePolicy(data, POLICY_DEFAULTS)
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'a bad spec waits without a word',
+    invariant: 8,
+    alsoCaughtAs: [7],
+    seam: seam(IMAGES.status, 'withStanding', (withStanding) => (status, standing, world, now) => {
+      const isBad = standing.reason === 'InvalidSpec'
+      return withStanding(status, isBad ? { phase: 'Failed', reason: 'NotFound', message: '' } : standing, world, now)
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'nobody looks again when a Secret comes',
+    invariant: 7,
+    seam: seam(IMAGES.triggers, 'listenForTriggers', (listenForTriggers) => (caches, reactions) => {
+      const secrets = altered(caches.secrets, { onChange: () => () => undefined })
+      return listenForTriggers(altered(caches, { secrets }), reactions)
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'users are not counted at the moment of the decision',
+    invariant: 5,
+    seam: seam(
+      IMAGES.liveLooks,
+      'LiveLooks',
+      (LiveLooks) =>
+        class extends LiveLooks {
+          override async confirm(...[image, plan, signal]: Parameters<InstanceType<typeof LiveLooks>['confirm']>) {
+            return await super.confirm(image, { ...plan, unlessUsed: false }, signal)
+          }
+        },
+    ),
+    kind: 'machinesUnseen',
+  },
+  {
+    name: 'an image waits for its users though its namespace is being deleted',
+    invariant: 5,
+    alsoCaughtAs: [7],
+    seam: seam(IMAGES.planDeletion, 'planDeletion', (planDeletion) => (world, now) => {
+      const namespaceTerminating = world.namespaceTerminating && world.references.users.length === 0
+      return planDeletion({ ...world, namespaceTerminating }, now)
+    }),
+    kind: 'machinesUprooted',
+  },
+]

@@ -1,0 +1,113 @@
+import type { ApiError } from '../../../operator/kube/api-error.ts'
+import type { KubeObject } from '../../../operator/kube/kube-object.ts'
+import type { ObjectPlan, Removal } from '../../../operator/runtime/plan-writer.ts'
+import type { Change, Stored } from '../../../operator/runtime/store.ts'
+import type { Mutant } from '../mutant.ts'
+import { seam } from '../seam.ts'
+
+const RUNTIME = {
+  apiError: () => import('../../../operator/kube/api-error.ts'),
+  apply: () => import('../../../operator/runtime/apply.ts'),
+  ownedFields: () => import('../../../operator/runtime/owned-fields.ts'),
+  planWriter: () => import('../../../operator/runtime/plan-writer.ts'),
+  redact: () => import('../../../operator/runtime/redact.ts'),
+  store: () => import('../../../operator/runtime/store.ts'),
+} as const
+
+const writtenThough = (kind: string) =>
+  seam(RUNTIME.ownedFields, 'ownsEqual', (ownsEqual) => (wanted, actual) => {
+    return (wanted as KubeObject).kind !== kind && ownsEqual(wanted, actual)
+  })
+
+/** Deliberate breaks of what is the same for all kinds: caches, writes and what is told. */
+export const RUNTIME_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'teardown before the status',
+    invariant: 4,
+    seam: seam(RUNTIME.apply, 'applyChanges', (applyChanges) => async (primary, changes, context) => {
+      await applyChanges(primary, { children: [], removals: changes.removals }, context)
+      await applyChanges(primary, changes, context)
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'a watch that expired is tried again from where it was',
+    invariant: 7,
+    alsoCaughtAs: [8],
+    seam: seam(RUNTIME.apiError, 'isApiError', (isApiError) => (error, ...reasons): error is ApiError => {
+      return isApiError(error, ...reasons) && (reasons.length === 0 || !isApiError(error, 'Expired'))
+    }),
+    kind: 'disconnected',
+  },
+  {
+    name: 'queries of URLs are told',
+    invariant: 9,
+    seam: seam(RUNTIME.redact, 'redactUrls', (redactUrls) => (text, limit) => {
+      const parts = text.split(/(\?\S*)/)
+      return parts.map((part) => (part.startsWith('?') ? part : redactUrls(part, limit))).join('')
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'a status is written though it says nothing new',
+    invariant: 7,
+    seam: seam(
+      RUNTIME.planWriter,
+      'PlanWriter',
+      (PlanWriter) =>
+        class<P extends KubeObject, R extends Removal> extends PlanWriter<P, R> {
+          override async write(primary: P, plan: ObjectPlan<R>, _isStatusDue: boolean, signal: AbortSignal) {
+            await super.write(primary, plan, true, signal)
+          }
+        },
+    ),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'an alias is written though it is as it should be',
+    invariant: 7,
+    seam: writtenThough('DataSource'),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'a machine is written though it is as it should be',
+    invariant: 7,
+    seam: writtenThough('VirtualMachine'),
+    kind: 'machinesCalm',
+  },
+  {
+    name: 'a status is written without the version that it is based on',
+    invariant: 7,
+    alsoCaughtAs: [0],
+    seam: seam(RUNTIME.apply, 'applyChanges', (applyChanges) => async (primary, changes, context) => {
+      const { resourceVersion: _version, ...metadata } = primary.metadata
+      await applyChanges(changes.status === undefined ? primary : { ...primary, metadata }, changes, context)
+    }),
+    kind: 'undisturbed',
+  },
+  {
+    name: 'what a new list lacks goes without a word',
+    invariant: 7,
+    seam: seam(
+      RUNTIME.store,
+      'Store',
+      (Store) =>
+        class<T extends Stored> extends Store<T> {
+          #isListing = false
+
+          override onChange(listener: (change: Change<T>) => void) {
+            return super.onChange((change) => {
+              if (!this.#isListing || change.after !== undefined) listener(change)
+            })
+          }
+
+          override replaceAll(items: readonly T[], version: string): void {
+            this.#isListing = true
+            super.replaceAll(items, version)
+            this.#isListing = false
+          }
+        },
+    ),
+    kind: 'machinesForgotten',
+  },
+]
