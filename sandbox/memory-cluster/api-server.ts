@@ -29,6 +29,8 @@ export interface ApiServerOptions {
   readonly store: ObjectStore
   /** Wall clock, milliseconds since the epoch. */
   readonly now: () => number
+  /** What may refuse an object that is complete and new. Throws ApiErrors. */
+  readonly admit: (type: ResourceType, object: KubeObject) => void
 }
 
 /**
@@ -38,11 +40,13 @@ export interface ApiServerOptions {
 export class ApiServer {
   readonly #store: ObjectStore
   readonly #now: () => number
+  readonly #admit: ApiServerOptions['admit']
   #uids = 0
 
-  constructor({ store, now }: ApiServerOptions) {
+  constructor({ store, now, admit }: ApiServerOptions) {
     this.#store = store
     this.#now = now
+    this.#admit = admit
   }
 
   get(type: ResourceType, key: ObjectKey): KubeObject {
@@ -89,7 +93,9 @@ export class ApiServer {
       ...filled({ labels, annotations, finalizers, ownerReferences }),
     }
     const typed = { ...object, apiVersion: apiVersionOf(type), kind: type.kind, metadata }
-    return this.#store.put(actor, table, table.traits.complete(table.traits.hasStatus ? withoutStatus(typed) : typed))
+    const complete = table.traits.complete(table.traits.hasStatus ? withoutStatus(typed) : typed)
+    this.#admit(table.type, complete)
+    return this.#store.put(actor, table, complete)
   }
 
   replace(actor: string, type: ResourceType, object: KubeObject): KubeObject {

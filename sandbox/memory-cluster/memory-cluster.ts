@@ -9,6 +9,7 @@ import { MemoryClient } from './memory-client.ts'
 import type { MemoryWatch } from './memory-watch.ts'
 import { NamespaceController } from './namespace-controller.ts'
 import { type Commit, ObjectStore } from './object-store.ts'
+import { Quotas } from './quotas.ts'
 import { idOf, traitsOf } from './served-types.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import { Timeline } from './timeline.ts'
@@ -52,7 +53,7 @@ export interface Admin {
 }
 
 /**
- * A Kubernetes API server with its garbage collector and namespace controller, in memory and on {@link VirtualTime}. The
+ * A Kubernetes API server with its garbage collector, namespace controller and quotas, in memory and on {@link VirtualTime}. The
  * same seed, types and requests give the same commits. `test/conformance` holds it to the real one.
  */
 export class MemoryCluster {
@@ -69,12 +70,14 @@ export class MemoryCluster {
     this.#time = time
     this.#random = random
     const store = this.#store
-    const server = new ApiServer({ store, now: () => time.epochMs + time.elapsedMs })
-    this.#server = server
     store.onCommit(({ revision }) => this.#timeline.note(revision, time.elapsedMs))
     const later = (work: () => void) => {
       time.schedule(LEAST_CONTROLLER_MS + CONTROLLER_SPREAD_MS * random(), work)
     }
+    const quotas = new Quotas(store, later)
+    const now = () => time.epochMs + time.elapsedMs
+    const server = new ApiServer({ store, now, admit: (type, object) => quotas.admit(type, object) })
+    this.#server = server
     new GarbageCollector({ store, server, later })
     new NamespaceController({ store, server, later })
     this.admin = adminOf(server, ADMINISTRATOR)

@@ -1,0 +1,135 @@
+import { parseQuantity } from '@open-terrain/constructs'
+import { type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { PERSISTENT_VOLUME_CLAIM, POD, RESOURCE_QUOTA } from '../../operator/kube/resource-types.ts'
+import { exceededQuota } from './errors.ts'
+import type { Commit, ObjectStore } from './object-store.ts'
+
+const ADMISSION = 'quota-admission'
+const CONTROLLER = 'quota-controller'
+
+/** By resource, as in `persistentvolumeclaims`. */
+type Amounts = ReadonlyMap<string, bigint>
+
+interface Quota extends KubeObject {
+  readonly spec?: { readonly hard?: Readonly<Record<string, string>> }
+  readonly status?: Partial<Record<'hard' | 'used', Readonly<Record<string, string>>>>
+}
+
+interface Counted extends KubeObject {
+  readonly spec?: {
+    readonly storageClassName?: string
+    readonly resources?: { readonly requests?: { readonly storage?: string } }
+  }
+  readonly status?: { readonly phase?: string }
+}
+
+/**
+ * ResourceQuotas of claims and pods: admission counts what is created at once, and by the status of the quota alone; its controller
+ * writes that status when the quota changes, and counts again a moment after something has gone or ended. Quotas have no scopes here.
+ */
+export class Quotas {
+  readonly #store: ObjectStore
+  readonly #later: (work: () => void) => void
+  readonly #due = new Set<string>()
+
+  /** @param later runs what is to be done, a moment later */
+  constructor(store: ObjectStore, later: (work: () => void) => void) {
+    this.#store = store
+    this.#later = later
+    store.onCommit((commit) => this.#onCommit(commit))
+  }
+
+  /** Throws where a quota has no room for the object; otherwise its room is taken. */
+  admit(type: ResourceType, object: KubeObject): void {
+    const requested = usageOf(type, object)
+    if (requested.size === 0) return
+    const quotas = this.#quotasIn(object.metadata.namespace)
+    for (const { metadata, status: { hard, used } = {} } of quotas) {
+      const [limited, taken] = [amountsOf(hard), amountsOf(used)]
+      const exceeded = [...requested].flatMap(([resource, amount]) => {
+        const most = limited.get(resource)
+        const before = taken.get(resource) ?? 0n
+        return most === undefined || before + amount <= most ? [] : [{ resource, amount, before, most }]
+      })
+      if (exceeded.length > 0) throw exceededQuota(type, object.metadata.name, metadata.name, exceeded)
+    }
+    for (const quota of quotas) this.#setUsed(ADMISSION, quota, sum([amountsOf(quota.status?.used), requested]))
+  }
+
+  #onCommit({ type, resource, object, before }: Commit): void {
+    const { namespace = '' } = object.metadata
+    if (resource === RESOURCE_QUOTA) {
+      const [now, then] = [object, before].map((one) => JSON.stringify((one as Quota | undefined)?.spec))
+      if (type !== 'DELETED' && now !== then) this.#enqueue(namespace)
+      return
+    }
+    const isFreed = type === 'DELETED' || (hasEnded(object) && !(before !== undefined && hasEnded(before)))
+    if (isFreed && usageOf(resource, object).size > 0 && this.#quotasIn(namespace).length > 0) this.#enqueue(namespace)
+  }
+
+  #enqueue(namespace: string): void {
+    if (this.#due.has(namespace)) return
+    this.#due.add(namespace)
+    this.#later(() => {
+      this.#due.delete(namespace)
+      const used = sum(
+        [PERSISTENT_VOLUME_CLAIM, POD].flatMap((type) =>
+          [...this.#store.table(type).objects.values()]
+            .filter(({ metadata }) => metadata.namespace === namespace)
+            .map((object) => usageOf(type, object)),
+        ),
+      )
+      for (const quota of this.#quotasIn(namespace)) this.#setUsed(CONTROLLER, quota, used)
+    })
+  }
+
+  #quotasIn(namespace: string | undefined): Quota[] {
+    if (!this.#store.isServed(RESOURCE_QUOTA)) return []
+    const all = [...this.#store.table(RESOURCE_QUOTA).objects.values()]
+    const found = all.filter(({ metadata }) => metadata.namespace === namespace)
+    return found.sort((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1))
+  }
+
+  /** Only what the quota limits is told. */
+  #setUsed(actor: string, quota: Quota, amounts: Amounts): void {
+    const hard = actor === CONTROLLER ? (quota.spec?.hard ?? {}) : (quota.status?.hard ?? {})
+    const used = Object.fromEntries(
+      Object.keys(hard).map((resource) => [resource, String(amounts.get(resource) ?? 0n)]),
+    )
+    const status = { hard, used }
+    if (JSON.stringify(status) === JSON.stringify(quota.status)) return
+    this.#store.put(actor, this.#store.table(RESOURCE_QUOTA), { ...quota, status } as KubeObject)
+  }
+}
+
+/** What an object takes of each resource. A pod that has ended takes no room of `pods`. */
+function usageOf(type: ResourceType, object: KubeObject): Amounts {
+  const { spec } = object as Counted
+  if (type === POD) return new Map([['count/pods', 1n], ...(hasEnded(object) ? [] : [['pods', 1n] as const])])
+  if (type !== PERSISTENT_VOLUME_CLAIM) return new Map()
+  const size = parseQuantity(spec?.resources?.requests?.storage ?? '0') ?? 0n
+  const ofClass = `${spec?.storageClassName ?? ''}.storageclass.storage.k8s.io`
+  return new Map([
+    ['count/persistentvolumeclaims', 1n],
+    ['persistentvolumeclaims', 1n],
+    ['requests.storage', size],
+    [`${ofClass}/persistentvolumeclaims`, 1n],
+    [`${ofClass}/requests.storage`, size],
+  ])
+}
+
+function hasEnded(object: KubeObject): boolean {
+  const { phase } = (object as Counted).status ?? {}
+  return phase === 'Succeeded' || phase === 'Failed'
+}
+
+function amountsOf(texts: Readonly<Record<string, string>> = {}): Amounts {
+  return new Map(Object.entries(texts).map(([resource, text]) => [resource, parseQuantity(text) ?? 0n]))
+}
+
+function sum(all: readonly Amounts[]): Amounts {
+  const total = new Map<string, bigint>()
+  for (const amounts of all)
+    for (const [resource, amount] of amounts) total.set(resource, (total.get(resource) ?? 0n) + amount)
+  return total
+}

@@ -1,0 +1,63 @@
+import { expect } from 'vitest'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { PERSISTENT_VOLUME_CLAIM, POD, RESOURCE_QUOTA } from '../../operator/kube/resource-types.ts'
+import { create, type Full, object, untilGone, untilIs } from './objects.ts'
+import { conform, refusalOf, type Subject } from './subjects.ts'
+
+const REFUSED = { reason: 'Rejected', status: 403, serverReason: 'Forbidden', causes: [] }
+
+/** One whose status tells what is used, as admission wants it. */
+async function createQuota(subject: Subject, hard: Readonly<Record<string, string>>): Promise<KubeObject> {
+  const { client } = subject
+  const quota = await client.create<Full>(RESOURCE_QUOTA, {
+    ...object(RESOURCE_QUOTA, subject, 'room'),
+    spec: { hard },
+  })
+  return await untilUsed(subject, quota, Object.fromEntries(Object.keys(hard).map((resource) => [resource, '0'])))
+}
+
+function untilUsed(subject: Subject, quota: KubeObject, used: Readonly<Record<string, string>>): Promise<KubeObject> {
+  return untilIs(subject, RESOURCE_QUOTA, quota, ({ status }) => {
+    const said = (status?.['used'] ?? {}) as Readonly<Record<string, string>>
+    return Object.entries(used).every(([resource, amount]) => said[resource] === amount)
+  })
+}
+
+conform('ResourceQuotas', {
+  'refuse a claim that they have no room for, until there is more': async (subject) => {
+    const { client } = subject
+    const quota = await createQuota(subject, { persistentvolumeclaims: '1', 'requests.storage': '10Gi' })
+    await create(PERSISTENT_VOLUME_CLAIM, subject, 'a')
+    await untilUsed(subject, quota, { persistentvolumeclaims: '1' })
+    const second = create(PERSISTENT_VOLUME_CLAIM, subject, 'b')
+    expect(await refusalOf(second)).toEqual(REFUSED)
+    await expect(second).rejects.toThrow(
+      'persistentvolumeclaims "b" is forbidden: exceeded quota: room, requested: persistentvolumeclaims=1, used: persistentvolumeclaims=1, limited: persistentvolumeclaims=1',
+    )
+    await client.mergePatch(RESOURCE_QUOTA, quota.metadata, { spec: { hard: { persistentvolumeclaims: '2' } } })
+    await untilIs(subject, RESOURCE_QUOTA, quota, ({ status }) => JSON.stringify(status?.['hard']).includes('"2"'))
+    await create(PERSISTENT_VOLUME_CLAIM, subject, 'b')
+    await untilUsed(subject, quota, { persistentvolumeclaims: '2' })
+  },
+
+  'refuse a claim that is too large, and name that alone': async (subject) => {
+    await createQuota(subject, { persistentvolumeclaims: '1', 'requests.storage': '1Mi' })
+    const claim = create(PERSISTENT_VOLUME_CLAIM, subject, 'a')
+    expect(await refusalOf(claim)).toEqual(REFUSED)
+    await expect(claim).rejects.toThrow(
+      /exceeded quota: room, requested: requests.storage=1\w+, used: requests.storage=0,/,
+    )
+  },
+
+  'count what goes no more': async (subject) => {
+    const { client } = subject
+    const quota = await createQuota(subject, { pods: '1' })
+    const pod = await create(POD, subject, 'a')
+    await untilUsed(subject, quota, { pods: '1' })
+    expect(await refusalOf(create(POD, subject, 'b'))).toEqual(REFUSED)
+    await client.delete(POD, pod.metadata)
+    await untilGone(subject, POD, pod)
+    await untilUsed(subject, quota, { pods: '0' })
+    await create(POD, subject, 'b')
+  },
+})
