@@ -9,6 +9,7 @@ import {
   machinesLate,
   machinesLocked,
   machinesLowered,
+  machinesOff,
   machinesOutcast,
   machinesRefreshed,
   machinesStill,
@@ -79,6 +80,7 @@ const MACHINE_KINDS = {
   machinesLocked,
   machinesForgotten,
   machinesLowered,
+  machinesOff,
   machinesStill,
   machinesOutcast,
 } as const

@@ -1,3 +1,4 @@
+import { RUN_STRATEGIES } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { MACHINE_FAMILIES } from './machine-arbitraries.ts'
 import type { MachinePlan, MachineSchedule, MachineStep } from './machine-schedule.ts'
@@ -147,3 +148,22 @@ export const machinesOutcast: fc.Arbitrary<MachineSchedule> = fc
       ],
     }),
   )
+
+/** Machines are off, and somebody deletes what KubeVirt has of one of them: there is no instance that would tell of it. */
+export const machinesOff: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
+  (schedule): MachineSchedule => ({
+    ...schedule,
+    cloneMs: 100,
+    machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false })),
+    steps: [
+      ...schedule.machines.map((_plan, machine): MachineStep => {
+        const action = { do: 'edit', machine, field: 'runStrategy', value: RUN_STRATEGIES.indexOf('Halted') } as const
+        return { afterMs: machine === 0 ? 70 * SECOND : 0, action }
+      }),
+      {
+        afterMs: 3 * MINUTE,
+        action: { do: 'deleteChild', machine: 0, kind: 'VirtualMachine', propagationPolicy: 'Background' },
+      },
+    ],
+  }),
+)

@@ -194,7 +194,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
       const kubevirt = altered(caches.kubevirt, { onChange: () => () => undefined })
       return listenForTriggers(altered(caches, { kubevirt }), enqueue)
     }),
-    kind: 'machinesCalm',
+    kind: 'machinesOff',
   },
   {
     name: 'ignoreOnDeploy is ignored',
