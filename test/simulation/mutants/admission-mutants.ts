@@ -12,7 +12,6 @@ const IN_ADMISSION = {
   claimNotes: () => import('../../../operator/controllers/vm-disk-image/claim-notes.ts'),
   downloads: () => import('../../../operator/controllers/vm-disk-image/downloads.ts'),
   queue: () => import('../../../operator/controllers/vm-disk-image/admission-queue.ts'),
-  ownership: () => import('../../../operator/cluster/ownership.ts'),
 } as const
 
 const oneSlotMore = seam(
@@ -188,17 +187,5 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     invariant: 2,
     seam: seam(IN_ADMISSION.downloads, 'findHolders', () => async () => []),
     kind: 'amnesiac',
-  },
-  {
-    name: 'a download whose image does not exist counts',
-    invariant: 6,
-    seam: seam(IN_ADMISSION.ownership, 'ownerAmong', (ownerAmong) => (object, owners) => {
-      const { namespace, uid: dataVolumeUID, ownerReferences } = object.metadata
-      const [owner] = ownerReferences ?? []
-      const isTaken = object.kind === 'DataVolume' && owner?.kind === 'VMDiskImage'
-      const made = { ...owner, metadata: { ...owner, namespace }, status: { dataVolumeUID } }
-      return ownerAmong(object, owners) ?? (isTaken ? (made as never) : undefined)
-    }),
-    kind: 'tenants',
   },
 ]

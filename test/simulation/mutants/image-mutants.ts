@@ -119,6 +119,18 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     kind: 'undisturbed',
   },
   {
+    name: 'a download whose image does not exist counts',
+    invariant: 6,
+    seam: seam(IMAGES.ownership, 'ownerAmong', (ownerAmong) => (object, owners) => {
+      const { namespace, uid: dataVolumeUID, ownerReferences } = object.metadata
+      const [owner] = ownerReferences ?? []
+      const isTaken = object.kind === 'DataVolume' && owner?.kind === 'VMDiskImage'
+      const made = { ...owner, metadata: { ...owner, namespace }, status: { dataVolumeUID } }
+      return ownerAmong(object, owners) ?? (isTaken ? (made as never) : undefined)
+    }),
+    kind: 'tenants',
+  },
+  {
     name: 'nobody looks again when a backoff ends',
     invariant: 7,
     seam: seam(IMAGES.plan, 'planImage', (planImage) => (world, now) => {
