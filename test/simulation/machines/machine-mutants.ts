@@ -3,16 +3,16 @@ import type { Mutant } from '../mutant.ts'
 import { altered, seam } from '../seam.ts'
 
 const MACHINES = {
-  ensureImage: () => import('../../../operator/images/ensure-image.ts'),
-  judge: () => import('../../../operator/controllers/virtual-machine/judge.ts'),
+  ensureImage: () => import('../../../operator/images/decide/ensure-image.ts'),
+  judge: () => import('../../../operator/controllers/virtual-machine/decide/judge.ts'),
   observe: () => import('../../../operator/controllers/virtual-machine/observe.ts'),
-  plan: () => import('../../../operator/controllers/virtual-machine/plan.ts'),
-  planChildren: () => import('../../../operator/controllers/virtual-machine/plan-children.ts'),
-  planDeletion: () => import('../../../operator/controllers/virtual-machine/plan-deletion.ts'),
-  planDisk: () => import('../../../operator/controllers/virtual-machine/plan-disk.ts'),
-  planHung: () => import('../../../operator/controllers/virtual-machine/plan-hung.ts'),
-  planImage: () => import('../../../operator/controllers/virtual-machine/plan-image.ts'),
-  planTimeouts: () => import('../../../operator/controllers/virtual-machine/plan-timeouts.ts'),
+  plan: () => import('../../../operator/controllers/virtual-machine/decide/plan.ts'),
+  planChildren: () => import('../../../operator/controllers/virtual-machine/decide/plan-children.ts'),
+  planDeletion: () => import('../../../operator/controllers/virtual-machine/decide/plan-deletion.ts'),
+  planDisk: () => import('../../../operator/controllers/virtual-machine/decide/plan-disk.ts'),
+  planHung: () => import('../../../operator/controllers/virtual-machine/decide/plan-hung.ts'),
+  planImage: () => import('../../../operator/controllers/virtual-machine/decide/plan-image.ts'),
+  planTimeouts: () => import('../../../operator/controllers/virtual-machine/decide/plan-timeouts.ts'),
   triggers: () => import('../../../operator/controllers/virtual-machine/triggers.ts'),
 } as const
 

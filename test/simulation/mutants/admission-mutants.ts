@@ -1,17 +1,17 @@
-import type { ClaimsOptions } from '../../../operator/controllers/vm-disk-image/claims.ts'
+import type { ClaimsOptions } from '../../../operator/controllers/vm-disk-image/admission/claims.ts'
 import type { DataVolumeView } from '../../../operator/controllers/vm-disk-image/views.ts'
 import type { Holder } from '../../../operator/controllers/vm-disk-image/world.ts'
 import type { Mutant } from '../mutant.ts'
 import { seam } from '../seam.ts'
 
 const IN_ADMISSION = {
-  slots: () => import('../../../operator/controllers/vm-disk-image/slots.ts'),
-  ledger: () => import('../../../operator/controllers/vm-disk-image/slot-ledger.ts'),
-  ledgerContent: () => import('../../../operator/controllers/vm-disk-image/ledger-content.ts'),
-  claims: () => import('../../../operator/controllers/vm-disk-image/claims.ts'),
-  claimNotes: () => import('../../../operator/controllers/vm-disk-image/claim-notes.ts'),
-  downloads: () => import('../../../operator/controllers/vm-disk-image/downloads.ts'),
-  queue: () => import('../../../operator/controllers/vm-disk-image/admission-queue.ts'),
+  slots: () => import('../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'),
+  ledger: () => import('../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'),
+  ledgerContent: () => import('../../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'),
+  claims: () => import('../../../operator/controllers/vm-disk-image/admission/claims.ts'),
+  claimNotes: () => import('../../../operator/controllers/vm-disk-image/admission/claim-notes.ts'),
+  downloads: () => import('../../../operator/controllers/vm-disk-image/admission/downloads.ts'),
+  queue: () => import('../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'),
 } as const
 
 const oneSlotMore = seam(

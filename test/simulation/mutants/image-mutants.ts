@@ -3,15 +3,14 @@ import { altered, seam } from '../seam.ts'
 
 const IMAGES = {
   controller: () => import('../../../operator/controllers/vm-disk-image/controller.ts'),
-  judge: () => import('../../../operator/controllers/vm-disk-image/judge.ts'),
-  liveLooks: () => import('../../../operator/controllers/vm-disk-image/live-looks.ts'),
+  judge: () => import('../../../operator/controllers/vm-disk-image/decide/judge.ts'),
   ownership: () => import('../../../operator/cluster/ownership.ts'),
-  plan: () => import('../../../operator/controllers/vm-disk-image/plan.ts'),
-  planArtifact: () => import('../../../operator/controllers/vm-disk-image/plan-artifact.ts'),
-  planDeletion: () => import('../../../operator/controllers/vm-disk-image/plan-deletion.ts'),
+  plan: () => import('../../../operator/controllers/vm-disk-image/decide/plan.ts'),
+  planArtifact: () => import('../../../operator/controllers/vm-disk-image/decide/plan-artifact.ts'),
+  planDeletion: () => import('../../../operator/controllers/vm-disk-image/decide/plan-deletion.ts'),
   policy: () => import('../../../constructs/api/policy.ts'),
   progressWatch: () => import('../../../operator/controllers/vm-disk-image/progress-watch.ts'),
-  status: () => import('../../../operator/controllers/vm-disk-image/status.ts'),
+  status: () => import('../../../operator/controllers/vm-disk-image/decide/status.ts'),
   triggers: () => import('../../../operator/controllers/vm-disk-image/triggers.ts'),
 } as const
 
@@ -106,7 +105,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     invariant: 5,
     seam: seam(IMAGES.planArtifact, 'planSteady', (planSteady) => (draft) => {
       const plan = planSteady(draft)
-      return plan && { ...plan, remove: plan.remove.map((one) => ({ ...one, unlessCloned: 'never' })) }
+      return plan && { ...plan, remove: plan.remove.map(({ onlyIf: _clones, ...one }) => one) }
     }),
     kind: 'cloners',
   },
@@ -196,21 +195,6 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
       return listenForTriggers(altered(caches, { secrets }), reactions)
     }),
     kind: 'undisturbed',
-  },
-  {
-    name: 'users are not counted at the moment of the decision',
-    invariant: 5,
-    seam: seam(
-      IMAGES.liveLooks,
-      'LiveLooks',
-      (LiveLooks) =>
-        class extends LiveLooks {
-          override async confirm(...[image, plan, signal]: Parameters<InstanceType<typeof LiveLooks>['confirm']>) {
-            return await super.confirm(image, { ...plan, unlessUsed: false }, signal)
-          }
-        },
-    ),
-    kind: 'machinesUnseen',
   },
   {
     name: 'an image waits for its users though its namespace is being deleted',

@@ -1,6 +1,7 @@
 import type { ApiError } from '../../../operator/kube/api-error.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { ObjectPlan, Removal } from '../../../operator/runtime/plan-writer.ts'
+import type { Precondition } from '../../../operator/runtime/preconditions.ts'
 import type { Change, Stored } from '../../../operator/runtime/store.ts'
 import type { Mutant } from '../mutant.ts'
 import { seam } from '../seam.ts'
@@ -10,6 +11,7 @@ const RUNTIME = {
   apply: () => import('../../../operator/runtime/apply.ts'),
   ownedFields: () => import('../../../operator/runtime/owned-fields.ts'),
   planWriter: () => import('../../../operator/runtime/plan-writer.ts'),
+  preconditions: () => import('../../../operator/runtime/preconditions.ts'),
   redact: () => import('../../../operator/runtime/redact.ts'),
   store: () => import('../../../operator/runtime/store.ts'),
 } as const
@@ -84,6 +86,22 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
       await applyChanges(changes.status === undefined ? primary : { ...primary, metadata }, changes, context)
     }),
     kind: 'undisturbed',
+  },
+  {
+    name: 'users are not counted at the moment of the decision',
+    invariant: 5,
+    seam: seam(
+      RUNTIME.preconditions,
+      'Preconditions',
+      (Preconditions) =>
+        class<P extends KubeObject> extends Preconditions<P> {
+          override async unmet(primary: P, onlyIf: readonly Precondition[] = [], signal: AbortSignal) {
+            const others = onlyIf.filter((one) => !('unreferenced' in one && one.by === 'users'))
+            return await super.unmet(primary, others, signal)
+          }
+        },
+    ),
+    kind: 'machinesUnseen',
   },
   {
     name: 'what a new list lacks goes without a word',
