@@ -39,7 +39,7 @@ function replacing(url: string, exported: string): string {
   `
 }
 
-/** For the module that is made here alone. */
+/** @public for the module that is made here, which is a text */
 export function replacementIn(module: Readonly<Record<string, unknown>>): unknown {
   if (seam === undefined) throw new Error('there is no seam')
   const original = module[seam.exported]

@@ -5,13 +5,16 @@ import { MUTANTS } from './mutants.ts'
 //
 // Says of each mutant, as one line of JSON, which files of the product import its seam: nothing else would notice the replacement.
 
-/** What each module was loaded from, by URL. */
+/** What each module was loaded from, by URL, and what its specifiers mean. */
 const sources = new Map<string, string>()
+const meanings = new Map<string, string>()
+const meaningOf = (specifier: string, importer = '') => `${importer} ${specifier}`
 let asked: string | undefined
 registerHooks({
   resolve(specifier, context, nextResolve) {
     const resolved = nextResolve(specifier, context)
     asked ??= resolved.url
+    meanings.set(meaningOf(specifier, context.parentURL), resolved.url)
     return resolved
   },
   load(url, context, nextLoad) {
@@ -34,7 +37,7 @@ const IMPORTS = /^(?:import|export) \{([^}]*)\} from '([^']+)'/gm
 
 function isImportedBy(importer: string, source: string, { url, exported }: { url: string; exported: string }): boolean {
   return [...source.matchAll(IMPORTS)].some(([, names = '', from = '']) => {
-    const isFromThere = from.startsWith('.') && new URL(from, importer).href === url
+    const isFromThere = meanings.get(meaningOf(from, importer)) === url
     return isFromThere && names.split(',').some((one) => one.trim().split(' as ')[0] === exported)
   })
 }
