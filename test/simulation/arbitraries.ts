@@ -112,7 +112,7 @@ const policyAction: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      do: fc.constant('spoilPolicy' as const),
+      do: fc.constant('setPolicy' as const),
       key: fc.constantFrom(...POLICY_KEYS),
       value: fc.constantFrom(...BAD_VALUES),
     }),
@@ -172,7 +172,7 @@ const surroundingsAction: fc.Arbitrary<Action> = fc.oneof(
     namespace: fc.nat(2),
     forMs: duration(30 * SECOND, 3 * MINUTE),
   }),
-  fc.record({ do: fc.constant('uninstallCdi' as const), forMs: duration(30 * SECOND, 3 * MINUTE) }),
+  duration(30 * SECOND, 3 * MINUTE).map((forMs): Action => ({ do: 'uninstall', what: 'CDI', forMs })),
 )
 
 const outageAction: fc.Arbitrary<Action> = fc.oneof(

@@ -1,10 +1,10 @@
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import { isOperator } from './chronicle.ts'
 import { Driver } from './driver.ts'
+import type { Ends } from './kind.ts'
 import type { Strikes } from './network.ts'
-import * as objects from './objects.ts'
 import type { Violation } from './oracle/oracle.ts'
-import type { Outcome } from './outcome.ts'
+import { leaveRefused } from './people.ts'
 import type { Schedule } from './schedule.ts'
 import { Settlement } from './settlement.ts'
 import { World } from './world.ts'
@@ -14,13 +14,16 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 /** Long enough for the longest queue of failing downloads, one after the other. */
 const SETTLED_WITHIN_MS = 6 * 60 * MINUTE
+/** People look again, and clear away what is in the way. */
+const LOOK_MS = 20 * SECOND
 /** What an earlier artifact needs to go, and a bit more. */
 const RETIRED_AFTER_MS = 13 * MINUTE
 const IDLE_MS = 3 * MINUTE
+const GONE_WITHIN_MS = 20 * MINUTE
 
 export interface RunResult {
   readonly violations: readonly Violation[]
-  readonly outcome: Outcome
+  readonly ends: Ends
   /** What the operator wrote for each image, by `namespace/name`. */
   readonly writes: ReadonlyMap<string, Writes>
   /** How often faults of the network struck what concerns an image, by `namespace/name`. */
@@ -40,45 +43,9 @@ export interface RunOptions {
   readonly onCommit?: (commit: Commit) => void
 }
 
-/** Runs one schedule, under the eyes of all oracles, until everything has come to rest. */
+/** Runs one schedule, under the eyes of all oracles, until everything has come to rest, and then until people have deleted what they delete. */
 export async function runSchedule(schedule: Schedule, options: RunOptions = {}): Promise<RunResult> {
-  const { isIdleChecked = true, isRetried = true, onCommit } = options
-  const world = new World(schedule)
-  const { time, violations } = world
-  const driver = new Driver(world)
-  const settlement = new Settlement(world)
-  const until = async (deadlineMs: number, isDone: () => boolean = () => false) =>
-    time.run({ untilMs: deadlineMs, isDone: () => violations.length > 0 || isDone() })
-
-  if (onCommit !== undefined) world.onCommit(onCommit)
-  world.furnish()
-  world.startSimulators()
-  for (const replica of world.replicas) replica.start()
-  await until(5 * SECOND, () => world.simulators !== undefined)
-  const lastStepMs = driver.plan()
-  await until(lastStepMs + SECOND)
-  driver.calm()
-  world.highestRetryLimit = Math.max(world.highestRetryLimit, 1)
-  driver.setPolicy(soundPolicy(world))
-  await until(time.elapsedMs + MINUTE)
-  if (isRetried) driver.retryAll()
-  settlement.review()
-  const deadlineMs = time.elapsedMs + SETTLED_WITHIN_MS
-  const isSettled = await until(deadlineMs, () => settlement.isReached)
-  if (!isSettled) world.report(7, `not everything came to rest:\n${settlement.describe()}`)
-  if (isIdleChecked && violations.length === 0) await checkIdle(world, driver.clonedUntilMs, until)
-  if (violations.length === 0) await checkBadPolicy(world, driver, until)
-  if (violations.length === 0 && !settlement.isReached) world.report(7, `it did not last:\n${settlement.describe()}`)
-  await checkTelling(world)
-  for (const { failure } of world.replicas)
-    if (failure !== undefined) world.report(0, `the operator ended: ${String(failure)}`)
-  const events = new Map([...driver.done, ...world.network.struck])
-  for (const replica of world.replicas) replica.crash()
-  world.killSimulators()
-  const { counts } = world
-  const writes = world.writes.counts()
-  const struck = world.network.struckImages
-  return { violations, outcome: settlement.outcome(), writes, struck, counts, events, elapsedMs: time.elapsedMs }
+  return await new Run(schedule, options).tell()
 }
 
 /** For people: each broken promise by its number in the design. */
@@ -88,58 +55,159 @@ export function describeViolations(violations: readonly Violation[]): string {
     .join('\n')
 }
 
-type Until = (deadlineMs: number, isDone?: () => boolean) => Promise<boolean>
+class Run {
+  readonly #world: World
+  readonly #driver: Driver
+  readonly #settlement: Settlement
+  readonly #options: RunOptions
+  #idleSinceMs = Number.POSITIVE_INFINITY
 
-/** One that lets everybody come to an end. */
-function soundPolicy({ policy: data, schedule }: World): World['policy'] {
-  const limit = Number(data['concurrency'])
-  return {
-    ...data,
-    concurrency: String(Number.isInteger(limit) && limit > 0 && limit <= 50 ? limit : 3),
-    // An attempt that hangs since before must not have been the last one.
-    retryLimit: /^[1-3]$/.test(data['retryLimit'] ?? '') ? (data['retryLimit'] ?? '') : '1',
-    retryBackoffDuration: '5s',
-    attemptTimeout: objects.policyData(schedule.policy)['attemptTimeout'] ?? '',
-    keepSourceVolume: data['keepSourceVolume'] === 'false' ? 'false' : 'true',
+  constructor(schedule: Schedule, options: RunOptions) {
+    this.#options = options
+    this.#world = new World(schedule)
+    this.#driver = new Driver(this.#world)
+    this.#settlement = new Settlement(this.#world)
+    this.#world.onCommit((commit) => this.#checkIdleness(commit))
+    if (options.onCommit !== undefined) this.#world.onCommit(options.onCommit)
   }
-}
 
-/** Invariant 7: once nothing is left to do, nothing is written. */
-async function checkIdle(world: World, clonedUntilMs: number, until: Until): Promise<void> {
-  const { time } = world
-  await until(Math.max(time.elapsedMs, clonedUntilMs) + RETIRED_AFTER_MS)
-  const idleFrom = time.elapsedMs
-  world.onCommit(({ actor, resource, object, type }) => {
-    const isIdle = time.elapsedMs > idleFrom && time.elapsedMs <= idleFrom + IDLE_MS
-    if (isIdle && isOperator(actor) && resource.kind !== 'Lease')
-      world.report(7, `idle, but ${type} of ${resource.kind} ${object.metadata.namespace}/${object.metadata.name}`)
-  })
-  await until(idleFrom + IDLE_MS)
-}
-
-/** Invariant 8: a bad value changes nothing but what is said about it. */
-async function checkBadPolicy(world: World, driver: Driver, until: Until): Promise<void> {
-  const { time, chronicle } = world
-  const good = world.policy
-  const limit = Number(good['concurrency'])
-  if (chronicle.ledger?.limit !== limit)
-    return world.report(8, `the policy says ${limit}, the ledger ${JSON.stringify(chronicle.ledger)}`)
-  let isTold = false
-  world.onCommit(({ resource, object }) => {
-    isTold ||= resource.kind === 'Event' && (object as { reason?: string }).reason === 'InvalidPolicy'
-  })
-  driver.setPolicy({ ...good, concurrency: '4.0' })
-  await until(time.elapsedMs + 10 * SECOND)
-  if (chronicle.ledger?.limit !== limit) world.report(8, `a bad value made the limit ${chronicle.ledger?.limit}`)
-  if (!isTold) world.report(8, 'no Event tells of the bad value')
-  for (const replica of world.replicas) {
-    const text = (await replica.operator?.metrics.render()) ?? ''
-    if (!/^ot_config_valid 0$/m.test(text)) world.report(8, 'ot_config_valid is not 0')
+  async tell(): Promise<RunResult> {
+    const { isIdleChecked = true } = this.#options
+    await this.#act()
+    await this.#settle()
+    const ends = this.#settlement.ends()
+    if (isIdleChecked) await this.#checkIdle()
+    await this.#checkBadPolicy()
+    this.#checkSettled('it did not last')
+    await this.#checkEnd()
+    await this.#checkTelling()
+    return this.#result(ends)
   }
-}
 
-/** Invariant 9, for what only people who look will see. */
-async function checkTelling(world: World): Promise<void> {
-  for (const replica of world.replicas)
-    world.secrets.checkText('the metrics', (await replica.operator?.metrics.render()) ?? '')
+  get #isBroken(): boolean {
+    return this.#world.violations.length > 0
+  }
+
+  async #until(deadlineMs: number, isDone: () => boolean = () => false): Promise<void> {
+    if (!this.#isBroken) await this.#world.time.run({ untilMs: deadlineMs, isDone: () => this.#isBroken || isDone() })
+  }
+
+  async #pass(ms: number): Promise<void> {
+    await this.#until(this.#world.time.elapsedMs + ms)
+  }
+
+  async #act(): Promise<void> {
+    const world = this.#world
+    world.furnish()
+    world.startSimulators()
+    for (const replica of world.replicas) replica.start()
+    await this.#until(5 * SECOND, () => world.simulators !== undefined)
+    await this.#until(this.#driver.plan() + SECOND)
+    this.#driver.calm()
+    world.policy.makeSound()
+    await this.#pass(MINUTE)
+    if (this.#options.isRetried !== false) for (const kind of world.kinds) kind.retryAll?.()
+  }
+
+  async #settle(): Promise<void> {
+    const { time, kinds } = this.#world
+    const deadlineMs = time.elapsedMs + SETTLED_WITHIN_MS
+    do {
+      for (const kind of kinds) kind.clearAway?.()
+      await this.#pass(LOOK_MS)
+    } while (!this.#settlement.isReached && time.elapsedMs < deadlineMs && !this.#isBroken)
+    this.#checkSettled('not everything came to rest')
+  }
+
+  #checkSettled(what: string): void {
+    if (!this.#isBroken && !this.#settlement.isReached)
+      this.#world.report(7, `${what}:\n${this.#settlement.describe()}`)
+  }
+
+  /** Invariant 7: once nothing is left to do, nothing is written, whoever looks again. */
+  async #checkIdle(): Promise<void> {
+    const { time, kinds } = this.#world
+    const busyUntilMs = Math.max(time.elapsedMs, ...kinds.map((kind) => kind.busyUntilMs ?? 0))
+    await this.#until(busyUntilMs + RETIRED_AFTER_MS)
+    // Whoever looks now finds that what was cloned from earlier artifacts has lost its source.
+    this.#touchAll('retired')
+    await this.#pass(LOOK_MS)
+    this.#checkSettled('it did not last')
+    this.#idleSinceMs = time.elapsedMs
+    this.#touchAll('idle')
+    await this.#pass(IDLE_MS)
+    this.#idleSinceMs = Number.POSITIVE_INFINITY
+    this.#checkSettled('it did not last when people wrote labels')
+  }
+
+  /** So that everything is looked at once more. */
+  #touchAll(value: string): void {
+    for (const kind of this.#world.kinds)
+      for (const [type, { metadata }] of kind.objects())
+        leaveRefused(() => {
+          this.#world.cluster.admin.mergePatch(type, metadata, { metadata: { labels: { touched: value } } })
+        })
+  }
+
+  #checkIdleness({ actor, type, resource, object }: Commit): void {
+    const isIdle = this.#world.time.elapsedMs >= this.#idleSinceMs
+    if (!isIdle || !isOperator(actor) || resource.kind === 'Lease') return
+    this.#world.report(7, `idle, but ${type} of ${resource.kind} ${object.metadata.namespace}/${object.metadata.name}`)
+  }
+
+  /** Invariant 8: a bad value changes nothing but what is said about it. */
+  async #checkBadPolicy(): Promise<void> {
+    if (this.#isBroken) return
+    const world = this.#world
+    const { chronicle, policy, replicas } = world
+    const good = policy.data
+    const limit = Number(good['concurrency'])
+    if (chronicle.ledger?.limit !== limit)
+      return world.report(8, `the policy says ${limit}, the ledger ${JSON.stringify(chronicle.ledger)}`)
+    let isTold = false
+    world.onCommit(({ resource, object }) => {
+      isTold ||= resource.kind === 'Event' && (object as { reason?: string }).reason === 'InvalidPolicy'
+    })
+    policy.set({ ...good, concurrency: '4.0' })
+    await this.#pass(10 * SECOND)
+    if (chronicle.ledger?.limit !== limit) world.report(8, `a bad value made the limit ${chronicle.ledger?.limit}`)
+    if (!isTold) world.report(8, 'no Event tells of the bad value')
+    for (const replica of replicas) {
+      const text = (await replica.operator?.metrics.render()) ?? ''
+      if (!/^ot_config_valid 0$/m.test(text)) world.report(8, 'ot_config_valid is not 0')
+    }
+  }
+
+  /** Nothing leaks. */
+  async #checkEnd(): Promise<void> {
+    const { time, kinds } = this.#world
+    const going = kinds.filter((kind) => kind.deleteAll !== undefined)
+    const isLeft = () => !this.#isBroken && this.#world.leftovers().length > 0
+    if (going.length === 0 || this.#isBroken) return
+    for (const kind of going) {
+      kind.deleteAll?.()
+      await this.#pass(MINUTE)
+    }
+    for (const deadlineMs = time.elapsedMs + GONE_WITHIN_MS; isLeft() && time.elapsedMs < deadlineMs; )
+      await this.#pass(LOOK_MS)
+    if (isLeft()) this.#world.report(7, `left behind: ${this.#world.leftovers().join(', ')}`)
+  }
+
+  /** Invariant 9, for what only people who look will see. */
+  async #checkTelling(): Promise<void> {
+    const world = this.#world
+    for (const { operator, failure } of world.replicas) {
+      world.secrets.checkText('the metrics', (await operator?.metrics.render()) ?? '')
+      if (failure !== undefined) world.report(0, `the operator ended: ${String(failure)}`)
+    }
+  }
+
+  #result(ends: Ends): RunResult {
+    const { violations, counts, network, writes, replicas, time } = this.#world
+    const events = new Map([...this.#driver.done, ...network.struck])
+    for (const replica of replicas) replica.crash()
+    this.#world.killSimulators()
+    const struck = network.struckImages
+    return { violations, ends, writes: writes.counts(), struck, counts, events, elapsedMs: time.elapsedMs }
+  }
 }

@@ -92,8 +92,8 @@ export type CatalogAction = {
 export type PolicyAction =
   | { readonly do: 'setLimit'; readonly limit: number }
   | { readonly do: 'setRetryLimit'; readonly retryLimit: number }
-  /** A value that nobody can use, for a key that has a good one. */
-  | { readonly do: 'spoilPolicy'; readonly key: string; readonly value: string }
+  /** The value may be one that nobody can use. */
+  | { readonly do: 'setPolicy'; readonly key: string; readonly value: string }
   | { readonly do: 'deletePolicy'; readonly forMs: number }
 
 export type LedgerAction = { readonly do: 'deleteLedger' | 'garbleLedger' }
@@ -129,9 +129,12 @@ export type CdiAction =
     }
   | { readonly do: 'restartSimulators'; readonly downMs: number }
 
+export type System = 'CDI' | 'KubeVirt'
+
+/** A namespace is deleted, or the kinds of a system are removed with all their objects; after so long they come back. */
 export type SurroundingsAction =
   | { readonly do: 'deleteNamespace'; readonly namespace: number; readonly forMs: number }
-  | { readonly do: 'uninstallCdi'; readonly forMs: number }
+  | { readonly do: 'uninstall'; readonly what: System; readonly forMs: number }
   | OutageAction
 
 export type OutageAction =

@@ -1,8 +1,9 @@
 import type { MemoryCluster, VirtualTime } from '../../sandbox/memory-cluster/index.ts'
 import type { Disturbances } from './disturbances.ts'
+import type { Actor } from './kind.ts'
 import type { Network } from './network.ts'
 import type { Replica } from './replica.ts'
-import type { NetworkAction, ProcessAction } from './schedule.ts'
+import type { Action, ProcessAction } from './schedule.ts'
 
 export interface TroubleOptions {
   readonly time: VirtualTime
@@ -13,7 +14,7 @@ export interface TroubleOptions {
 }
 
 /** What harms the operator and its link to the API server, and when it is over. */
-export class Trouble {
+export class Trouble implements Actor {
   readonly #options: TroubleOptions
   readonly #endings = new Set<() => void>()
 
@@ -21,32 +22,34 @@ export class Trouble {
     this.#options = options
   }
 
-  carryOut(action: ProcessAction | NetworkAction): void {
+  carryOut(action: Action): boolean {
     const { cluster, disturbances, network } = this.#options
     switch (action.do) {
       case 'crash':
       case 'stop':
       case 'freeze':
         this.#harmProcess(action)
-        return
+        return true
       case 'requestFaults':
       case 'watchFaults':
         network.open(action)
         this.later(action.forMs, () => network.close(action))
-        return
+        return true
       case 'laggingServer':
         network.open(action)
         disturbances.mark('watch')
         cluster.breakWatches()
         this.later(action.forMs, () => network.close(action))
-        return
+        return true
       case 'compact':
         cluster.compact()
-        return
+        return true
       case 'breakWatches':
         disturbances.mark('watch')
         cluster.breakWatches()
-        return
+        return true
+      default:
+        return false
     }
   }
 

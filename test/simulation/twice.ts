@@ -1,20 +1,19 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Violation } from './oracle/oracle.ts'
-import { decidedPart, type Outcome } from './outcome.ts'
 import { type RunResult, runSchedule } from './run.ts'
 import { type Schedule, withoutDisturbances } from './schedule.ts'
+import { differences } from './settlement.ts'
 
 /** Invariant 7: whatever harms the operator or its link to the API server, it all ends as if nothing had. */
 export async function compareEnds(schedule: Schedule): Promise<RunResult> {
   return await runTwice(schedule, { isIdleChecked: false }, (disturbed, calm) =>
-    differentEnds(decidedPart(disturbed.outcome), decidedPart(calm.outcome)),
+    differences(disturbed.ends.decided, calm.ends.decided),
   )
 }
 
 /** The same, and as much is written. For schedules without acts alone. */
 export async function compareWrites(schedule: Schedule): Promise<RunResult> {
   return await runTwice(schedule, { isRetried: false }, (disturbed, calm) => [
-    ...differentEnds(disturbed.outcome, calm.outcome),
+    ...differences(disturbed.ends.whole, calm.ends.whole),
     ...[...calm.writes.keys()].flatMap((image) => differentWrites(image, disturbed, calm)),
   ])
 }
@@ -33,22 +32,6 @@ async function runTwice(
     (message): Violation => ({ invariant: 7, message, atMs: disturbed.elapsedMs }),
   )
   return { ...disturbed, violations }
-}
-
-function differentEnds(disturbed: Outcome, calm: Outcome): string[] {
-  if (isDeepStrictEqual(disturbed, calm)) return []
-  const text = (value: unknown) => JSON.stringify(value, undefined, 1)
-  const differing = Object.keys({ ...disturbed.images, ...calm.images }).filter(
-    (image) => !isDeepStrictEqual(disturbed.images[image], calm.images[image]),
-  )
-  return [
-    ...differing.map(
-      (image) => `image ${image} ended as ${text(disturbed.images[image])}, undisturbed ${text(calm.images[image])}`,
-    ),
-    ...(isDeepStrictEqual(disturbed.holders, calm.holders)
-      ? []
-      : [`slots of ${disturbed.holders}, undisturbed of ${calm.holders}`]),
-  ]
 }
 
 /**

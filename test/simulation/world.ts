@@ -1,12 +1,4 @@
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  NAMESPACE,
-  SECRET,
-  STORAGE_CLASS,
-  VOLUME_SNAPSHOT,
-  VOLUME_SNAPSHOT_CLASS,
-} from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import {
   type Commit,
@@ -18,6 +10,8 @@ import {
 import { type Simulators, startSimulators } from '../../sandbox/simulators/index.ts'
 import { Chronicle, isOperator, OPERATOR_NAMESPACE } from './chronicle.ts'
 import { Disturbances } from './disturbances.ts'
+import { Images } from './images/images.ts'
+import type { Kind } from './kind.ts'
 import { Network } from './network.ts'
 import * as objects from './objects.ts'
 import { CostOracle } from './oracle/cost.ts'
@@ -29,14 +23,14 @@ import { OrderOracle } from './oracle/order.ts'
 import { PromptOracle } from './oracle/prompt.ts'
 import { SecretsOracle } from './oracle/secrets.ts'
 import { SlotOracle } from './oracle/slot.ts'
+import { Policy } from './policy.ts'
 import { randomFrom, seedFor } from './random.ts'
 import { Replica } from './replica.ts'
 import type { Schedule } from './schedule.ts'
+import { Scripts } from './scripts.ts'
 import { sourceTransfer } from './sources.ts'
+import { Trouble } from './trouble.ts'
 import { WriteBook } from './writes.ts'
-
-/** Secrets and classes with a higher number are missing at first. */
-const PRESENT_AT_FIRST = 2
 
 /** Everything of one simulated run: a cluster, what runs in it, and the oracles that watch. */
 export class World {
@@ -52,8 +46,11 @@ export class World {
   readonly secrets: SecretsOracle
   readonly writes: WriteBook
   readonly counts = { admissions: 0, commits: 0, operatorCommits: 0, transfers: 0 }
-  policy: objects.PolicyData
-  highestRetryLimit: number
+  readonly trouble: Trouble
+  readonly scripts: Scripts
+  readonly policy: Policy
+  readonly kinds: readonly Kind[]
+  readonly namespaces: readonly string[]
   simulators: Simulators | undefined
   readonly #oracles: readonly Oracle[]
   #simulatorStarts = 0
@@ -66,8 +63,7 @@ export class World {
     const { time } = this
     const now = () => time.elapsedMs
     const random = (purpose: string) => randomFrom(seedFor(seed, purpose))
-    this.policy = objects.policyData(policy)
-    this.highestRetryLimit = policy.retryLimit
+    this.namespaces = objects.NAMESPACES
     this.cluster = new MemoryCluster({ time, random: random('cluster'), types: SERVED_TYPES })
     this.chronicle = new Chronicle(now)
     this.disturbances = new Disturbances(now)
@@ -79,15 +75,22 @@ export class World {
       { length: replicas },
       (_, number) => new Replica({ time, cluster: this.cluster, network: this.network, seed, number, log }),
     )
+    this.trouble = new Trouble(this)
+    this.scripts = new Scripts({
+      simulators: () => this.simulators,
+      later: (delayMs, end) => this.trouble.later(delayMs, end),
+    })
+    this.policy = new Policy(this, policy)
     const witness: Witness = {
       chronicle: this.chronicle,
       disturbances: this.disturbances,
       report: (invariant, message) => this.report(invariant, message),
     }
     const { STALL_TIMEOUT_MS: stallTimeoutMs } = objects
-    this.cost = new CostOracle({ ...witness, stallTimeoutMs, retryLimit: () => this.highestRetryLimit })
+    this.cost = new CostOracle({ ...witness, stallTimeoutMs, retryLimit: () => this.policy.highestRetryLimit })
     this.secrets = new SecretsOracle(witness)
     this.writes = new WriteBook(witness)
+    this.kinds = [new Images(this)]
     this.#oracles = [
       new LimitOracle(witness),
       new SlotOracle(witness),
@@ -98,6 +101,7 @@ export class World {
       this.secrets,
       new PromptOracle({ ...witness, later: (delayMs, work) => void time.schedule(delayMs, work) }),
       this.writes,
+      ...this.kinds.flatMap(({ oracles }) => oracles),
     ]
     this.cluster.onCommit((commit) => this.#onCommit(commit))
     this.cluster.onRequest((request, code) => this.writes.onRequest(request, code))
@@ -116,22 +120,19 @@ export class World {
   furnish(): void {
     const { admin } = this.cluster
     admin.create(NAMESPACE, objects.namespace(OPERATOR_NAMESPACE))
-    for (const name of objects.NAMESPACES) this.furnishNamespace(name)
-    for (let number = 0; number < PRESENT_AT_FIRST; number += 1) {
-      admin.create(STORAGE_CLASS, objects.storageClass(number))
-      admin.create(VOLUME_SNAPSHOT_CLASS, objects.snapshotClass(number))
-    }
-    admin.create(CONFIG_MAP, objects.policy(this.policy))
+    for (const name of this.namespaces) this.furnishNamespace(name)
+    for (const kind of this.kinds) kind.furnish?.()
+    admin.create(CONFIG_MAP, objects.policy(this.policy.data))
   }
 
   furnishNamespace(name: string): void {
-    const { admin } = this.cluster
-    admin.create(NAMESPACE, objects.namespace(name))
-    for (let number = 0; number < PRESENT_AT_FIRST; number += 1) admin.create(SECRET, objects.secret(name, number))
-    for (const [type, object] of objects.lookalikes(name)) admin.create(type, object)
-    // Nobody has to take it any more: the snapshot controller would try once a second for hours.
-    const snapshot = admin.get(VOLUME_SNAPSHOT, { namespace: name, name: objects.FOREIGN_SNAPSHOT })
-    admin.replaceStatus(VOLUME_SNAPSHOT, { ...snapshot, status: { readyToUse: true } } as KubeObject)
+    this.cluster.admin.create(NAMESPACE, objects.namespace(name))
+    for (const kind of this.kinds) kind.furnishNamespace?.(name)
+  }
+
+  /** What is still there although people have deleted all that it came of. */
+  leftovers(): string[] {
+    return []
   }
 
   /** A new process of all simulators, in place of the one before. */

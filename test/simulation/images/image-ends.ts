@@ -1,19 +1,18 @@
 import { type Artifact, LABELS } from '@open-terrain/constructs'
-import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_SOURCE,
   DATA_VOLUME,
   PERSISTENT_VOLUME_CLAIM,
   VOLUME_SNAPSHOT,
-} from '../../operator/kube/resource-types.ts'
-import { type DataSource, type DataVolume, type Image, reasonOf } from '../harness/kinds.ts'
-import { imageOwner, isDeletion } from './chronicle.ts'
-import type { World } from './world.ts'
+} from '../../../operator/kube/resource-types.ts'
+import { type DataSource, type DataVolume, type Image, reasonOf } from '../../harness/kinds.ts'
+import { imageOwner, isDeletion } from '../chronicle.ts'
+import type { Ends } from '../kind.ts'
+import type { World } from '../world.ts'
 
 /** How an image ended. Names of children carry the revision; of uids and times there is nothing here. */
-interface ImageOutcome {
-  /** Whether it depends on who was first, an edit or the end of a download, what became of it. */
-  readonly isUndecided: boolean
+interface ImageEnd {
   readonly stands: string
   /** What clones of it read, and the alias that leads there. */
   readonly serves: readonly string[]
@@ -21,40 +20,31 @@ interface ImageOutcome {
   readonly keeps: readonly string[]
 }
 
-/** The end state of a run. */
-export interface Outcome {
-  /** By `namespace/name`. */
-  readonly images: Readonly<Record<string, ImageOutcome>>
-  /** Names of the images that hold a slot. */
-  readonly holders: readonly string[]
-}
-
 const CHILDREN = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT, DATA_SOURCE]
-
-export function outcomeOf({ chronicle, cluster }: World, isUndecided: (image: Image) => boolean): Outcome {
-  const children = CHILDREN.flatMap((type) => cluster.admin.list(type).items)
-  const images = [...chronicle.images.values()].map((image): [string, ImageOutcome] => {
-    const own = children.filter((child) => ownerOf(child) === image.metadata.uid)
-    return [keyOf(image.metadata), { isUndecided: isUndecided(image), ...imageOutcome(image, own) }]
-  })
-  const holders = chronicle.ledger?.holders.map(keyOf) ?? ['the ledger is gone']
-  return { images: Object.fromEntries(images.toSorted(([a], [b]) => (a < b ? -1 : 1))), holders }
-}
+const UNDECIDED: ImageEnd = { stands: 'waits, or was synced before', serves: [], keeps: [] }
 
 /**
- * The same without what depends on who was first, people or the operator: a volume that somebody deleted before its snapshot
- * was taken is downloaded again, after that it is not.
+ * What an image keeps beside what serves depends on who was first, people or the operator: a volume that somebody deleted before its
+ * snapshot was taken is downloaded again, after that it is not.
+ * @param isUndecided whether it depends on who was first, an edit or the end of a download, what became of it
  */
-export function decidedPart({ images, holders }: Outcome): Outcome {
-  const undecided: ImageOutcome = { isUndecided: true, stands: 'waits, or was synced before', serves: [], keeps: [] }
-  const decided = Object.entries(images).map(([key, image]): [string, ImageOutcome] => [
-    key,
-    image.isUndecided ? undecided : { ...image, keeps: [] },
-  ])
-  return { images: Object.fromEntries(decided), holders }
+export function imageEnds({ chronicle, cluster }: World, isUndecided: (image: Image) => boolean): Ends {
+  const children = CHILDREN.flatMap((type) => cluster.admin.list(type).items)
+  const whole: Record<string, ImageEnd> = {}
+  const decided: Record<string, ImageEnd> = {}
+  for (const image of chronicle.images.values()) {
+    const end = imageEnd(
+      image,
+      children.filter((child) => ownerOf(child) === image.metadata.uid),
+    )
+    const title = `image ${keyOf(image.metadata)}`
+    whole[title] = end
+    decided[title] = isUndecided(image) ? UNDECIDED : { ...end, keeps: [] }
+  }
+  return { whole, decided }
 }
 
-function imageOutcome(image: Image, children: readonly KubeObject[]): Omit<ImageOutcome, 'isUndecided'> {
+function imageEnd(image: Image, children: readonly KubeObject[]): ImageEnd {
   const { phase = '', artifact } = image.status ?? {}
   const isServing = (child: KubeObject) => phase === 'Succeeded' && artifact !== undefined && isPartOf(child, artifact)
   // Which snapshot class came first decides what the snapshot is called.

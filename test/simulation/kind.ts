@@ -1,0 +1,45 @@
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import type { Oracle } from './oracle/oracle.ts'
+import type { Action } from './schedule.ts'
+
+/** How objects ended, by kind, namespace and name. Of uids and times there is nothing in it, so that two runs can be compared. */
+export interface Ends {
+  /** All that a run comes to that nothing but its schedule decides: nobody acted while it went on. */
+  readonly whole: Readonly<Record<string, unknown>>
+  /** The part of it that does not depend on who was first, people or the operator. */
+  readonly decided: Readonly<Record<string, unknown>>
+}
+
+/** Carries out some of the actions of a schedule. */
+export interface Actor {
+  /** Whether the action is one of its own. */
+  carryOut(action: Action): boolean
+}
+
+/**
+ * What one kind of object brings to a simulated run: what exists of it, what people do to it, which promises are watched, and where it
+ * comes to rest. World, network, timeline, trouble, chronicle and the order of a run are the same for all kinds.
+ */
+export interface Kind extends Actor {
+  /** For the promises that concern this kind alone. */
+  readonly oracles: readonly Oracle[]
+  /** When what people have begun with it is over, in virtual milliseconds. */
+  readonly busyUntilMs?: number
+  /** What is there before anybody acts, beside what is in namespaces. */
+  furnish?(): void
+  /** What people have in a namespace, also when it comes back. */
+  furnishNamespace?(name: string): void
+  /** Puts what people create on the timeline. Returns when the last of it comes, in virtual milliseconds. */
+  plan(): number
+  /** Once all trouble is over, everybody asks for a retry: what comes of it depends on specs alone. */
+  retryAll?(): void
+  /** People look again, and clear away what keeps objects waiting. */
+  clearAway?(): void
+  /** For people: what has not come to rest where its spec, and what is there of what it names, lets it. */
+  restless(): readonly string[]
+  ends(): Ends
+  /** Everything that people have of it. A label on it makes the operator look again. */
+  objects(): readonly (readonly [ResourceType, KubeObject])[]
+  /** People delete it all. Absent: they keep it. */
+  deleteAll?(): void
+}

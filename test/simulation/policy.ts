@@ -1,0 +1,90 @@
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
+import type { Actor } from './kind.ts'
+import * as objects from './objects.ts'
+import { find, leaveRefused } from './people.ts'
+import type { Action, PolicyPlan } from './schedule.ts'
+import type { World } from './world.ts'
+
+/** Among the values that spoil a policy. */
+const MORE_RETRIES = '5'
+const DEFAULT_RETRIES = 2
+
+/** The policy ConfigMap, as people edit it. */
+export class Policy implements Actor {
+  readonly #world: Pick<World, 'cluster' | 'trouble'>
+  readonly #plan: PolicyPlan
+  #data: objects.PolicyData
+  #highestRetryLimit: number
+
+  constructor(world: Pick<World, 'cluster' | 'trouble'>, plan: PolicyPlan) {
+    this.#world = world
+    this.#plan = plan
+    this.#data = objects.policyData(plan)
+    this.#highestRetryLimit = plan.retryLimit
+  }
+
+  /** As people wrote it last, whether or not it is there. */
+  get data(): objects.PolicyData {
+    return this.#data
+  }
+
+  /** The highest `retryLimit` that was ever in force. */
+  get highestRetryLimit(): number {
+    return this.#highestRetryLimit
+  }
+
+  set(data: objects.PolicyData): void {
+    const { admin } = this.#world.cluster
+    this.#data = data
+    const found = find(this.#world, CONFIG_MAP, objects.POLICY_KEY)
+    if (found === undefined) admin.create(CONFIG_MAP, objects.policy(data))
+    else admin.replace(CONFIG_MAP, { ...found, data } as KubeObject)
+  }
+
+  carryOut(action: Action): boolean {
+    switch (action.do) {
+      case 'setLimit':
+        this.set({ ...this.#data, concurrency: String(action.limit) })
+        return true
+      case 'setRetryLimit':
+        this.#permit(action.retryLimit)
+        this.set({ ...this.#data, retryLimit: String(action.retryLimit) })
+        return true
+      case 'setPolicy':
+        // What is no value for most keys is one for this. Of the others the default comes, after a restart.
+        if (action.key === 'retryLimit')
+          this.#permit(action.value === MORE_RETRIES ? Number(MORE_RETRIES) : DEFAULT_RETRIES)
+        this.set({ ...this.#data, [action.key]: action.value })
+        return true
+      case 'deletePolicy':
+        leaveRefused(() => this.#world.cluster.admin.delete(CONFIG_MAP, objects.POLICY_KEY))
+        // After a restart without a policy its defaults hold.
+        this.#permit(DEFAULT_RETRIES)
+        this.#world.trouble.later(action.forMs, () => this.set(this.#data))
+        return true
+      default:
+        return false
+    }
+  }
+
+  /** One that lets everybody come to an end. */
+  makeSound(): void {
+    const { concurrency, retryLimit = '', keepSourceVolume } = this.#data
+    const limit = Number(concurrency)
+    this.#permit(1)
+    this.set({
+      ...this.#data,
+      concurrency: String(Number.isInteger(limit) && limit > 0 && limit <= 50 ? limit : 3),
+      // An attempt that hangs since before must not have been the last one.
+      retryLimit: /^[1-3]$/.test(retryLimit) ? retryLimit : '1',
+      retryBackoffDuration: '5s',
+      attemptTimeout: objects.policyData(this.#plan)['attemptTimeout'] ?? '',
+      keepSourceVolume: keepSourceVolume === 'false' ? 'false' : 'true',
+    })
+  }
+
+  #permit(retries: number): void {
+    this.#highestRetryLimit = Math.max(this.#highestRetryLimit, retries)
+  }
+}
