@@ -58,7 +58,7 @@ describe('a child that was judged as it was seen', () => {
 
 describe('annotations', () => {
   const touch = (uid: string) => ({
-    touches: [{ type: SECRET, key: { namespace: 'n', name: 'a' }, uid, annotations: { at: 'now' } }],
+    touches: [{ type: SECRET, key: { namespace: 'n', name: 'a' }, seen: { uid }, annotations: { at: 'now' } }],
   })
 
   it('are added to an object that is still the one that was seen, and nothing else of it changes', async () => {

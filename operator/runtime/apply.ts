@@ -27,7 +27,8 @@ export interface Child {
 export interface Touched {
   readonly type: ResourceType
   readonly key: ObjectKey
-  readonly uid: string
+  /** Its uid; and its resourceVersion, where the annotations follow from the state that was seen. */
+  readonly seen: { readonly uid: string; readonly resourceVersion?: string }
   readonly annotations: Readonly<Record<string, string>>
 }
 
@@ -73,8 +74,8 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
     written(await patchFinalizers(current, (finalizers) => [...finalizers, addFinalizer], context))
   }
   for (const child of changes.children) await applyChild(child, context)
-  for (const { type: touched, key, uid, annotations } of changes.touches ?? [])
-    onWritten(touched, await client.mergePatch(touched, key, { metadata: { uid, annotations } }, { signal }))
+  for (const { type: touched, key, seen, annotations } of changes.touches ?? [])
+    onWritten(touched, await client.mergePatch(touched, key, { metadata: { ...seen, annotations } }, { signal }))
   for (const removal of changes.removals) await remove(removal, context)
   if (changes.releaseFinalizer !== undefined) {
     const left = (finalizers: readonly string[]) => finalizers.filter((one) => one !== changes.releaseFinalizer)

@@ -55,6 +55,8 @@ export interface Touch<R extends Removal = Removal> {
   readonly kind: R['kind']
   readonly name: string
   readonly uid: string
+  /** Where they follow from the state that was seen. */
+  readonly resourceVersion?: string
   readonly annotations: Readonly<Record<string, string>>
 }
 
@@ -223,9 +225,10 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
   }
 
   #touches({ metadata: { namespace } }: P, touches: readonly Touch<R>[]): Changes['touches'] {
-    return touches.map(({ kind, name, uid, annotations }) => {
+    return touches.map(({ kind, name, uid, resourceVersion, annotations }) => {
       const { type } = this.#options.children[kind]
-      return { type, key: namespace === undefined ? { name } : { namespace, name }, uid, annotations }
+      const seen = { uid, ...(resourceVersion !== undefined && { resourceVersion }) }
+      return { type, key: namespace === undefined ? { name } : { namespace, name }, seen, annotations }
     })
   }
 

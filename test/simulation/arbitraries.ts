@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { DataSyncPlan } from './data-syncs/data-sync-schedule.ts'
 import {
   type Action,
   type CdiFaultType,
@@ -238,9 +239,63 @@ const policy: fc.Arbitrary<PolicyPlan> = fc.record({
   keepSourceVolume: fc.boolean(),
 })
 
+const dataSyncNumber = fc.nat(9)
+const source = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(0) },
+  { weight: 2, arbitrary: fc.integer({ min: 1, max: 2 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 3, max: 4 }) },
+)
+const snapshotClass = maybe(fc.nat(1), 4)
+
+const dataSyncAction: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('setVm' as const), dataSync: dataSyncNumber, vm: fc.nat(3), source }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constantFrom('deleteDataSync', 'recreateDataSync', 'askForSync', 'askForRetry'),
+      dataSync: dataSyncNumber,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('removeVm', 'deleteVmImage', 'takeVmName'),
+      dataSync: dataSyncNumber,
+      vm: fc.nat(3),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('setVersion' as const), dataSync: dataSyncNumber, version: fc.nat(2) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('setDefault' as const), dataSync: dataSyncNumber, snapshotClass }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('editVmImage' as const), dataSync: dataSyncNumber, vm: fc.nat(3), source }),
+  },
+)
+
+function dataSync(vms: number): fc.Arbitrary<DataSyncPlan> {
+  return fc.record({
+    namespace: fc.nat(1),
+    workspace: fc.nat(1),
+    version: fc.nat(2),
+    vms: fc.array(fc.record({ vm: fc.nat(3), source }), { minLength: 1, maxLength: vms, size: 'max' }),
+    snapshotClass,
+    createdAtMs: duration(3 * SECOND, MINUTE),
+  })
+}
+
 /** Which kinds of actions a schedule is made of; each schedule leans to a few of them. */
 const GROUPS = {
   image: imageAction,
+  dataSync: dataSyncAction,
   toggle,
   policy: policyAction,
   ledger: ledgerAction,
@@ -309,6 +364,22 @@ const crowded: fc.Arbitrary<Schedule> = fc.record({
   ),
 })
 
+/** Pipelines with a few DataSyncs that meet in the same images, beside images of people. */
+function release(leanings: Leanings): fc.Arbitrary<Schedule> {
+  return fc
+    .record({
+      schedule: story(leanings),
+      dataSyncs: fc.array(dataSync(4), { minLength: 1, maxLength: 4, size: 'max' }),
+      ttl: fc.constantFrom(undefined, undefined, '0s', '30s'),
+    })
+    .map(({ schedule, dataSyncs, ttl }) => ({
+      ...schedule,
+      policy: { ...schedule.policy, ...(ttl !== undefined && { more: { unreferencedTTL: ttl } }) },
+      images: schedule.images.slice(0, 2),
+      dataSyncs,
+    }))
+}
+
 const LATE_CREATES: Action = { do: 'requestFaults', fault: 'late', percent: 60, forMs: 2 * MINUTE, kind: 'DataVolume' }
 
 /** Kinds of schedules, by name: a seed and a name give the same schedules again. */
@@ -338,6 +409,12 @@ export const FAMILIES = {
   })),
   /** A bad link to the API server. */
   disconnected: story({ image: 3, policy: 2, network: 10, process: 2 }),
+  /** DataSyncs, and everything that may happen to them and to what they rest on. */
+  dataSyncs: release({ dataSync: 12, image: 1, policy: 2, cdi: 3, surroundings: 1, process: 4, network: 4 }),
+  /** What pipelines and people do, without any trouble for the operator. */
+  dataSyncsCalm: release({ dataSync: 12, cdi: 2 }),
+  dataSyncsDisconnected: release({ dataSync: 6, network: 10, process: 2 }),
+  dataSyncsLagging: release({ dataSync: 8, cdi: 1, process: 3, servers: 8 }),
   /** Watches go from one API server to another, which is behind. */
   lagging: story({ image: 8, toggle: 2, policy: 2, cdi: 3, process: 3, servers: 10 }),
 } as const satisfies Record<string, fc.Arbitrary<Schedule>>

@@ -3,6 +3,7 @@ import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import type { ContainerStatus, Pod } from '../../sandbox/simulators/models.ts'
 import type { ConditionOf, ConfigMap, DataVolume, Image } from '../harness/kinds.ts'
+import { Traces } from './traces.ts'
 
 export const OPERATOR_NAMESPACE = 'sync-operator'
 const LEDGER = `${OPERATOR_NAMESPACE}/sync-operator-slots`
@@ -72,6 +73,8 @@ export class Chronicle {
   /** By uid; those that exist, and may download. */
   readonly running = new Map<string, Download>()
   readonly importers = new Map<string, Importer>()
+  /** All objects of all kinds. */
+  readonly traces: Traces
   /** The latest of an image's revision, whether or not it still exists. */
   readonly #latest = new Map<string, Download>()
   /** The latest that downloads a URL. */
@@ -87,6 +90,7 @@ export class Chronicle {
 
   constructor(now: () => number) {
     this.#now = now
+    this.traces = new Traces(now)
   }
 
   get nowMs(): number {
@@ -124,6 +128,7 @@ export class Chronicle {
   }
 
   take(commit: Commit): void {
+    this.traces.take(commit)
     switch (commit.resource.kind) {
       case 'VMDiskImage':
         this.#takeImage(commit)

@@ -1,4 +1,5 @@
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import type { Oracle } from './oracle/oracle.ts'
 import type { Action } from './schedule.ts'
 
@@ -8,6 +9,15 @@ export interface Ends {
   readonly whole: Readonly<Record<string, unknown>>
   /** The part of it that does not depend on who was first, people or the operator. */
   readonly decided: Readonly<Record<string, unknown>>
+}
+
+/** Something that names an image. */
+export interface Reference {
+  readonly title: string
+  /** Since when it does, at the latest. */
+  readonly sinceMs: number
+  /** Whether it holds off an explicit deletion too. */
+  readonly isUser: boolean
 }
 
 /** Carries out some of the actions of a schedule. */
@@ -38,8 +48,14 @@ export interface Kind extends Actor {
   /** For people: what has not come to rest where its spec, and what is there of what it names, lets it. */
   restless(): readonly string[]
   ends(): Ends
+  /** Whether it depends on who was first what becomes of this image. */
+  isUndecided?(image: KubeObject): boolean
+  /** Whether this write of the operator is this kind's business, and leaves to people what is theirs. */
+  permits(commit: Commit): boolean
+  /** Objects of this kind that refer to the image. */
+  referencesTo?(image: KubeObject): readonly Reference[]
   /** Everything that people have of it. A label on it makes the operator look again. */
   objects(): readonly (readonly [ResourceType, KubeObject])[]
-  /** People delete it all. Absent: they keep it. */
-  deleteAll?(): void
+  /** People delete it all. */
+  deleteAll(): void
 }

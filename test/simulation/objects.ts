@@ -64,6 +64,7 @@ export function policyData(plan: PolicyPlan): PolicyData {
       ? { attemptTimeout: '12h', stallTimeout: '12h', snapshotTimeout: '12h' }
       : { attemptTimeout: '10m', stallTimeout: `${STALL_TIMEOUT_MS / 1_000}s`, snapshotTimeout: '2m' }),
     keepSourceVolume: String(plan.keepSourceVolume),
+    ...plan.more,
   }
 }
 

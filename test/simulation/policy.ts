@@ -1,23 +1,29 @@
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
+import type { MemoryCluster } from '../../sandbox/memory-cluster/index.ts'
 import type { Actor } from './kind.ts'
 import * as objects from './objects.ts'
 import { find, leaveRefused } from './people.ts'
 import type { Action, PolicyPlan } from './schedule.ts'
-import type { World } from './world.ts'
+import type { Trouble } from './trouble.ts'
 
 /** Among the values that spoil a policy. */
 const MORE_RETRIES = '5'
 const DEFAULT_RETRIES = 2
 
+export interface PolicyOptions {
+  readonly cluster: MemoryCluster
+  readonly trouble: Pick<Trouble, 'later'>
+}
+
 /** The policy ConfigMap, as people edit it. */
 export class Policy implements Actor {
-  readonly #world: Pick<World, 'cluster' | 'trouble'>
+  readonly #world: PolicyOptions
   readonly #plan: PolicyPlan
   #data: objects.PolicyData
   #highestRetryLimit: number
 
-  constructor(world: Pick<World, 'cluster' | 'trouble'>, plan: PolicyPlan) {
+  constructor(world: PolicyOptions, plan: PolicyPlan) {
     this.#world = world
     this.#plan = plan
     this.#data = objects.policyData(plan)

@@ -2,6 +2,7 @@ import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import { isOperator } from './chronicle.ts'
 import { Driver } from './driver.ts'
 import type { Ends } from './kind.ts'
+import { kindsOf } from './kinds.ts'
 import type { Strikes } from './network.ts'
 import type { Violation } from './oracle/oracle.ts'
 import { leaveRefused } from './people.ts'
@@ -64,7 +65,7 @@ class Run {
 
   constructor(schedule: Schedule, options: RunOptions) {
     this.#options = options
-    this.#world = new World(schedule)
+    this.#world = new World(schedule, kindsOf)
     this.#driver = new Driver(this.#world)
     this.#settlement = new Settlement(this.#world)
     this.#world.onCommit((commit) => this.#checkIdleness(commit))
@@ -178,14 +179,13 @@ class Run {
     }
   }
 
-  /** Nothing leaks. */
+  /** Nothing leaks. Of images alone people have clones, which stay. */
   async #checkEnd(): Promise<void> {
     const { time, kinds } = this.#world
-    const going = kinds.filter((kind) => kind.deleteAll !== undefined)
     const isLeft = () => !this.#isBroken && this.#world.leftovers().length > 0
-    if (going.length === 0 || this.#isBroken) return
-    for (const kind of going) {
-      kind.deleteAll?.()
+    if (kinds.length === 1 || this.#isBroken) return
+    for (const kind of kinds) {
+      kind.deleteAll()
       await this.#pass(MINUTE)
     }
     for (const deadlineMs = time.elapsedMs + GONE_WITHIN_MS; isLeft() && time.elapsedMs < deadlineMs; )

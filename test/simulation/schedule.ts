@@ -1,4 +1,5 @@
 import type { ServerView } from '../../sandbox/memory-cluster/index.ts'
+import type { DataSyncAction, DataSyncPlan } from './data-syncs/data-sync-schedule.ts'
 
 /**
  * What happens in one simulated run, as plain data: it is printed when a run fails, and replayed from there. Times are
@@ -11,6 +12,7 @@ export interface Schedule {
   readonly replicas: 1 | 2
   readonly policy: PolicyPlan
   readonly images: readonly ImagePlan[]
+  readonly dataSyncs?: readonly DataSyncPlan[]
   readonly steps: readonly Step[]
 }
 
@@ -20,6 +22,8 @@ export interface PolicyPlan {
   readonly retryLimit: number
   readonly backoffSeconds: number
   readonly keepSourceVolume: boolean
+  /** Other keys, as they are written. */
+  readonly more?: Readonly<Record<string, string>>
   /** No download and no snapshot is given up for the time that it takes: whoever sees nothing for minutes stops nothing. */
   readonly isPatient?: true
 }
@@ -58,6 +62,7 @@ export interface Step {
 }
 
 export type Action =
+  | DataSyncAction
   | ImageAction
   | CatalogAction
   | PolicyAction

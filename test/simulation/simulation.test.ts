@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { runSchedule } from './run.ts'
 import { scheduleSuite } from './schedule-suite.ts'
 import { scheduleOf, storyOf } from './story.ts'
+import { runStory } from './story-run.ts'
 
 describe('every invariant holds', () => {
   scheduleSuite(0.1)
@@ -22,5 +23,12 @@ describe('a story', () => {
     const first = await tell()
     expect(first.events.size).toBeGreaterThan(3)
     expect(await tell()).toEqual(first)
+  })
+})
+
+describe('what was found', () => {
+  // Two DataSyncs that share an image bring their requests to it at the same time: the one that comes second has to look again.
+  it('dataSyncsLagging:14: a request reaches an image in one write', async () => {
+    expect((await runStory(storyOf('dataSyncsLagging:14'))).violations).toEqual([])
   })
 })

@@ -53,6 +53,12 @@ export const WHOLE_KINDS = {
   lateLedger: inFull(lateLedger),
   amnesiac: inFull(amnesiac),
   drained: inFull(drained),
+  dataSyncs: inFull(FAMILIES.dataSyncs),
+  dataSyncsCalm: inFull(FAMILIES.dataSyncsCalm),
+  dataSyncsDisconnected: inFull(FAMILIES.dataSyncsDisconnected),
+  dataSyncsLagging: inFull(FAMILIES.dataSyncsLagging),
+  endsDataSyncs: comparingEnds(FAMILIES.dataSyncs),
+  endsDataSyncsLagging: comparingEnds(FAMILIES.dataSyncsLagging),
   // For admissions.
   crowded: briefly(FAMILIES.crowded),
   crowd: briefly(crowd),

@@ -1,4 +1,16 @@
-import { CONFIG_MAP, NAMESPACE } from '../../operator/kube/resource-types.ts'
+import { keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  DATA_SOURCE,
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  NAMESPACE,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  SECRET,
+  VIRTUAL_MACHINE_INSTANCE,
+  VOLUME_SNAPSHOT,
+} from '../../operator/kube/resource-types.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import {
   type Commit,
@@ -8,9 +20,9 @@ import {
   VirtualTime,
 } from '../../sandbox/memory-cluster/index.ts'
 import { type Simulators, startSimulators } from '../../sandbox/simulators/index.ts'
-import { Chronicle, isOperator, OPERATOR_NAMESPACE } from './chronicle.ts'
+import { DATA_SYNC, IMAGE, MACHINE } from '../harness/kinds.ts'
+import { Chronicle, isOperator, isPerson, OPERATOR_NAMESPACE } from './chronicle.ts'
 import { Disturbances } from './disturbances.ts'
-import { Images } from './images/images.ts'
 import type { Kind } from './kind.ts'
 import { Network } from './network.ts'
 import * as objects from './objects.ts'
@@ -21,6 +33,8 @@ import { LimitOracle } from './oracle/limit.ts'
 import type { Invariant, Oracle, Violation, Witness } from './oracle/oracle.ts'
 import { OrderOracle } from './oracle/order.ts'
 import { PromptOracle } from './oracle/prompt.ts'
+import { ReferenceOracle } from './oracle/references.ts'
+import { RequestOracle } from './oracle/requests.ts'
 import { SecretsOracle } from './oracle/secrets.ts'
 import { SlotOracle } from './oracle/slot.ts'
 import { Policy } from './policy.ts'
@@ -31,6 +45,21 @@ import { Scripts } from './scripts.ts'
 import { sourceTransfer } from './sources.ts'
 import { Trouble } from './trouble.ts'
 import { WriteBook } from './writes.ts'
+
+/** Of kinds of ours, and of those that come of them. What people have made themselves stays. */
+const LEFT: readonly ResourceType[] = [
+  IMAGE,
+  MACHINE,
+  DATA_SYNC,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  VIRTUAL_MACHINE_INSTANCE,
+  DATA_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  VOLUME_SNAPSHOT,
+  DATA_SOURCE,
+  POD,
+  SECRET,
+]
 
 /** Everything of one simulated run: a cluster, what runs in it, and the oracles that watch. */
 export class World {
@@ -57,7 +86,8 @@ export class World {
   #simulatorProcess: SimulatedProcess | undefined
   readonly #listeners: ((commit: Commit) => void)[] = []
 
-  constructor(schedule: Schedule) {
+  /** @param kindsOf gives the kinds that the schedule is about, in the order in which people delete them */
+  constructor(schedule: Schedule, kindsOf: (world: World) => readonly Kind[]) {
     this.schedule = schedule
     const { seed, policy, replicas } = schedule
     const { time } = this
@@ -90,21 +120,28 @@ export class World {
     this.cost = new CostOracle({ ...witness, stallTimeoutMs, retryLimit: () => this.policy.highestRetryLimit })
     this.secrets = new SecretsOracle(witness)
     this.writes = new WriteBook(witness)
-    this.kinds = [new Images(this)]
+    const kinds = () => this.kinds
+    this.kinds = kindsOf(this)
+    const requests = new RequestOracle(witness.report)
     this.#oracles = [
+      requests,
       new LimitOracle(witness),
       new SlotOracle(witness),
       new OrderOracle(witness),
       this.cost,
       new InUseOracle(witness),
-      new ForeignOracle(witness),
+      new ForeignOracle({ ...witness, kinds }),
+      new ReferenceOracle({ ...witness, kinds }),
       this.secrets,
       new PromptOracle({ ...witness, later: (delayMs, work) => void time.schedule(delayMs, work) }),
       this.writes,
       ...this.kinds.flatMap(({ oracles }) => oracles),
     ]
     this.cluster.onCommit((commit) => this.#onCommit(commit))
-    this.cluster.onRequest((request, code) => this.writes.onRequest(request, code))
+    this.cluster.onRequest((request, code) => {
+      this.writes.onRequest(request, code)
+      requests.onRequest(request, code)
+    })
   }
 
   report(invariant: Invariant, message: string): void {
@@ -132,7 +169,14 @@ export class World {
 
   /** What is still there although people have deleted all that it came of. */
   leftovers(): string[] {
-    return []
+    const { chronicle } = this
+    const left = LEFT.flatMap((type) => [...chronicle.traces.of(type).values()])
+    const objects = left.filter(({ creator }) => !isPerson(creator)).map(({ object }) => object)
+    const { holders = [] } = chronicle.ledger ?? {}
+    return [
+      ...objects.map(({ kind, metadata }) => `${kind} ${keyOf(metadata)}`),
+      ...holders.map(({ name }) => `a slot of ${name}`),
+    ]
   }
 
   /** A new process of all simulators, in place of the one before. */

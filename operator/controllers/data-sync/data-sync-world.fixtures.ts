@@ -57,9 +57,15 @@ export class Images {
     this.#keep(this.#next({ ...before, spec }, { generation, annotations }))
   }
 
-  annotate(name: string, uid: string, added: Readonly<Record<string, string>>): void {
+  annotate(
+    name: string,
+    seen: Pick<ObjectMeta, 'uid' | 'resourceVersion'>,
+    added: Readonly<Record<string, string>>,
+  ): void {
     const before = this.stored.get(name)
-    if (before?.metadata.uid !== uid) throw new Error(`${name} is not what was seen`)
+    const { uid, resourceVersion } = before?.metadata ?? {}
+    if (before === undefined || uid !== seen.uid || resourceVersion !== seen.resourceVersion)
+      throw new Error(`${name} is not what was seen`)
     this.#keep(this.#next(before, { annotations: { ...before.metadata.annotations, ...added } }))
   }
 

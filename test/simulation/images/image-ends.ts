@@ -28,7 +28,7 @@ const UNDECIDED: ImageEnd = { stands: 'waits, or was synced before', serves: [],
  * snapshot was taken is downloaded again, after that it is not.
  * @param isUndecided whether it depends on who was first, an edit or the end of a download, what became of it
  */
-export function imageEnds({ chronicle, cluster }: World, isUndecided: (image: Image) => boolean): Ends {
+export function imageEnds({ chronicle, cluster, kinds }: World, isUndecided: (image: Image) => boolean): Ends {
   const children = CHILDREN.flatMap((type) => cluster.admin.list(type).items)
   const whole: Record<string, ImageEnd> = {}
   const decided: Record<string, ImageEnd> = {}
@@ -39,6 +39,7 @@ export function imageEnds({ chronicle, cluster }: World, isUndecided: (image: Im
     )
     const title = `image ${keyOf(image.metadata)}`
     whole[title] = end
+    if (kinds.some((kind) => kind.isUndecided?.(image) === true)) continue
     decided[title] = isUndecided(image) ? UNDECIDED : { ...end, keeps: [] }
   }
   return { whole, decided }

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, revisionOf, shortHash, type VMDiskImageSpec } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, revisionOf, shortHash, type VMDiskImageSpec } from '@open-terrain/constructs'
 import type { ResourceType } from '../../../operator/kube/kube-object.ts'
 import { SECRET, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../../operator/kube/resource-types.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'
@@ -74,8 +74,11 @@ export class ImageRest {
     // An attempt that ran when what it needs went may have used the budget up.
     const isUsedUp = status?.attempts?.at(-1)?.outcome === 'Failed'
     const ends: Rest[] = isUsedUp ? [{ phase: 'Failed', reasons: ['RetryLimitExceeded'] }] : []
+    const isOurs = image.metadata.labels?.[LABELS.createdBy] !== undefined
+    const isUnreferenced = isOurs && this.#world.kinds.every((kind) => (kind.referencesTo?.(image) ?? []).length === 0)
+    if (isUnreferenced) ends.push({ phase: 'Queued', reasons: ['Unreferenced'] }, ENDS[natureOf(spec)])
     if (blocked !== undefined) return [{ phase: 'Queued', reasons: [blocked] }, ...ends, ...this.#snapshotRests(image)]
-    return [ENDS[natureOf(spec)]]
+    return isUnreferenced ? ends : [ENDS[natureOf(spec)]]
   }
 
   /** Downloaded, but its snapshot class went meanwhile. */

@@ -1,17 +1,21 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
+  DATA_SOURCE,
+  DATA_VOLUME,
   POD,
   SECRET,
   STORAGE_CLASS,
   VOLUME_SNAPSHOT,
   VOLUME_SNAPSHOT_CLASS,
 } from '../../../operator/kube/resource-types.ts'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { Fault, Simulators } from '../../../sandbox/simulators/index.ts'
 import { IMAGE } from '../../harness/kinds.ts'
-import { NODES } from '../chronicle.ts'
+import { imageOwner, NODES } from '../chronicle.ts'
 import type { Ends, Kind } from '../kind.ts'
 import * as objects from '../objects.ts'
+import { isPeoplesPartKept } from '../oracle/foreign.ts'
 import { find, leaveRefused } from '../people.ts'
 import type { Action, CdiAction } from '../schedule.ts'
 import type { World } from '../world.ts'
@@ -99,6 +103,26 @@ export class Images implements Kind {
 
   ends(): Ends {
     return this.#rest.ends()
+  }
+
+  /** Of an image the status and its finalizer, and all children. */
+  permits(commit: Commit): boolean {
+    const { resource, object, before = object } = commit
+    switch (resource.kind) {
+      case IMAGE.kind:
+        return isPeoplesPartKept(commit)
+      case DATA_VOLUME.kind:
+      case VOLUME_SNAPSHOT.kind:
+      case DATA_SOURCE.kind:
+        return [object, before].every((one) => imageOwner(one) !== undefined)
+      default:
+        return false
+    }
+  }
+
+  /** For schedules with other kinds: clones, which people made of what images alone have, they keep. */
+  deleteAll(): void {
+    for (const [, { metadata }] of this.objects()) leaveRefused(() => this.#world.cluster.admin.delete(IMAGE, metadata))
   }
 
   objects(): readonly (readonly [ResourceType, KubeObject])[] {

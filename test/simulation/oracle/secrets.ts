@@ -30,7 +30,7 @@ export class SecretsOracle implements Oracle {
 function writtenByOperator(kind: string, object: KubeObject): unknown {
   const { spec: _spec, ...withoutSpec } = object as KubeObject & { readonly spec?: unknown }
   const { annotations: _annotations, labels: _labels, ...metadata } = object.metadata
-  if (kind === 'VMDiskImage') return { ...withoutSpec, metadata }
+  if (kind === 'VMDiskImage' || kind === 'DataSync') return { ...withoutSpec, metadata }
   return kind === 'DataVolume' ? object.metadata : object
 }
 

@@ -53,7 +53,9 @@ export function planImage(namespace: string, { wish, image, others }: ImageWorld
   const changed = is('Queued', 'ImageChanged')
   if (!isAsWanted) return { ...changed, apply: updated(image, wish, annotations) }
   const { kind, metadata } = image
-  if (annotations !== undefined) return { ...changed, touch: { kind, name, uid: metadata.uid ?? '', annotations } }
+  const { uid = '', resourceVersion = '' } = metadata
+  // Another DataSync may have brought its request in between: what the image remembers of requests must not be written back.
+  if (annotations !== undefined) return { ...changed, touch: { kind, name, uid, resourceVersion, annotations } }
   return { ...changed, ...progressOf(image) }
 }
 

@@ -85,9 +85,9 @@ function turn(one: DataSyncView, all: readonly DataSyncView[], images: Images): 
     if (image.metadata.resourceVersion === undefined) images.put(image)
     else images.update(image)
   }
-  for (const { name, uid, annotations: added } of touch) {
+  for (const { name, annotations: added, ...seen } of touch) {
     checkOwn(name)
-    images.annotate(name, uid, added)
+    images.annotate(name, seen, added)
   }
   return { view: { ...one, status }, count: apply.length + touch.length }
 }

@@ -226,7 +226,7 @@ describe('an image that is not as a DataSync wants it', () => {
 describe('a request of a DataSync', () => {
   const asked = (annotations: Record<string, string>, name = 'lab') => dataSyncOf(SPEC, { name, annotations })
   const carryOut = ({ touch = [] }: DataSyncPlan, images: Images) => {
-    for (const { name, uid, annotations } of touch) images.annotate(name, uid, annotations)
+    for (const { name, annotations, ...seen } of touch) images.annotate(name, seen, annotations)
     return touch
   }
 
@@ -242,8 +242,7 @@ describe('a request of a DataSync', () => {
     carryOut(first, images)
     expect(plan(one, images).touch).toEqual([])
     // Nor does it undo what a person asks of the image itself.
-    const { uid = '' } = images.stored.get('035-attacker')?.metadata ?? {}
-    images.annotate('035-attacker', uid, { [SYNC]: 'mine' })
+    images.annotate('035-attacker', images.stored.get('035-attacker')?.metadata ?? {}, { [SYNC]: 'mine' })
     expect(plan(one, images).touch).toEqual([])
     expect(plan(asked({ [SYNC]: '2', [RETRY]: 'a' }), images).touch).toMatchObject([
       { annotations: { [SYNC]: '2' } },
@@ -272,6 +271,8 @@ describe('a request of a DataSync', () => {
     expect(one?.touch).toMatchObject([{ annotations: { [SYNC]: '2026-01-02' } }, {}])
     expect(two?.touch).toEqual(one?.touch)
     carryOut(one as DataSyncPlan, images)
+    // Both may have planned it before either has written it.
+    expect(() => carryOut(two as DataSyncPlan, images)).toThrow('is not what was seen')
     for (const each of all) expect(plan(each, images, all).touch).toEqual([])
   })
 

@@ -67,7 +67,7 @@ describe('the status of a DataSync', () => {
     [
       'an earlier request',
       (images, name) =>
-        images.annotate(name, images.stored.get(name)?.metadata.uid ?? '', { 'pelotech.ot/sync-requested-at': '1' }),
+        images.annotate(name, images.stored.get(name)?.metadata ?? {}, { 'pelotech.ot/sync-requested-at': '1' }),
     ],
   ])('does not go by what an image says of %s', (_what, act) => {
     const images = new Images()

@@ -1,0 +1,226 @@
+import { ANNOTATIONS, type DataSyncSpecInput, type ImageTriple, isImageFor } from '@open-terrain/constructs'
+import { apiVersionOf, type KubeObject, type ObjectKey } from '../../../operator/kube/kube-object.ts'
+import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
+import { DATA_SYNC, type DataSync, IMAGE } from '../../harness/kinds.ts'
+import { isDeletion } from '../chronicle.ts'
+import type { Actor } from '../kind.ts'
+import * as objects from '../objects.ts'
+import { ASK_AGAIN_MS, find, leaveRefused } from '../people.ts'
+import type { Action } from '../schedule.ts'
+import { urlOf } from '../sources.ts'
+import type { World } from '../world.ts'
+import type { DataSyncAction } from './data-sync-schedule.ts'
+import { nameOfImage, pick, specOf, triplesOf, VERSIONS, VMS, vmOf } from './vms.ts'
+
+/** A DataSync of the schedule. */
+interface Subject {
+  readonly key: Required<ObjectKey>
+  /** As people want it by now, whether or not it exists. */
+  spec: DataSyncSpecInput
+  requests: Readonly<Record<string, string>>
+  isWanted: boolean
+}
+
+/** What people and pipelines do to DataSyncs, and to the images of their vms. */
+export class DataSyncPeople implements Actor {
+  /** `namespace/name` of images whose name a person wanted for something else: who was first is a matter of moments. */
+  readonly contested = new Set<string>()
+  readonly #world: World
+  readonly #subjects: readonly Subject[]
+  #counter = 0
+
+  constructor(world: World) {
+    this.#world = world
+    this.#subjects = (world.schedule.dataSyncs ?? []).map((plan, number) => {
+      const namespace = pick(world.namespaces, plan.namespace)
+      const key = { namespace, name: `sync-${number}` }
+      return { key, spec: specOf(plan, namespace), requests: {}, isWanted: true }
+    })
+  }
+
+  plan(): number {
+    const times = (this.#world.schedule.dataSyncs ?? []).map(({ createdAtMs }) => createdAtMs)
+    for (const [number, atMs] of times.entries())
+      this.#world.time.schedule(atMs, () => this.#ensure(this.#subject(number)))
+    return Math.max(0, ...times)
+  }
+
+  carryOut(action: Action): boolean {
+    switch (action.do) {
+      case 'deleteDataSync':
+      case 'recreateDataSync':
+      case 'askForSync':
+      case 'askForRetry':
+      case 'setVm':
+      case 'removeVm':
+      case 'setVersion':
+      case 'setDefault':
+      case 'deleteVmImage':
+      case 'editVmImage':
+      case 'takeVmName':
+        this.#act(action, this.#subject(action.dataSync))
+        return true
+      default:
+        return false
+    }
+  }
+
+  /** What they had in a namespace that comes back. */
+  comeBackTo(namespace: string): void {
+    for (const subject of this.#subjects)
+      if (subject.key.namespace === namespace && this.#world.time.elapsedMs > 0) this.#ensure(subject)
+  }
+
+  retryAll(): void {
+    for (const subject of this.#subjects) this.#ask(subject, ANNOTATIONS.retryRequestedAt)
+  }
+
+  /** An image that somebody deleted waits for those that want it, and they for it: they are deleted, and come back once it is gone. */
+  clearAway(): void {
+    for (const subject of this.#subjects) {
+      if (!subject.isWanted || !this.#isKeptFromGoing(subject)) continue
+      this.#delete(subject)
+      subject.isWanted = true
+      this.#ensure(subject)
+    }
+  }
+
+  deleteAll(): void {
+    for (const subject of this.#subjects) this.#delete(subject)
+  }
+
+  #act(action: DataSyncAction, subject: Subject): void {
+    const { spec, key } = subject
+    const { workspaceId, version } = spec
+    switch (action.do) {
+      case 'deleteDataSync':
+        this.#delete(subject)
+        return
+      case 'recreateDataSync':
+        this.#delete(subject)
+        subject.isWanted = true
+        this.#ensure(subject)
+        return
+      case 'askForSync':
+        this.#ask(subject, ANNOTATIONS.syncRequestedAt)
+        return
+      case 'askForRetry':
+        this.#ask(subject, ANNOTATIONS.retryRequestedAt)
+        return
+      case 'setVm': {
+        const vm = vmOf({ workspaceId, version, vm: pick(VMS, action.vm) }, action.source, key.namespace)
+        const others = spec.vms.filter(({ name }) => name !== vm.name)
+        this.#edit(subject, { vms: [...others, vm] })
+        return
+      }
+      case 'removeVm':
+        // The schema wants one at least.
+        if (spec.vms.length > 1) this.#edit(subject, { vms: spec.vms.toSpliced(action.vm % spec.vms.length, 1) })
+        return
+      case 'setVersion':
+        this.#edit(subject, { version: pick(VERSIONS, action.version) })
+        return
+      case 'setDefault':
+        this.#edit(subject, {
+          snapshotClass: action.snapshotClass === undefined ? undefined : `snapshots-${action.snapshotClass}`,
+        })
+        return
+      default:
+        this.#actOnImage(action, subject)
+    }
+  }
+
+  #actOnImage(
+    action: Extract<DataSyncAction, { do: 'deleteVmImage' | 'editVmImage' | 'takeVmName' }>,
+    { key: { namespace }, spec }: Subject,
+  ): void {
+    const triple = pick(triplesOf(spec), action.vm)
+    const key = { namespace, name: nameOfImage(triple) }
+    const { admin } = this.#world.cluster
+    switch (action.do) {
+      case 'deleteVmImage':
+        leaveRefused(() => admin.delete(IMAGE, key))
+        return
+      case 'editVmImage':
+        leaveRefused(() => {
+          admin.mergePatch(IMAGE, key, { spec: { url: vmOf(triple, action.source, namespace).url } })
+        })
+        return
+      case 'takeVmName': {
+        this.contested.add(`${key.namespace}/${key.name}`)
+        const source = { nature: 'good', downloadSeconds: 1 } as const
+        const url = urlOf(`somebodys/${key.namespace}/${key.name}`, 0, source)
+        const own = { url, sourceType: 'http', diskSize: '16Mi', storageClass: 'storage-0' }
+        leaveRefused(() => admin.create(IMAGE, objects.image(key.namespace, key.name, own)))
+        return
+      }
+    }
+  }
+
+  /** Creates it as soon as its namespace is there, its namesake gone, and no image that it wants is on its way out. */
+  #ensure(subject: Subject): void {
+    const { key, spec, requests, isWanted } = subject
+    const { cluster, time } = this.#world
+    const found = find<DataSync>(this.#world, DATA_SYNC, key)
+    if (!isWanted || found !== undefined) return
+    const namespace = find(this.#world, NAMESPACE, { name: key.namespace })
+    const isThere = namespace !== undefined && !isDeletion(namespace)
+    if (!isThere || this.#isKeptFromGoing(subject)) {
+      time.schedule(ASK_AGAIN_MS, () => this.#ensure(subject))
+      return
+    }
+    const metadata = { ...key, annotations: requests }
+    const object = { apiVersion: apiVersionOf(DATA_SYNC), kind: DATA_SYNC.kind, metadata, spec }
+    leaveRefused(() => cluster.admin.create(DATA_SYNC, object as KubeObject))
+  }
+
+  #delete(subject: Subject): void {
+    subject.isWanted = false
+    leaveRefused(() => this.#world.cluster.admin.delete(DATA_SYNC, subject.key))
+  }
+
+  #edit(subject: Subject, change: Partial<DataSyncSpecInput>): void {
+    const { namespace } = subject.key
+    const spec = { ...subject.spec, ...change }
+    // Another version has other images, from other places.
+    const vms = spec.vms.map(({ name, url = '' }) => {
+      const [, source = '0'] = /\/([0-9]+)\.qcow2/.exec(url) ?? []
+      return vmOf({ workspaceId: spec.workspaceId, version: spec.version, vm: name }, Number(source), namespace)
+    })
+    subject.spec = withoutNothing({ ...spec, vms })
+    leaveRefused(() => {
+      const found = this.#world.cluster.admin.get<DataSync>(DATA_SYNC, subject.key)
+      this.#world.cluster.admin.replace(DATA_SYNC, { ...found, spec: subject.spec } as KubeObject)
+    })
+  }
+
+  /** Times that all sort as they came. */
+  #ask(subject: Subject, annotation: string): void {
+    this.#counter += 1
+    const request = { [annotation]: String(this.#counter).padStart(6, '0') }
+    subject.requests = { ...subject.requests, ...request }
+    leaveRefused(() => {
+      this.#world.cluster.admin.mergePatch(DATA_SYNC, subject.key, { metadata: { annotations: request } })
+    })
+  }
+
+  #isKeptFromGoing({ key: { namespace }, spec }: Subject): boolean {
+    // What goes with its namespace waits for nobody.
+    if (this.#world.chronicle.traces.leavingNamespaces.has(namespace)) return false
+    return triplesOf(spec).some((triple) => this.#isGoing(namespace, triple))
+  }
+
+  #isGoing(namespace: string, triple: ImageTriple): boolean {
+    const image = find(this.#world, IMAGE, { namespace, name: nameOfImage(triple) })
+    return image !== undefined && isDeletion(image) && isImageFor(triple, image.metadata.annotations)
+  }
+
+  #subject(number: number): Subject {
+    return pick(this.#subjects, number)
+  }
+}
+
+/** An API server stores no field without a value. */
+function withoutNothing(spec: DataSyncSpecInput): DataSyncSpecInput {
+  return JSON.parse(JSON.stringify(spec)) as DataSyncSpecInput
+}

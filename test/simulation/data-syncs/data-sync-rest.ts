@@ -1,0 +1,197 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { DataSyncImage, DataSyncPhase, DataSyncStatus } from '@open-terrain/constructs'
+import { keyOf } from '../../../operator/kube/kube-object.ts'
+import { conditionOf, DATA_SYNC, type DataSync, type Image, reasonOf } from '../../harness/kinds.ts'
+import { isDeletion } from '../chronicle.ts'
+import type { Ends } from '../kind.ts'
+import type { World } from '../world.ts'
+import type { DataSyncPeople } from './data-sync-people.ts'
+import { fieldsOf, plainName, textOf, tripleIn, triplesOf, wishOf } from './vms.ts'
+
+/** What is left of an image that nobody wants any more goes so soon at most, where the policy says that it goes. */
+const HASHED = /-[0-9a-f]{8}$/
+
+type Told = Pick<DataSyncImage, 'vm' | 'phase' | 'reason'> & { readonly name: string | undefined }
+
+/** Where each DataSync has to stand once nothing disturbs anybody, as it follows from all DataSyncs and images that there are. */
+export class DataSyncRest {
+  readonly #world: World
+  readonly #people: DataSyncPeople
+
+  constructor(world: World, people: DataSyncPeople) {
+    this.#world = world
+    this.#people = people
+  }
+
+  restless(): string[] {
+    return [...this.#all.flatMap((one) => this.#wrong(one)), ...this.#overdue()]
+  }
+
+  ends(): Ends {
+    const ends = this.#all.map((one) => {
+      const { phase, reason, counts, images } = one.status ?? {}
+      return [`DataSync ${keyOf(one.metadata)}`, { phase, reason, counts, images }, this.#isContested(one)] as const
+    })
+    const decided = ends.filter(([, , isContested]) => !isContested)
+    return {
+      whole: Object.fromEntries(ends.map(([title, end]) => [title, end])),
+      decided: Object.fromEntries(decided.map(([title, end]) => [title, end])),
+    }
+  }
+
+  /**
+   * What DataSyncs do not agree about stays as the first of them made it. What none of them wants any more may never have been made. And what was asked
+   * for before an image was deleted is not asked for again.
+   */
+  isUndecided(image: Image): boolean {
+    const { namespace = '', name, annotations = {} } = image.metadata
+    if (this.#people.contested.has(`${namespace}/${name}`)) return true
+    const triple = tripleIn(image)
+    if (triple === undefined) return false
+    const wishes = this.#wishesFor(namespace, textOf(triple))
+    return wishes.size !== 1 || annotations['pelotech.ot/requests-reached'] !== undefined
+  }
+
+  get #all(): DataSync[] {
+    return [...this.#world.chronicle.traces.of<DataSync>(DATA_SYNC).values()].map(({ object }) => object)
+  }
+
+  #isContested({ metadata: { namespace = '' }, spec }: DataSync): boolean {
+    return triplesOf(spec).some((triple) => {
+      const isDisputed = this.#wishesFor(namespace, textOf(triple)).size > 1
+      return (
+        isDisputed ||
+        this.#people.contested.has(
+          `${namespace}/${this.#imageOf(namespace, textOf(triple))?.metadata.name ?? plainName(triple)}`,
+        )
+      )
+    })
+  }
+
+  #wishesFor(namespace: string, triple: string): ReadonlySet<string> {
+    const wishes = this.#all.flatMap(({ metadata, spec }) => {
+      if (metadata.namespace !== namespace) return []
+      const found = triplesOf(spec).find((one) => textOf(one) === triple)
+      return found === undefined ? [] : [wishOf(spec, found.vm)]
+    })
+    return new Set(wishes)
+  }
+
+  #imageOf(namespace: string, triple: string): Image | undefined {
+    return this.#images(namespace).find((image) => {
+      const its = tripleIn(image)
+      return its !== undefined && textOf(its) === triple
+    })
+  }
+
+  #images(namespace: string): Image[] {
+    return [...this.#world.chronicle.images.values()].filter(({ metadata }) => metadata.namespace === namespace)
+  }
+
+  #wrong(one: DataSync): string[] {
+    const { metadata, status = {}, spec } = one
+    const title = `DataSync ${keyOf(metadata)}`
+    if (isDeletion(one)) return [`${title} is being deleted`]
+    if (status.observedGeneration !== metadata.generation) return [`${title} does not tell of its spec yet`]
+    const wanted = spec.vms.map(({ name }) => this.#toldOf(one, name))
+    const told = (status.images ?? []).map(({ vm, name, phase, reason }) => ({ vm, name, phase, reason }))
+    const names = this.#wrongNames(one, told)
+    const shown = wanted.map((image, at) => ({ ...image, name: image.name ?? told[at]?.name }))
+    const expected = { ...figuresOf(shown, this.#percentOf(one)), images: shown }
+    const { phase, counts, ready, progress } = status
+    const actual = { phase, counts, ready, progress, images: told }
+    const isAsExpected = isDeepStrictEqual(actual, expected)
+    const said = isAsExpected ? [] : [`${title} says ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`]
+    return [...names, ...said, ...this.#wrongConditions(one, wanted)]
+  }
+
+  /** The image of a vm exists once, under the name that the design gives it. */
+  #wrongNames({ metadata: { namespace = '' }, spec }: DataSync, told: readonly Told[]): string[] {
+    return triplesOf(spec).flatMap((triple, at) => {
+      const its = this.#images(namespace).filter((image) => {
+        const said = tripleIn(image)
+        return said !== undefined && textOf(said) === textOf(triple)
+      })
+      const plain = plainName(triple)
+      const name = its[0]?.metadata.name ?? told[at]?.name ?? ''
+      const isRight = plain === undefined ? HASHED.test(name) : name === plain
+      const text = its.map(({ metadata }) => metadata.name).join(', ')
+      return isRight && its.length <= 1 ? [] : [`vm ${textOf(triple)} has the images ${text}, and ${name} is told`]
+    })
+  }
+
+  #wrongConditions(one: DataSync, images: readonly Told[]): string[] {
+    const isReady = images.every(({ phase }) => phase === 'Succeeded')
+    const isUnderWay = images.some(({ phase }) => phase === 'Queued' || phase === 'Syncing')
+    const wanted = { Ready: isReady, Settled: !isUnderWay, Reconciling: isUnderWay, Stalled: !isUnderWay && !isReady }
+    const wrong = Object.entries(wanted).filter(
+      ([type, holds]) => conditionOf(one, type)?.status !== (holds ? 'True' : 'False'),
+    )
+    return wrong.map(([type, holds]) => `DataSync ${keyOf(one.metadata)}: ${type} should be ${holds}`)
+  }
+
+  /** What its DataSync has to say of the image of a vm. */
+  #toldOf({ metadata: { namespace = '' }, spec }: DataSync, vm: string): Told {
+    const triple = triplesOf(spec).find((one) => one.vm === vm)
+    if (triple === undefined) throw new Error(`there is no vm ${vm}`)
+    const image = this.#imageOf(namespace, textOf(triple))
+    const name = image?.metadata.name ?? plainName(triple)
+    const is = (phase: DataSyncPhase, reason: string): Told => ({ vm, name, phase, reason })
+    const taken = this.#images(namespace).find(({ metadata }) => metadata.name === name)
+    if (taken !== undefined && taken !== image) return is('Failed', 'NameConflict')
+    const isDisputed = this.#wishesFor(namespace, textOf(triple)).size > 1
+    const isAsWanted = image !== undefined && fieldsOf(image.spec) === wishOf(spec, vm)
+    if (isDisputed && !isAsWanted) return is('Failed', 'NameConflict')
+    if (image === undefined) return is('Queued', 'ImageMissing')
+    if (isDeletion(image)) return is('Queued', 'ImageTerminating')
+    if (!isAsWanted) return is('Queued', 'ImageChanged')
+    const { phase } = image.status ?? {}
+    return is(phase === 'Snapshotting' ? 'Syncing' : (phase ?? 'Queued'), reasonOf(image) ?? '')
+  }
+
+  #percentOf({ metadata: { namespace = '' } }: DataSync): (image: Told) => number {
+    return ({ name, phase, reason }) => {
+      const image = this.#images(namespace).find(({ metadata }) => metadata.name === name)
+      if (phase === 'Succeeded') return 100
+      if (phase !== 'Syncing' || reason === 'NameConflict') return 0
+      return image?.status?.phase === 'Snapshotting' ? 100 : Number.parseFloat(image?.status?.progress ?? '0')
+    }
+  }
+
+  /** Images that nobody wants any more, under a policy by which they go. */
+  #overdue(): string[] {
+    const { policy, chronicle } = this.#world
+    const { unreferencedTTL } = policy.data
+    // With 0s the last reference is the moment, and one that came and went unseen was none.
+    if (unreferencedTTL === undefined || unreferencedTTL === '0s') return []
+    return [...chronicle.images.values()].flatMap((image) => {
+      const triple = tripleIn(image)
+      const isWanted = triple !== undefined && this.#wishesFor(image.metadata.namespace ?? '', textOf(triple)).size > 0
+      const isOurs = image.metadata.labels?.['pelotech.ot/created-by'] === DATA_SYNC.kind
+      return !isOurs || isWanted ? [] : [`image ${keyOf(image.metadata)} is still there, and nobody wants it`]
+    })
+  }
+}
+
+const ORDER = ['Syncing', 'Queued', 'Failed'] as const
+
+/** What a DataSync says of all its images together. */
+export function figuresOf(
+  images: readonly Pick<Told, 'phase'>[],
+  percentOf: (image: never) => number,
+): Pick<DataSyncStatus, 'phase' | 'counts' | 'ready' | 'progress'> {
+  const count = (wanted: DataSyncPhase) => images.filter(({ phase }) => phase === wanted).length
+  const percent = images.reduce((sum, image) => sum + percentOf(image as never), 0) / images.length
+  return {
+    phase: ORDER.find((one) => count(one) > 0) ?? 'Succeeded',
+    counts: {
+      total: images.length,
+      succeeded: count('Succeeded'),
+      syncing: count('Syncing'),
+      queued: count('Queued'),
+      failed: count('Failed'),
+    },
+    ready: `${count('Succeeded')}/${images.length}`,
+    progress: `${percent.toFixed(1)}%`,
+  }
+}

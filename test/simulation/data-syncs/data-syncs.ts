@@ -1,0 +1,85 @@
+import { isImageFor } from '@open-terrain/constructs'
+import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { DATA_SYNC, type DataSync, type Image } from '../../harness/kinds.ts'
+import { isDeletion } from '../chronicle.ts'
+import type { Ends, Kind, Reference } from '../kind.ts'
+import type { Action } from '../schedule.ts'
+import type { World } from '../world.ts'
+import { DataSyncPeople } from './data-sync-people.ts'
+import { DataSyncRest } from './data-sync-rest.ts'
+import { StatusOracle } from './status-oracle.ts'
+import { nameOfImage, triplesOf } from './vms.ts'
+import { Wishes } from './wishes.ts'
+
+/** DataSyncs, and the images that they have made. */
+export class DataSyncs implements Kind {
+  readonly oracles
+  readonly #world: World
+  readonly #people: DataSyncPeople
+  readonly #rest: DataSyncRest
+  readonly #wishes: Wishes
+
+  constructor(world: World) {
+    this.#world = world
+    this.#people = new DataSyncPeople(world)
+    this.#rest = new DataSyncRest(world, this.#people)
+    this.#wishes = new Wishes(world)
+    this.oracles = [this.#wishes, new StatusOracle(world)]
+  }
+
+  furnishNamespace(name: string): void {
+    this.#people.comeBackTo(name)
+  }
+
+  plan(): number {
+    return this.#people.plan()
+  }
+
+  carryOut(action: Action): boolean {
+    return this.#people.carryOut(action)
+  }
+
+  retryAll(): void {
+    this.#people.retryAll()
+  }
+
+  clearAway(): void {
+    this.#people.clearAway()
+  }
+
+  restless(): readonly string[] {
+    return this.#rest.restless()
+  }
+
+  ends(): Ends {
+    return this.#rest.ends()
+  }
+
+  isUndecided(image: KubeObject): boolean {
+    return this.#rest.isUndecided(image as Image)
+  }
+
+  permits(commit: Commit): boolean {
+    return this.#wishes.permits(commit)
+  }
+
+  /** Each DataSync that wants it is a user: it keeps the image for those to come. */
+  referencesTo(image: KubeObject): readonly Reference[] {
+    const { namespace, name, annotations } = image.metadata
+    return [...this.#world.chronicle.traces.of<DataSync>(DATA_SYNC).values()]
+      .filter(({ object }) => object.metadata.namespace === namespace && !isDeletion(object))
+      .filter(({ object: { spec } }) =>
+        triplesOf(spec).some((triple) => nameOfImage(triple) === name && isImageFor(triple, annotations)),
+      )
+      .map(({ object, specAtMs }) => ({ title: `DataSync ${keyOf(object.metadata)}`, sinceMs: specAtMs, isUser: true }))
+  }
+
+  objects(): readonly (readonly [ResourceType, KubeObject])[] {
+    return [...this.#world.chronicle.traces.of(DATA_SYNC).values()].map(({ object }) => [DATA_SYNC, object])
+  }
+
+  deleteAll(): void {
+    this.#people.deleteAll()
+  }
+}

@@ -1,0 +1,86 @@
+import { ANNOTATIONS, type DataSyncSpecInput, dataSyncImageName, type ImageTriple } from '@open-terrain/constructs'
+import type { KubeObject } from '../../../operator/kube/kube-object.ts'
+import type { SourceNature } from '../schedule.ts'
+import { urlOf } from '../sources.ts'
+import type { DataSyncPlan } from './data-sync-schedule.ts'
+
+// What the numbers of a schedule mean.
+
+export const WORKSPACES = ['035', '1'] as const
+export const VERSIONS = [undefined, '1.0.0', '2'] as const
+/** With workspace 1, `2-3` and version 2 with `3` would have one name if parts were just put together. */
+export const VMS = ['attacker', 'web-server', '2-3', '3'] as const
+
+/** What downloads of them come to. */
+export const SOURCES: readonly { readonly nature: SourceNature; readonly downloadSeconds: number }[] = [
+  { nature: 'good', downloadSeconds: 1 },
+  { nature: 'good', downloadSeconds: 8 },
+  { nature: 'good', downloadSeconds: 20 },
+  { nature: 'broken', downloadSeconds: 2 },
+  { nature: 'missing', downloadSeconds: 0 },
+]
+
+export function pick<T>(from: readonly T[], number: number): T {
+  return from[number % from.length] as T
+}
+
+export function triplesOf({ workspaceId, version, vms }: DataSyncSpecInput): ImageTriple[] {
+  return vms.map(({ name }) => ({ workspaceId, version, vm: name }))
+}
+
+/** As people see it in the status. */
+export const nameOfImage = dataSyncImageName
+
+/** What the design says of names: plain where that can be read in one way only. Undefined: it ends in a hash. */
+export function plainName({ workspaceId, version, vm }: ImageTriple): string | undefined {
+  if (version === undefined && /^v?[0-9][^-]*-/.test(vm)) return undefined
+  return [workspaceId, version, vm].filter((part) => part !== undefined).join('-')
+}
+
+/** Which vm of which workspace an image says that it is for. */
+export function tripleIn({ metadata: { annotations = {} } }: KubeObject): ImageTriple | undefined {
+  const { [ANNOTATIONS.workspaceId]: workspaceId, [ANNOTATIONS.workspaceVm]: vm } = annotations
+  if (workspaceId === undefined || vm === undefined) return undefined
+  return { workspaceId, version: annotations[ANNOTATIONS.workspaceVersion], vm }
+}
+
+export function textOf({ workspaceId, version, vm }: ImageTriple): string {
+  return JSON.stringify([workspaceId, version ?? null, vm])
+}
+
+export function specOf(plan: DataSyncPlan, namespace: string): DataSyncSpecInput {
+  const workspaceId = pick(WORKSPACES, plan.workspace)
+  const version = pick(VERSIONS, plan.version)
+  const spec = {
+    workspaceId,
+    ...(version !== undefined && { version }),
+    sourceType: 'http' as const,
+    diskSize: '16Mi',
+    storageClass: 'storage-0',
+    ...(plan.snapshotClass !== undefined && { snapshotClass: `snapshots-${plan.snapshotClass}` }),
+  }
+  const vms = plan.vms.map(({ vm, source }) => vmOf({ workspaceId, version, vm: pick(VMS, vm) }, source, namespace))
+  return { ...spec, vms: vms.filter(({ name }, at) => vms.findIndex((other) => other.name === name) === at) }
+}
+
+type Vm = DataSyncSpecInput['vms'][number]
+
+/** Images that nobody shares have URLs that nobody shares: a transfer tells whose it is. */
+export function vmOf(triple: ImageTriple, source: number, namespace: string): Vm {
+  const { workspaceId, version = 'none', vm } = triple
+  const title = [namespace, workspaceId, version, vm].join('/')
+  return { name: vm, url: urlOf(title, source % SOURCES.length, pick(SOURCES, source)) }
+}
+
+const FIELDS = ['url', 'sourceType', 'diskSize', 'storageClass', 'snapshotClass', 'secretRef'] as const
+
+/** What each vm wants of its image: its own fields, and those that all have in common. As text, to be compared. */
+export function wishOf(spec: DataSyncSpecInput, vm: string): string {
+  const own = spec.vms.find(({ name }) => name === vm)
+  return fieldsOf(Object.fromEntries(FIELDS.map((field) => [field, own?.[field] ?? spec[field as 'diskSize']])))
+}
+
+export function fieldsOf(spec: object): string {
+  const fields = spec as Readonly<Record<string, unknown>>
+  return JSON.stringify(FIELDS.map((field) => fields[field] ?? null))
+}

@@ -1,0 +1,86 @@
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import type { Commit } from '../../sandbox/memory-cluster/index.ts'
+import type { Disturbances } from './disturbances.ts'
+
+/** One object, from its first commit to its last. */
+export interface Trace<T extends KubeObject = KubeObject> {
+  /** As it was stored last. */
+  object: T
+  /** Who created it. */
+  readonly creator: string
+  readonly createdAtMs: number
+  /** When its spec was last changed, and by whom. */
+  specAtMs: number
+  specBy: string
+  /** When anything of it was. */
+  changedAtMs: number
+  /** When it began to be deleted; undefined while it is not. */
+  leavingAtMs: number | undefined
+}
+
+/** What is in the cluster now, told by commits alone. */
+export class Traces {
+  /** Namespaces that are being deleted. */
+  readonly leavingNamespaces = new Set<string>()
+  readonly #now: () => number
+  /** By group and kind, then by uid. */
+  readonly #traces = new Map<string, Map<string, Trace>>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  take({ type, resource, object, actor }: Commit): void {
+    const { uid = '', name, deletionTimestamp, generation } = object.metadata
+    if (resource.kind === 'Lease' || resource.kind === 'Event') return
+    const traces = this.#of(resource)
+    if (type === 'DELETED') traces.delete(uid)
+    else {
+      const nowMs = this.#now()
+      const found = traces.get(uid)
+      const trace = found ?? begun(object, actor, nowMs)
+      if (trace.object.metadata.generation !== generation) Object.assign(trace, { specAtMs: nowMs, specBy: actor })
+      trace.changedAtMs = nowMs
+      if (deletionTimestamp !== undefined) trace.leavingAtMs ??= nowMs
+      trace.object = object
+      if (found === undefined) traces.set(uid, trace)
+    }
+    if (resource.kind !== 'Namespace') return
+    if (type === 'DELETED') this.leavingNamespaces.delete(name)
+    else if (deletionTimestamp !== undefined) this.leavingNamespaces.add(name)
+  }
+
+  /** Those that exist, by uid. */
+  of<T extends KubeObject>(type: ResourceType): ReadonlyMap<string, Trace<T>> {
+    return this.#of(type) as ReadonlyMap<string, unknown> as ReadonlyMap<string, Trace<T>>
+  }
+
+  #of({ group, kind }: ResourceType): Map<string, Trace> {
+    const id = `${group}/${kind}`
+    let traces = this.#traces.get(id)
+    if (traces === undefined) {
+      traces = new Map()
+      this.#traces.set(id, traces)
+    }
+    return traces
+  }
+}
+
+function begun(object: KubeObject, actor: string, nowMs: number): Trace {
+  const by = { creator: actor, specBy: actor }
+  return { object, ...by, createdAtMs: nowMs, specAtMs: nowMs, changedAtMs: nowMs, leavingAtMs: undefined }
+}
+
+/** How long ago the operator may have decided what is carried out now: what it sent takes at most 10 s to arrive. */
+export function decidedWithinMs(disturbances: Disturbances): number {
+  return disturbances.calmForMs('api', 'freeze') > 30_000 ? 1_000 : 15_000
+}
+
+/** What watches were kept from telling is listed again after so long. */
+const LISTED_AGAIN_MS = 30_000
+
+/** Whether the operator must have known what happened so long ago when it decided what is carried out now. */
+export function mustKnow(disturbances: Disturbances, ageMs: number): boolean {
+  const isTold = disturbances.calmForMs('watch', 'freeze', 'api') > ageMs + LISTED_AGAIN_MS
+  return isTold && ageMs > decidedWithinMs(disturbances)
+}
