@@ -6,7 +6,7 @@ import { MachineCaches } from './controllers/virtual-machine/caches.ts'
 import { MachineController } from './controllers/virtual-machine/controller.ts'
 import { MachineMetrics } from './controllers/virtual-machine/machine-metrics.ts'
 import { MachineReferences } from './controllers/virtual-machine/references.ts'
-import { Caches, IMAGE } from './controllers/vm-disk-image/caches.ts'
+import { Caches } from './controllers/vm-disk-image/caches.ts'
 import { ImageController } from './controllers/vm-disk-image/controller.ts'
 import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
 import type { KubeClient } from './kube/kube-client.ts'
@@ -160,8 +160,7 @@ export class Operator {
         ...services,
         caches: this.#machineCaches,
         metrics: this.#machineMetrics,
-        imageType: IMAGE,
-        countReferences: (image, stop) => images.countReferences(image, stop),
+        countReferences: images.countReferences,
         policy: () => this.#policy.current,
         onPolicyChange: (listener) => this.#policy.onChange(listener),
       })
@@ -169,7 +168,6 @@ export class Operator {
         ...services,
         caches: this.#dataSyncCaches,
         metrics: this.#dataSyncMetrics,
-        imageType: IMAGE,
       })
       await Promise.all([images.run(term), machines.run(term), dataSyncs.run(term)])
     } finally {

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
-import { ApiError, classify } from './api-error.ts'
+import { errorFrom, errorText, named, readObject, warningOf, watchEvent } from './answers.ts'
+import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
 import type {
   DeleteOptions,
@@ -12,17 +13,14 @@ import type {
   WatchEvent,
   WatchOptions,
 } from './kube-client.ts'
-import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from './kube-object.ts'
+import type { KubeObject, ObjectKey, ResourceType } from './kube-object.ts'
 import { readList } from './list-items.ts'
 import type { RequestBudget } from './request-budget.ts'
 import { readLines } from './watch-lines.ts'
 
 const DEFAULT_TIMEOUT_MS = 30_000
-const ERROR_MAX = 2 ** 20
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const METADATA_ONE = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
-
-const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 
 export interface HttpClientOptions {
   readonly connection: Connection
@@ -261,88 +259,9 @@ function selectionQuery(selection: Selection): URLSearchParams {
   return query
 }
 
-/** Lists leave out what they say once for all items, and metadata-only answers name another kind. */
-function named<T extends KubeObject>(type: ResourceType, object: T): T {
-  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
-}
-
 /** Of a list, without its items. */
 interface ListBody {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
-}
-
-interface StatusBody {
-  readonly message?: string
-  readonly reason?: string
-  readonly code?: number
-  readonly details?: { readonly retryAfterSeconds?: number; readonly causes?: readonly { readonly reason?: string }[] }
-}
-
-function watchEvent<T extends KubeObject>(type: ResourceType, line: string): WatchEvent<T> {
-  const event = JSON.parse(line) as { type: string; object: T & StatusBody }
-  switch (event.type) {
-    case 'ADDED':
-    case 'MODIFIED':
-    case 'DELETED':
-      return { type: event.type, object: named(type, event.object) }
-    case 'BOOKMARK': {
-      const { resourceVersion = '0', annotations } = event.object.metadata
-      const bookmark = { type: 'BOOKMARK', resourceVersion } as const
-      return annotations?.[INITIAL_EVENTS_END] === 'true' ? { ...bookmark, endsInitialEvents: true } : bookmark
-    }
-    default: {
-      const { code = 500, reason = '', message = `unexpected watch event ${event.type}` } = event.object
-      throw new ApiError({ reason: classify(code, reason), status: code, serverReason: reason, message })
-    }
-  }
-}
-
-/** The texts of `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */
-function warningOf({ headers }: Dispatcher.ResponseData): string | undefined {
-  const values = [headers['warning'] ?? []].flat()
-  return values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"')).join('; ') || undefined
-}
-
-async function readObject<T>(body: AsyncIterable<Uint8Array>): Promise<T> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
-  return JSON.parse(Buffer.concat(chunks).toString()) as T
-}
-
-/** A webhook may put into its refusal what it likes; more than an object can have is not read. */
-async function errorText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > ERROR_MAX) return ''
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
-}
-
-function errorFrom(call: Call, { statusCode: status, headers }: Dispatcher.ResponseData, text: string): ApiError {
-  const body = statusBody(text)
-  const serverReason = body.reason ?? ''
-  const retryAfter = Number(headers['retry-after'] ?? body.details?.retryAfterSeconds)
-  return new ApiError({
-    reason: classify(status, serverReason),
-    status,
-    serverReason,
-    message: body.message ?? `${call.verb} ${call.type.plural}: the API server answered ${status}`,
-    retryAfterMs: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter * 1_000 : undefined,
-    causes: (body.details?.causes ?? []).flatMap((cause) => cause.reason ?? []),
-  })
-}
-
-/** Proxies in between answer in their own words. */
-function statusBody(text: string): StatusBody {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return typeof parsed === 'object' && parsed !== null ? (parsed as StatusBody) : {}
-  } catch {
-    return {}
-  }
 }
 
 function notSent(call: Call): ApiError {

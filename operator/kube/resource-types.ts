@@ -1,59 +1,46 @@
 import type { ResourceType } from './kube-object.ts'
 
-const namespaced = (group: string, version: string, kind: string, plural: string): ResourceType => ({
-  group,
-  version,
-  kind,
-  plural,
-  namespaced: true,
-})
-
-const clusterScoped = (group: string, version: string, kind: string, plural: string): ResourceType => ({
-  group,
-  version,
-  kind,
-  plural,
-  namespaced: false,
-})
+function typeOf(apiVersion: string, kind: string, plural: string, isNamespaced: boolean): ResourceType {
+  const [version = '', group = ''] = apiVersion.split('/').reverse()
+  return { group, version, kind, plural, namespaced: isNamespaced }
+}
+const namespaced = (apiVersion: string, kind: string, plural: string) => typeOf(apiVersion, kind, plural, true)
+const clusterScoped = (apiVersion: string, kind: string, plural: string) => typeOf(apiVersion, kind, plural, false)
 
 /** Kinds of others that we read or write. */
-export const CONFIG_MAP = namespaced('', 'v1', 'ConfigMap', 'configmaps')
-export const SECRET = namespaced('', 'v1', 'Secret', 'secrets')
-export const EVENT = namespaced('', 'v1', 'Event', 'events')
-export const POD = namespaced('', 'v1', 'Pod', 'pods')
-export const PERSISTENT_VOLUME_CLAIM = namespaced('', 'v1', 'PersistentVolumeClaim', 'persistentvolumeclaims')
-export const NAMESPACE = clusterScoped('', 'v1', 'Namespace', 'namespaces')
-export const LEASE = namespaced('coordination.k8s.io', 'v1', 'Lease', 'leases')
-export const STORAGE_CLASS = clusterScoped('storage.k8s.io', 'v1', 'StorageClass', 'storageclasses')
+export const CONFIG_MAP = namespaced('v1', 'ConfigMap', 'configmaps')
+export const SECRET = namespaced('v1', 'Secret', 'secrets')
+export const EVENT = namespaced('v1', 'Event', 'events')
+export const POD = namespaced('v1', 'Pod', 'pods')
+export const PERSISTENT_VOLUME_CLAIM = namespaced('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims')
+export const NAMESPACE = clusterScoped('v1', 'Namespace', 'namespaces')
+export const LEASE = namespaced('coordination.k8s.io/v1', 'Lease', 'leases')
+export const STORAGE_CLASS = clusterScoped('storage.k8s.io/v1', 'StorageClass', 'storageclasses')
 export const CUSTOM_RESOURCE_DEFINITION = clusterScoped(
-  'apiextensions.k8s.io',
-  'v1',
+  'apiextensions.k8s.io/v1',
   'CustomResourceDefinition',
   'customresourcedefinitions',
 )
-export const DATA_VOLUME = namespaced('cdi.kubevirt.io', 'v1beta1', 'DataVolume', 'datavolumes')
-export const DATA_SOURCE = namespaced('cdi.kubevirt.io', 'v1beta1', 'DataSource', 'datasources')
+export const DATA_VOLUME = namespaced('cdi.kubevirt.io/v1beta1', 'DataVolume', 'datavolumes')
+export const DATA_SOURCE = namespaced('cdi.kubevirt.io/v1beta1', 'DataSource', 'datasources')
 /** CDI's knowledge of a storage class, named like it. */
-export const STORAGE_PROFILE = clusterScoped('cdi.kubevirt.io', 'v1beta1', 'StorageProfile', 'storageprofiles')
-export const RESOURCE_QUOTA = namespaced('', 'v1', 'ResourceQuota', 'resourcequotas')
-export const VOLUME_SNAPSHOT = namespaced('snapshot.storage.k8s.io', 'v1', 'VolumeSnapshot', 'volumesnapshots')
+export const STORAGE_PROFILE = clusterScoped('cdi.kubevirt.io/v1beta1', 'StorageProfile', 'storageprofiles')
+export const RESOURCE_QUOTA = namespaced('v1', 'ResourceQuota', 'resourcequotas')
+export const VOLUME_SNAPSHOT = namespaced('snapshot.storage.k8s.io/v1', 'VolumeSnapshot', 'volumesnapshots')
 export const VOLUME_SNAPSHOT_CLASS = clusterScoped(
-  'snapshot.storage.k8s.io',
-  'v1',
+  'snapshot.storage.k8s.io/v1',
   'VolumeSnapshotClass',
   'volumesnapshotclasses',
 )
 /** Of Multus. */
 export const NETWORK_ATTACHMENT_DEFINITION = namespaced(
-  'k8s.cni.cncf.io',
-  'v1',
+  'k8s.cni.cncf.io/v1',
   'NetworkAttachmentDefinition',
   'network-attachment-definitions',
 )
-export const KUBEVIRT_VIRTUAL_MACHINE = namespaced('kubevirt.io', 'v1', 'VirtualMachine', 'virtualmachines')
+export const KUBEVIRT_VIRTUAL_MACHINE = namespaced('kubevirt.io/v1', 'VirtualMachine', 'virtualmachines')
 export const VIRTUAL_MACHINE_INSTANCE = namespaced(
-  'kubevirt.io',
-  'v1',
+  'kubevirt.io/v1',
   'VirtualMachineInstance',
   'virtualmachineinstances',
 )

@@ -57,6 +57,8 @@ interface Listed<T> {
  * it; only `signal` does.
  */
 export class Reflector<T extends Stored> {
+  readonly type: ResourceType
+  readonly store: Store<T>
   readonly #options: ReflectorOptions<T>
   readonly #synced = Promise.withResolvers<void>()
   readonly #installedListeners = new Set<() => void>()
@@ -73,15 +75,9 @@ export class Reflector<T extends Stored> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
+    this.type = options.type
+    this.store = options.store
     options.store.onBug = (error) => this.#logBug('a change could not be passed on', error)
-  }
-
-  get type(): ResourceType {
-    return this.#options.type
-  }
-
-  get store(): Store<T> {
-    return this.#options.store
   }
 
   /** Whether the API server serves this kind; undefined until known. */
@@ -302,9 +298,7 @@ export class Reflector<T extends Stored> {
     }
     if (isApiError(error, 'Expired') && position.at === 'listed') {
       this.#options.log.debug({ kind: this.type.kind }, 'watch expired, listing again')
-      const isHasty = this.#options.clock.monotonic() - this.#listedAt < HASTY_MS
-      if (isHasty) await this.#pause(error, signal)
-      return UNLISTED
+      if (this.#options.clock.monotonic() - this.#listedAt >= HASTY_MS) return UNLISTED
     }
     await this.#pause(error, signal)
     return UNLISTED

@@ -1,4 +1,5 @@
-import { isTerminating, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { vmDiskImage } from '@open-terrain/constructs'
+import { isTerminating, keyOf } from '../../kube/kube-object.ts'
 import { onlyNews } from '../../runtime/news.ts'
 import { ObjectController, type Services } from '../../runtime/object-controller.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
@@ -18,8 +19,6 @@ const IMAGES_SETTLE_MS = 200
 export interface DataSyncControllerOptions extends Services {
   readonly caches: DataSyncCaches
   readonly metrics: DataSyncMetrics
-  /** Kind of images. */
-  readonly imageType: ResourceType
 }
 
 /** DataSyncs, for as long as this process leads. */
@@ -29,13 +28,13 @@ export class DataSyncController {
   readonly #controller: ObjectController<DataSyncView, Removal, DataSyncPlan, undefined>
 
   constructor(options: DataSyncControllerOptions) {
-    const { caches, clock, imageType } = options
+    const { caches, clock } = options
     const refusals = new Refusals()
     this.#caches = caches
     this.#metrics = options.metrics
     this.#controller = new ObjectController(options, caches.reflectors, {
       type: DATA_SYNC,
-      children: { VMDiskImage: { type: imageType, propagationPolicy: 'Background' } },
+      children: { VMDiskImage: { type: vmDiskImage, propagationPolicy: 'Background' } },
       store: caches.dataSyncs,
       plan: (dataSync) => {
         const refusal = refusals.of(dataSync.metadata.uid ?? '')

@@ -62,6 +62,12 @@ export class MachineCaches {
     reflectors.add(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt, { keptMax: KUBEVIRT_MAX })
     reflectors.add(VIRTUAL_MACHINE_INSTANCE, this.instances, viewInstance)
   }
+
+  /** How many machines wait for the same image. */
+  waitingWith(vm: MachineView, { clone }: MachineView['status']): number {
+    const [image] = clone === undefined ? imageOf(vm) : []
+    return image === undefined ? 1 : this.machines.count(BY_IMAGE, image)
+  }
 }
 
 /** The spec is unchecked. */

@@ -9,7 +9,7 @@ import { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { MachineController } from './controller.ts'
 import { FINALIZER } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
-import { aNamespace, CachesBench, IMAGE_TYPE } from './machine-caches.fixtures.ts'
+import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import { MachineMetrics } from './machine-metrics.ts'
 import {
   ARTIFACT,
@@ -78,7 +78,6 @@ async function start(vm: MachineView, prepare: (bench: CachesBench) => void, ref
     events: new EventRecorder({ client, clock, log, random, component: 'test', instance: 'me' }),
     metrics: new MachineMetrics(runtimeMetrics.registry),
     countReferences: async () => ({ ...references, users: [] }),
-    imageType: IMAGE_TYPE,
     policy: () => POLICY_DEFAULTS,
     onPolicyChange: () => () => undefined,
   })

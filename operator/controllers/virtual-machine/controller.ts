@@ -1,16 +1,20 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '@open-terrain/constructs'
-import type { ResourceType } from '../../kube/kube-object.ts'
-import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
-import { ObjectController, type Pace, type Services } from '../../runtime/object-controller.ts'
+import { ObjectController, type Services } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import { sooner } from '../../runtime/wake.ts'
-import { BY_IMAGE, imageOf, MACHINE, type MachineCaches } from './caches.ts'
+import { MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
-import { FINALIZER, type MachinePlan, type MachineRemoval, SECRET_LOOK } from './decide/machine-plan.ts'
+import {
+  FINALIZER,
+  MACHINE_CHILDREN,
+  type MachinePlan,
+  type MachineRemoval,
+  SECRET_LOOK,
+} from './decide/machine-plan.ts'
+import { paceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
-import { isWorthWriting, logFacts, movesEveryMs } from './decide/status.ts'
+import { logFacts } from './decide/status.ts'
 import { factsOf, type MachineMetrics } from './machine-metrics.ts'
 import { hasOurs, observeMachine, parsedSpec } from './observe.ts'
 import { ObstacleWatch } from './obstacle-watch.ts'
@@ -21,8 +25,6 @@ import type { CloudInit } from './world.ts'
 export interface MachineControllerOptions extends Services {
   readonly caches: MachineCaches
   readonly metrics: MachineMetrics
-  /** Kind of images, for those that are made from a template. */
-  readonly imageType: ResourceType
   /** All that refers to an image, by a live look. Throws ApiError. */
   readonly countReferences: ReferenceCount
   readonly policy: () => Policy
@@ -39,19 +41,19 @@ export class MachineController {
   readonly #refusals = new Refusals()
 
   constructor(options: MachineControllerOptions) {
-    const { client, caches, clock, imageType, countReferences } = options
+    const { client, caches, clock, countReferences } = options
     this.#options = options
     this.#cloudInit = new CloudInitSource(client, caches.shared.secrets)
     this.#obstacles = new ObstacleWatch({ ...options, onNews: (key) => this.#controller.queue.add(key) })
     this.#controller = new ObjectController(options, caches.reflectors, {
       type: MACHINE,
       finalizer: FINALIZER,
-      children: { ...CHILDREN, VMDiskImage: { type: imageType, propagationPolicy: 'Background' } },
+      children: MACHINE_CHILDREN,
       store: caches.machines,
       prepare: (vm, signal) => this.#renderCloudInit(vm, signal),
       plan: (vm, cloudInit) => this.#plan(vm, cloudInit),
       looks: { hasOurs, countReferences },
-      pace: (vm, plan, sinceWriteMs) => this.#pace(vm, plan, sinceWriteMs),
+      pace: (vm, plan, sinceWriteMs) => paceOf(vm.status, plan, sinceWriteMs, caches.waitingWith(vm, plan.status)),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
       refusals: this.#refusals,
     })
@@ -111,21 +113,4 @@ export class MachineController {
     const isUnread = cloudInit.kind === 'missing' && cloudInit.isRefused === true && plan.status.clone !== undefined
     return isUnread ? { ...plan, wake: sooner(plan.wake, SECRET_LOOK) } : plan
   }
-
-  #pace(vm: MachineView, { finalizer, status }: MachinePlan, sinceWriteMs: number | undefined): Pace {
-    const [image] = status.clone === undefined ? imageOf(vm) : []
-    const waiting = image === undefined ? 1 : this.#options.caches.machines.count(BY_IMAGE, image)
-    const everyMs = movesEveryMs(waiting)
-    const isStatusDue = finalizer !== 'release' && isWorthWriting(vm.status, status, sinceWriteMs, everyMs)
-    if (isStatusDue || isDeepStrictEqual(vm.status, status)) return { isStatusDue }
-    return { isStatusDue, wake: { afterMs: everyMs, because: 'progress is written by then' } }
-  }
 }
-
-const CHILDREN = {
-  // Its instance, and with it the guest, is to be gone before the disk.
-  VirtualMachine: { type: KUBEVIRT_VIRTUAL_MACHINE, propagationPolicy: 'Foreground' },
-  VirtualMachineInstance: { type: VIRTUAL_MACHINE_INSTANCE, propagationPolicy: 'Background' },
-  DataVolume: { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
-  Secret: { type: SECRET, propagationPolicy: 'Background' },
-} as const

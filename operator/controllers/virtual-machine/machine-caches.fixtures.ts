@@ -1,14 +1,13 @@
+import { vmDiskImage } from '@open-terrain/constructs'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
-import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
-import { MACHINE, MachineCaches, type SharedCaches } from './caches.ts'
+import { MachineCaches, type SharedCaches } from './caches.ts'
 import type { CloneFacts, ImageFacts, StorageClassFacts } from './views.ts'
-
-export const IMAGE_TYPE: ResourceType = { ...MACHINE, kind: 'VMDiskImage', plural: 'vmdiskimages' }
 
 /** Caches that a test fills by hand. */
 export class CachesBench {
@@ -35,7 +34,7 @@ export class CachesBench {
     const clock = new FakeClock()
     this.reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
     this.reflectors.add(DATA_VOLUME, dataVolumes, (object) => object as CloneFacts)
-    this.reflectors.add(IMAGE_TYPE, images, (object) => object as ImageFacts)
+    this.reflectors.add(vmDiskImage, images, (object) => object as ImageFacts)
     const found = { images, dataVolumes, claims, snapshots, dataSources }
     const shared: SharedCaches = { ...found, secrets, namespaces, storageClasses }
     this.caches = new MachineCaches(this.reflectors, shared)

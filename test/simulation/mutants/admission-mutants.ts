@@ -1,4 +1,4 @@
-import type { ClaimsOptions } from '../../../operator/controllers/vm-disk-image/admission/claims.ts'
+import type { ClaimsOptions } from '../../../operator/controllers/vm-disk-image/admission/admission-options.ts'
 import type { DataVolumeView } from '../../../operator/controllers/vm-disk-image/views.ts'
 import type { Holder } from '../../../operator/controllers/vm-disk-image/world.ts'
 import type { Mutant } from '../mutant.ts'

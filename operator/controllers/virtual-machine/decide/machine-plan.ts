@@ -3,8 +3,15 @@ import {
   type VirtualMachineReason,
   type VirtualMachineSpec,
   type VirtualMachineStatus,
+  vmDiskImage,
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import {
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  SECRET,
+  VIRTUAL_MACHINE_INSTANCE,
+} from '../../../kube/resource-types.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import type { ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
@@ -27,6 +34,15 @@ export interface MachineRemoval extends Removal {
   /** Images are made, and never removed. */
   readonly kind: 'VirtualMachine' | 'VirtualMachineInstance' | 'DataVolume' | 'Secret' | 'VMDiskImage'
 }
+
+export const MACHINE_CHILDREN = {
+  // Its instance, and with it the guest, is to be gone before the disk.
+  VirtualMachine: { type: KUBEVIRT_VIRTUAL_MACHINE, propagationPolicy: 'Foreground' },
+  VirtualMachineInstance: { type: VIRTUAL_MACHINE_INSTANCE, propagationPolicy: 'Background' },
+  DataVolume: { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
+  Secret: { type: SECRET, propagationPolicy: 'Background' },
+  VMDiskImage: { type: vmDiskImage, propagationPolicy: 'Background' },
+} as const
 
 /** What all parts of a plan start from. */
 export interface Draft {

@@ -1,51 +1,20 @@
-import { ownerAmong } from '../../../cluster/ownership.ts'
 import { isApiError } from '../../../kube/api-error.ts'
-import type { KubeClient } from '../../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { backoffMs } from '../../../runtime/backoff.ts'
-import { type Clock, sleep } from '../../../runtime/clock.ts'
-import type { Logger } from '../../../runtime/log.ts'
-import type { Store } from '../../../runtime/store.ts'
+import { sleep } from '../../../runtime/clock.ts'
 import type { Start } from '../decide/image-plan.ts'
-import { isFinished } from '../decide/judge.ts'
-import { isRecorded } from '../decide/status.ts'
-import type { ImageMetrics } from '../image-metrics.ts'
-import type { ClaimView, DataVolumeView, ImageView, PodView } from '../views.ts'
+import type { DataVolumeView } from '../views.ts'
 import type { Holder, Refusal } from '../world.ts'
+import type { AdmissionOptions } from './admission-options.ts'
 import { Claims, SETTLE_MS } from './claims.ts'
 import { AdmissionQueue } from './decide/admission-queue.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
-import { adopt, CLAIMS_AT_ONCE, claimOf, decideSlots, isHeldBy, volumeNameOf } from './decide/slots.ts'
-import { findHolders, holderOf, IMPORTING_INDEX } from './downloads.ts'
-import type { Patience } from './orphaned-downloads.ts'
-import type { SlotLedger } from './slot-ledger.ts'
+import { adopt, CLAIMS_AT_ONCE, claimOf, decideSlots } from './decide/slots.ts'
+import { findHolders } from './downloads.ts'
+import { Strays } from './strays.ts'
 
 /** So long after slots were handed on, others may be kept waiting for the DataVolumes. */
 const HAND_OVER_MS = 250
-
-export interface AdmissionOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
-  readonly metrics: ImageMetrics
-  readonly ledger: SlotLedger
-  /** Identity of this process. */
-  readonly me: string
-  readonly images: Store<ImageView>
-  readonly dataVolumes: Store<DataVolumeView>
-  /** Claims of volumes. */
-  readonly volumeClaims: Store<ClaimView>
-  readonly pods: Store<PodView>
-  /** The limit that the policy wants, given what the ledger says. */
-  readonly limit: (ledgerLimit: number | undefined) => number
-  /** The policy's, for downloads that have lost their owner. */
-  readonly patience: () => Patience
-  /** Brings the copies of images and DataVolumes up to date: who led before has changed them until a moment ago. Throws ApiErrors. */
-  readonly refresh: (signal: AbortSignal) => Promise<void>
-  /** The image should be looked at: it got a slot, lost it, or was refused. */
-  readonly onChange: (key: string) => void
-}
 
 /**
  * The one gate between the queue and the network. It alone writes the ledger, and after each write sees to the claims in
@@ -62,8 +31,7 @@ export class Admission {
   readonly #queue = new AdmissionQueue()
   readonly #claims: Claims
   readonly #stuck = new Set<string>()
-  /** Downloads that no slot was held for in a ledger that was read after they were seen, by uid. */
-  #strays: ReadonlySet<string> = new Set()
+  readonly #strays: Strays
   /** Holders that the images were last told of, by uid of the image. */
   #known: ReadonlyMap<string, Holder> = new Map()
   #handingOver: Promise<void> | undefined
@@ -80,6 +48,7 @@ export class Admission {
       wake: () => this.wake(),
       onLedgerLost: () => this.checkLedger(undefined),
     })
+    this.#strays = new Strays(options, this.#claims)
   }
 
   get state(): LedgerState | undefined {
@@ -96,8 +65,7 @@ export class Admission {
 
   /** Whether this download has no slot, for certain: the watch may tell of it before it tells of its claim. */
   isStray(dataVolume: DataVolumeView): boolean {
-    if (this.#claims.isOverAndLeft(dataVolume)) return true
-    return !isFinished(dataVolume) && this.#strays.has(dataVolume.metadata.uid ?? '')
+    return this.#strays.isKnown(dataVolume)
   }
 
   refusalOf(uid: string): Refusal | undefined {
@@ -246,19 +214,13 @@ export class Admission {
 
   /** The ledger to decide by: read again where it may have changed, or has no slot for a download that was not seen before. */
   async #look(signal: AbortSignal): Promise<LedgerState> {
-    const { ledger, dataVolumes, images, onChange } = this.#options
+    const { ledger, onChange } = this.#options
     const { state } = ledger
     const isCurrent = !ledger.isOutdated && !this.#isLedgerDoubtful
-    if (state !== undefined && isCurrent && this.#unheld(state).every((one) => this.isStray(one))) return state
-    const seen = new Set(dataVolumes.find(IMPORTING_INDEX, 'ours').map(({ metadata }) => metadata.uid))
+    if (state !== undefined && isCurrent && this.#strays.areAllKnown(state)) return state
+    const seen = this.#strays.seen()
     const loaded = await this.#load(signal, this.#mostHolders)
-    const strays = this.#unheld(loaded).filter(({ metadata }) => seen.has(metadata.uid))
-    const news = strays.filter((one) => !this.isStray(one))
-    this.#strays = new Set(strays.map(({ metadata }) => metadata.uid ?? ''))
-    for (const one of news) {
-      const image = ownerAmong(one, images)
-      if (image !== undefined) onChange(keyOf(image.metadata))
-    }
+    for (const image of this.#strays.note(loaded, seen)) onChange(keyOf(image.metadata))
     return loaded
   }
 
@@ -286,7 +248,7 @@ export class Admission {
       me,
       limit: limit(current.limit),
       isOver: (holder) => this.#claims.isOver(holder),
-      unheld: this.#unheld(current).filter((one) => this.#isOurs(one)).length,
+      unheld: this.#strays.countOurs(current),
       heads: (count) => this.#queue.heads(count, (uid) => this.#stuck.has(uid)),
       isAdmitting: clock.monotonic() >= this.#quietUntil,
     })
@@ -297,7 +259,7 @@ export class Admission {
       }
       await this.#claims.createDataVolumes(signal)
     })
-    this.#claims.lookForEmpty(this.#leavingStrays(), signal)
+    this.#claims.lookForEmpty(this.#strays.leaving(ledger.state), signal)
     this.#wakeLater()
     // A large batch is claimed in parts, and one part's creates may have taken their time.
     if (decision.hasMore) this.wake()
@@ -343,42 +305,6 @@ export class Admission {
       }
       if (!isIn(known, holder)) this.#options.onChange(keyOf(holder))
     }
-  }
-
-  #unheld({ holders }: LedgerState): DataVolumeView[] {
-    const { dataVolumes, images } = this.#options
-    // Anybody can name an owner that does not exist: such a one counts for nothing.
-    const importing = dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => ownerAmong(one, images) !== undefined)
-    const byVolume = new Map(holders.map((one) => [keyOf({ namespace: one.namespace, name: volumeNameOf(one) }), one]))
-    const isHeld = (one: DataVolumeView) => {
-      const holder = byVolume.get(keyOf(one.metadata))
-      return holder !== undefined && isHeldBy(one, holder)
-    }
-    return importing.filter((one) => !isHeld(one) && !this.#claims.isOverAndLeft(one))
-  }
-
-  /**
-   * Whether we have made this download, as far as its image or this process remembers. Whoever may write in the namespace of an image can make others that look the same: those
-   * are deleted too, and take no slot from anybody, nor because their end is written down.
-   */
-  #isOurs(dataVolume: DataVolumeView): boolean {
-    const { uid } = dataVolume.metadata
-    const status = ownerAmong(dataVolume, this.#options.images)?.status
-    if (status === undefined || uid === undefined) return false
-    const isUnderWay = status.dataVolumeUID === uid && !isRecorded(status)
-    const hasSucceeded = status.attempts?.some((one) => one.dataVolumeUID === uid && one.outcome === 'Succeeded')
-    return this.#claims.wasHeld(dataVolume) || isUnderWay || hasSucceeded === true
-  }
-
-  /** Downloads without a slot that are being deleted, as what would hold one: they count until they can download nothing any more. */
-  #leavingStrays(): Holder[] {
-    const { images, me } = this.#options
-    const strays = this.state === undefined ? [] : this.#unheld(this.state)
-    const isLeaving = ({ metadata }: DataVolumeView) => metadata.deletionTimestamp !== undefined
-    return strays.filter(isLeaving).flatMap((one) => {
-      const image = ownerAmong(one, images)
-      return (image && holderOf(image, one, me)) ?? []
-    })
   }
 
   /** Wakes when the next of the times that matter has come. */

@@ -1,13 +1,11 @@
 import { importersOf } from '../../../cluster/importers.ts'
-import type { KubeClient } from '../../../kube/kube-client.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
-import { type Clock, sleep } from '../../../runtime/clock.ts'
-import type { Logger } from '../../../runtime/log.ts'
-import type { Store } from '../../../runtime/store.ts'
+import { sleep } from '../../../runtime/clock.ts'
 import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
-import { attemptOf, type ClaimView, type DataVolumeView, type ImageView, isAlive, type PodView } from '../views.ts'
+import { attemptOf, type DataVolumeView, isAlive } from '../views.ts'
 import type { Holder, Refusal, Refused } from '../world.ts'
+import type { ClaimsOptions } from './admission-options.ts'
 import { ClaimNotes } from './claim-notes.ts'
 import { compareTickets } from './decide/admission-queue.ts'
 import { claimOf, volumeNameOf } from './decide/slots.ts'
@@ -21,9 +19,9 @@ import {
 } from './downloads.ts'
 import { ImporterNotes } from './importer-notes.ts'
 import { LeavingDownloads } from './leaving-downloads.ts'
-import { OrphanedDownloads, type Patience } from './orphaned-downloads.ts'
+import { OrphanedDownloads } from './orphaned-downloads.ts'
 import { RefusalBook } from './refusal-book.ts'
-import { CLAIM_VALID_MS, type SlotLedger } from './slot-ledger.ts'
+import { CLAIM_VALID_MS } from './slot-ledger.ts'
 import { SlotLooks } from './slot-looks.ts'
 
 /**
@@ -38,31 +36,6 @@ const ANSWERED_FAILURES = 4
 const VAIN_CREATES = 2
 /** So long a claim may wait for its DataVolume before anybody is told. */
 const PROMPT_MS = 3_000
-
-export interface ClaimsOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
-  readonly ledger: SlotLedger
-  /** Identity of this process. */
-  readonly me: string
-  readonly images: Store<ImageView>
-  readonly dataVolumes: Store<DataVolumeView>
-  /** Claims of volumes; the other ones here are of slots. */
-  readonly volumeClaims: Store<ClaimView>
-  readonly pods: Store<PodView>
-  /** The limit that the policy wants, given what the ledger says. */
-  readonly limit: (ledgerLimit: number | undefined) => number
-  /** The policy's, for downloads that nobody judges any more. */
-  readonly patience: () => Patience
-  /** The image should be looked at: its DataVolume was asked for. */
-  readonly onChange: (key: string) => void
-  /** A claim may be over, or its DataVolume is due. */
-  readonly wake: () => void
-  /** A claim was about to be used, and the ledger was not there any more. */
-  readonly onLedgerLost: () => void
-}
 
 /**
  * What becomes of the claims that the ledger shows for this process: each gets its DataVolume, exactly once, and is over when

@@ -8,6 +8,8 @@ export interface Blocked {
   readonly reason: Reason
   /** One sentence: what is missing, and what to do. */
   readonly message: string
+  /** Wall clock, ms: when it is over, where that is known. */
+  readonly until?: number
 }
 
 type Check = (target: Target, world: World) => Blocked | undefined

@@ -1,5 +1,6 @@
-import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { FINALIZER, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
 import type { ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
 import type { Precondition, Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
 import type { Wake } from '../../../runtime/wake.ts'
@@ -17,6 +18,14 @@ export interface ImageRemoval extends Removal {
   /** `VMDiskImage`: the image itself. */
   readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'DataSource' | 'VMDiskImage'
 }
+
+export const IMAGE_CHILDREN = {
+  // Gone only when its importer is.
+  DataVolume: { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
+  VolumeSnapshot: { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
+  DataSource: { type: DATA_SOURCE, propagationPolicy: 'Background' },
+  VMDiskImage: { type: vmDiskImage, propagationPolicy: 'Background' },
+} as const
 
 /** What the admission needs to know to download an image. */
 export interface Start {

@@ -1,15 +1,11 @@
-import { ANNOTATIONS, childName, FINALIZER, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
+import { ANNOTATIONS, FINALIZER, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
-import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
-import { DATA_VOLUME } from '../../../kube/resource-types.ts'
+import { keyOf } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import type { Absent, NamedObject } from '../../../runtime/preconditions.ts'
 import type { Wake } from '../../../runtime/wake.ts'
-import { attemptOf, type DataVolumeView } from '../views.ts'
+import type { DataVolumeView } from '../views.ts'
 import type { Refusal, World } from '../world.ts'
 import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
-import { awaitedBy } from './awaited.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
 import {
   type Draft,
@@ -20,9 +16,11 @@ import {
   removalAsSeen,
   type Start,
 } from './image-plan.ts'
-import { downloadsOf, isFinished, isPermanent } from './judge.ts'
+import { isFinished, isPermanent } from './judge.ts'
+import { dropLostArtifact, lossesOf } from './losses.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
 import { planDeletion } from './plan-deletion.ts'
+import { planRunning } from './plan-running.ts'
 import { planStopping } from './plan-stopping.ts'
 import { abandoned, expired, expiryOf, withExpiry } from './plan-unreferenced.ts'
 import { finalAttempt, withRetryTime } from './retries.ts'
@@ -128,100 +126,6 @@ function turnTo(target: Target, { image: { status }, policy }: World): VMDiskIma
   return withRetryTime(next, policy)
 }
 
-/** An artifact that is gone, or about to be overwritten by a download that nobody asked for, serves nobody. */
-function dropLostArtifact(status: VMDiskImageStatus, { snapshots, claims, dataVolumes }: World): VMDiskImageStatus {
-  const { artifact } = status
-  if (artifact === undefined) return status
-  const isIt = ({ metadata }: KubeObject) => metadata.name === artifact.name
-  const candidates: readonly KubeObject[] = artifact.kind === 'VolumeSnapshot' ? snapshots : claims
-  const found = candidates.find(isIt)
-  const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined
-  const isOverwritten =
-    artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))
-  return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
-}
-
-/** What this status gives up that the one before relied on, because the caches do not have it: it may be there all the same. */
-function lossesOf({ image, dataVolumes, snapshots, claims }: World, next: VMDiskImageStatus): Absent[] {
-  const { artifact, dataVolumeUID: uid, revision = '' } = image.status
-  const { namespace = '' } = image.metadata
-  const lacks = (children: readonly KubeObject[], name: string) => !children.some((one) => one.metadata.name === name)
-  const lost: NamedObject[] = []
-  if (artifact !== undefined && next.artifact === undefined) {
-    const { kind, name } = artifact
-    if (lacks(kind === 'VolumeSnapshot' ? snapshots : claims, name))
-      lost.push({ type: CLONE_SOURCES[kind], namespace, name })
-  }
-  const isGivenUp = uid !== undefined && !isRecorded(image.status) && isRecorded(next, uid)
-  if (isGivenUp && !dataVolumes.some(({ metadata }) => metadata.uid === uid))
-    lost.push({ type: DATA_VOLUME, namespace, name: childName(image.metadata.name, revision), uid })
-  return lost.map((one) => ({ absent: [one], whose: 'ours' }))
-}
-
-/**
- * So old a download is worth a write that names its importer pod: then a leader after us can tell whether another one took
- * over. The shorter ones are over before that could matter.
- */
-const POD_NOTED_AFTER_MS = 30_000
-
-/** So long nobody is told that an importer is still to start: most do in less. */
-const STARTING_TOLD_AFTER_MS = 2_000
-
-/** A download that holds its slot and goes well. */
-function planRunning(draft: Draft): ImagePlan | undefined {
-  const { world, now, target, status } = draft
-  const { observation, image } = world
-  const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && !isFinished(one))
-  if (dataVolume === undefined) return undefined
-  if (!world.isSlotKnown) return plan(image.status, {})
-  const { uid } = dataVolume.metadata
-  const isNew = status.dataVolumeUID !== uid
-  // What has begun stays so: an importer that has ended well counts as no download, and CDI may say so later.
-  const hasRun = downloadsOf(dataVolume, observation.starts) > 0 || (!isNew && status.startedAt !== undefined)
-  const leftMs = STARTING_TOLD_AFTER_MS - observation.seenMs
-  if (isNew && !hasRun && leftMs > 0)
-    return plan(image.status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
-  const attempt = attemptOf(dataVolume)
-  // From the first byte: what it waited before that is held against nobody.
-  const startedAt = hasRun ? ((isNew ? undefined : status.startedAt) ?? toTime(now)) : undefined
-  const isShort = now - (fromTime(startedAt) ?? now) < POD_NOTED_AFTER_MS
-  const next: VMDiskImageStatus = {
-    ...status,
-    attempt,
-    dataVolumeUID: uid,
-    startedAt,
-    importerPodUID: isShort ? (isNew ? undefined : status.importerPodUID) : observation.importerPodUid,
-    progress: dataVolume.progress === '' ? undefined : dataVolume.progress,
-    queuePosition: undefined,
-    queuePositionTime: undefined,
-  }
-  const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + world.policy.retryLimit}`, world)
-  const done = withStanding(next, standing, world, now)
-  return plan(done, {
-    finalizer: finalizerOf(world),
-    wake: { afterMs: untilTimeout(done, draft), because: 'a stalled download would be stopped then' },
-  })
-}
-
-function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: World): Standing {
-  const phase = 'Syncing'
-  const { isCdiAway, observation } = world
-  const isDone = observation.importers.some((pod) => pod.phase === 'Succeeded')
-  if (isCdiAway && (!hasRun || isDone)) {
-    const message =
-      'CDI does not act on its DataVolume: see whether cdi-deployment runs; the slot is kept, it costs no attempt, and goes on by itself'
-    return { phase, reason: 'CDINotResponding', message }
-  }
-  if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}` }
-  return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume, observation)}, ${attempt}` }
-}
-
-function untilTimeout({ startedAt }: VMDiskImageStatus, { world, now }: Draft): number {
-  const { stallTimeoutMs, attemptTimeoutMs } = world.policy
-  const age = now - (fromTime(startedAt) ?? now)
-  return Math.max(1_000, Math.min(stallTimeoutMs - world.observation.unchangedMs, attemptTimeoutMs - age, 30_000))
-}
-
 /**
  * A slot is held and nothing downloads: its DataVolume is about to be made, or it is over and the slot about to be freed.
  * Both are the admission's; all that it needs is to be told what. Nothing that people should know has happened, unless
@@ -305,12 +209,12 @@ function planDownload(draft: Draft, isSuspended: boolean): ImagePlan {
   const blocked = whatBlocks(target, world) ?? refused(world, target, now)
   if (blocked !== undefined) {
     const stalled = NEEDS_SOMEBODY.has(blocked.reason)
-    const until = blocked.message === world.refusal?.message ? world.refusal.until : undefined
+    const { reason, message, until } = blocked
     const wake =
       until === undefined
         ? undefined
         : { afterMs: Math.max(1_000, until - now), because: 'a refused DataVolume is tried again' }
-    return rest(queued, { phase: 'Queued', ...blocked, stalled, isHeldBack: wake === undefined }, wake)
+    return rest(queued, { phase: 'Queued', reason, message, stalled, isHeldBack: wake === undefined }, wake)
   }
   const start = startOf({ ...draft, status: queued }, queued.ticket ?? '')
   return plan(withStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })
@@ -405,7 +309,7 @@ function isRefused(world: World, target: Target, now: number): boolean {
 function refused(world: World, target: Target, now: number): Blocked | undefined {
   const refusal = refusalFor(world, target)
   return refusal?.until !== undefined && refusal.until > now
-    ? { reason: refusal.reason, message: refusal.message }
+    ? { reason: refusal.reason, message: refusal.message, until: refusal.until }
     : undefined
 }
 

@@ -1,0 +1,17 @@
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import type { Pace } from '../../../runtime/object-controller.ts'
+import { isSame } from '../../../runtime/owned-fields.ts'
+import { isWorthWriting, movesEveryMs } from './status.ts'
+
+/** When a status is written. @param waiting machines that wait for the same image */
+export function paceOf(
+  before: VirtualMachineStatus,
+  { finalizer, status }: { readonly finalizer: string; readonly status: VirtualMachineStatus },
+  sinceWriteMs: number | undefined,
+  waiting: number,
+): Pace {
+  const everyMs = movesEveryMs(waiting)
+  const isStatusDue = finalizer !== 'release' && isWorthWriting(before, status, sinceWriteMs, everyMs)
+  if (isStatusDue || isSame(before, status)) return { isStatusDue }
+  return { isStatusDue, wake: { afterMs: everyMs, because: 'progress is written by then' } }
+}

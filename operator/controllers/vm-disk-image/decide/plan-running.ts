@@ -1,0 +1,72 @@
+import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import { fromTime, toTime } from '../../../runtime/conditions.ts'
+import { attemptOf, type DataVolumeView } from '../views.ts'
+import type { World } from '../world.ts'
+import { awaitedBy } from './awaited.ts'
+import { type Draft, finalizerOf, type ImagePlan, plan } from './image-plan.ts'
+import { downloadsOf, isFinished } from './judge.ts'
+import { type Standing, withStanding } from './status.ts'
+
+/**
+ * So old a download is worth a write that names its importer pod: then a leader after us can tell whether another one took
+ * over. The shorter ones are over before that could matter.
+ */
+const POD_NOTED_AFTER_MS = 30_000
+
+/** So long nobody is told that an importer is still to start: most do in less. */
+const STARTING_TOLD_AFTER_MS = 2_000
+
+/** A download that holds its slot and goes well. */
+export function planRunning(draft: Draft): ImagePlan | undefined {
+  const { world, now, target, status } = draft
+  const { observation, image } = world
+  const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && !isFinished(one))
+  if (dataVolume === undefined) return undefined
+  if (!world.isSlotKnown) return plan(image.status, {})
+  const { uid } = dataVolume.metadata
+  const isNew = status.dataVolumeUID !== uid
+  // What has begun stays so: an importer that has ended well counts as no download, and CDI may say so later.
+  const hasRun = downloadsOf(dataVolume, observation.starts) > 0 || (!isNew && status.startedAt !== undefined)
+  const leftMs = STARTING_TOLD_AFTER_MS - observation.seenMs
+  if (isNew && !hasRun && leftMs > 0)
+    return plan(image.status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
+  const attempt = attemptOf(dataVolume)
+  // From the first byte: what it waited before that is held against nobody.
+  const startedAt = hasRun ? ((isNew ? undefined : status.startedAt) ?? toTime(now)) : undefined
+  const isShort = now - (fromTime(startedAt) ?? now) < POD_NOTED_AFTER_MS
+  const next: VMDiskImageStatus = {
+    ...status,
+    attempt,
+    dataVolumeUID: uid,
+    startedAt,
+    importerPodUID: isShort ? (isNew ? undefined : status.importerPodUID) : observation.importerPodUid,
+    progress: dataVolume.progress === '' ? undefined : dataVolume.progress,
+    queuePosition: undefined,
+    queuePositionTime: undefined,
+  }
+  const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + world.policy.retryLimit}`, world)
+  const done = withStanding(next, standing, world, now)
+  return plan(done, {
+    finalizer: finalizerOf(world),
+    wake: { afterMs: untilTimeout(done, draft), because: 'a stalled download would be stopped then' },
+  })
+}
+
+function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: World): Standing {
+  const phase = 'Syncing'
+  const { isCdiAway, observation } = world
+  const isDone = observation.importers.some((pod) => pod.phase === 'Succeeded')
+  if (isCdiAway && (!hasRun || isDone)) {
+    const message =
+      'CDI does not act on its DataVolume: see whether cdi-deployment runs; the slot is kept, it costs no attempt, and goes on by itself'
+    return { phase, reason: 'CDINotResponding', message }
+  }
+  if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}` }
+  return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume, observation)}, ${attempt}` }
+}
+
+function untilTimeout({ startedAt }: VMDiskImageStatus, { world, now }: Draft): number {
+  const { stallTimeoutMs, attemptTimeoutMs } = world.policy
+  const age = now - (fromTime(startedAt) ?? now)
+  return Math.max(1_000, Math.min(stallTimeoutMs - world.observation.unchangedMs, attemptTimeoutMs - age, 30_000))
+}

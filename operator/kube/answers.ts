@@ -1,0 +1,92 @@
+import type { Dispatcher } from 'undici'
+import { ApiError, classify } from './api-error.ts'
+import type { WatchEvent } from './kube-client.ts'
+import { apiVersionOf, type KubeObject, type ResourceType } from './kube-object.ts'
+
+/** What an API server's answers say. */
+
+const ERROR_MAX = 2 ** 20
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
+
+interface StatusBody {
+  readonly message?: string
+  readonly reason?: string
+  readonly code?: number
+  readonly details?: { readonly retryAfterSeconds?: number; readonly causes?: readonly { readonly reason?: string }[] }
+}
+
+export function watchEvent<T extends KubeObject>(type: ResourceType, line: string): WatchEvent<T> {
+  const event = JSON.parse(line) as { type: string; object: T & StatusBody }
+  switch (event.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type: event.type, object: named(type, event.object) }
+    case 'BOOKMARK': {
+      const { resourceVersion = '0', annotations } = event.object.metadata
+      const bookmark = { type: 'BOOKMARK', resourceVersion } as const
+      return annotations?.[INITIAL_EVENTS_END] === 'true' ? { ...bookmark, endsInitialEvents: true } : bookmark
+    }
+    default: {
+      const { code = 500, reason = '', message = `unexpected watch event ${event.type}` } = event.object
+      throw new ApiError({ reason: classify(code, reason), status: code, serverReason: reason, message })
+    }
+  }
+}
+
+/** Lists leave out what they say once for all items, and metadata-only answers name another kind. */
+export function named<T extends KubeObject>(type: ResourceType, object: T): T {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
+}
+
+/** The texts of `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */
+export function warningOf({ headers }: Dispatcher.ResponseData): string | undefined {
+  const values = [headers['warning'] ?? []].flat()
+  return values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"')).join('; ') || undefined
+}
+
+export async function readObject<T>(body: AsyncIterable<Uint8Array>): Promise<T> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString()) as T
+}
+
+/** A webhook may put into its refusal what it likes; more than an object can have is not read. */
+export async function errorText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > ERROR_MAX) return ''
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+export function errorFrom(
+  { verb, type }: { readonly verb: string; readonly type: ResourceType },
+  { statusCode: status, headers }: Dispatcher.ResponseData,
+  text: string,
+): ApiError {
+  const body = statusBody(text)
+  const serverReason = body.reason ?? ''
+  const retryAfter = Number(headers['retry-after'] ?? body.details?.retryAfterSeconds)
+  return new ApiError({
+    reason: classify(status, serverReason),
+    status,
+    serverReason,
+    message: body.message ?? `${verb} ${type.plural}: the API server answered ${status}`,
+    retryAfterMs: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter * 1_000 : undefined,
+    causes: (body.details?.causes ?? []).flatMap((cause) => cause.reason ?? []),
+  })
+}
+
+/** Proxies in between answer in their own words. */
+function statusBody(text: string): StatusBody {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null ? (parsed as StatusBody) : {}
+  } catch {
+    return {}
+  }
+}
