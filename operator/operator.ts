@@ -12,11 +12,10 @@ import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
 import type { KubeClient } from './kube/kube-client.ts'
 import { apiVersionOf, type ResourceType } from './kube/kube-object.ts'
 import { PolicyWatch } from './policy-watch.ts'
-import type { Clock } from './runtime/clock.ts'
+import type { Basics } from './runtime/basics.ts'
 import { type Contents, contentsOf } from './runtime/contents.ts'
 import { EventRecorder } from './runtime/event-recorder.ts'
 import { LeaderElector, type LeaseTimings } from './runtime/leader.ts'
-import type { Logger } from './runtime/log.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
 import { Reflectors } from './runtime/reflectors.ts'
 
@@ -24,14 +23,9 @@ const LEASE_NAME = 'sync-operator'
 /** So long the end of the process waits for Events that are still to be written. */
 const LAST_EVENTS_MS = 1_000
 
-export interface OperatorOptions {
-  readonly client: KubeClient
+export interface OperatorOptions extends Basics {
   /** For the Lease alone, so that its renewals wait for nothing. */
   readonly leaseClient: KubeClient
-  readonly clock: Clock
-  /** From 0 to 1, as Math.random. */
-  readonly random: () => number
-  readonly log: Logger
   readonly namespace: string
   /** Of this process; no other may have the same. */
   readonly identity: string
@@ -61,33 +55,21 @@ export class Operator {
 
   constructor(options: OperatorOptions) {
     const { client, clock, random, log, namespace, identity } = options
+    const basics = { client, clock, random, log }
     this.#options = options
     this.metrics = options.metrics ?? new RuntimeMetrics()
     this.#imageMetrics = new ImageMetrics(this.metrics.registry, clock)
     this.#machineMetrics = new MachineMetrics(this.metrics.registry)
     this.#dataSyncMetrics = new DataSyncMetrics(this.metrics.registry)
     const onRelist = (type: ResourceType) => this.metrics.relisted(cacheName(type))
-    this.#reflectors = new Reflectors({ client, clock, random, log, onRelist })
+    this.#reflectors = new Reflectors({ ...basics, onRelist })
     this.#caches = new Caches(this.#reflectors)
     this.#machineCaches = new MachineCaches(this.#reflectors, this.#caches)
     this.#dataSyncCaches = new DataSyncCaches(this.#reflectors, this.#caches)
     for (const { type, store } of this.#reflectors.kept) this.metrics.observeCache(cacheName(type), () => store.size)
-    this.#policy = new PolicyWatch({
-      client,
-      clock,
-      random,
-      log,
-      namespace,
-      onValid: (isValid) => this.#imageMetrics.policyValid(isValid),
-    })
-    this.#events = new EventRecorder({
-      client,
-      clock,
-      log,
-      random,
-      component: 'open-terrain-operator',
-      instance: identity,
-    })
+    const onValid = (isValid: boolean) => this.#imageMetrics.policyValid(isValid)
+    this.#policy = new PolicyWatch({ ...basics, namespace, onValid })
+    this.#events = new EventRecorder({ ...basics, component: 'open-terrain-operator', instance: identity })
   }
 
   /** Whether the caches are complete: only then is it of use, as a leader or as the next one. */

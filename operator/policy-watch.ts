@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { POLICY_DEFAULTS, POLICY_KEYS, type Policy, type PolicyProblem, parsePolicy } from '@open-terrain/constructs'
-import type { KubeClient } from './kube/kube-client.ts'
 import type { KubeObject } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
-import type { Clock } from './runtime/clock.ts'
+import type { Basics } from './runtime/basics.ts'
 import type { EventNote } from './runtime/event-recorder.ts'
-import type { Logger } from './runtime/log.ts'
 import { Reflector } from './runtime/reflector.ts'
 import { type Change, Store } from './runtime/store.ts'
 
@@ -21,11 +19,7 @@ export interface PolicyChange {
   readonly isLimitAlone: boolean
 }
 
-export interface PolicyWatchOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
+export interface PolicyWatchOptions extends Basics {
   readonly namespace: string
   readonly onValid: (isValid: boolean) => void
 }
@@ -49,12 +43,9 @@ export class PolicyWatch {
 
   constructor(options: PolicyWatchOptions) {
     this.#options = options
-    const { client, clock, random, log, namespace } = options
+    const { namespace } = options
     this.#reflector = new Reflector({
-      client,
-      clock,
-      random,
-      log,
+      ...options,
       type: CONFIG_MAP,
       selection: { namespace, fieldSelector: `metadata.name=${POLICY_NAME}` },
       store: this.#store,

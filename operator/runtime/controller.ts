@@ -1,14 +1,14 @@
 import { isApiError } from '../kube/api-error.ts'
 import { backoffMs } from './backoff.ts'
-import { type Clock, sleep } from './clock.ts'
-import type { Logger } from './log.ts'
+import type { Basics } from './basics.ts'
+import { sleep } from './clock.ts'
 import type { ControllerMetrics } from './metrics.ts'
 import { redactUrls, traceOf } from './redact.ts'
 import { Turnstile } from './turnstile.ts'
 import type { Wake } from './wake.ts'
 import type { WorkQueue } from './work-queue.ts'
 
-export interface ControllerOptions {
+export interface ControllerOptions extends Omit<Basics, 'client'> {
   readonly name: string
   readonly queue: WorkQueue
   /** Brings one object closer to what is wanted. Called for one key by one worker at a time. */
@@ -16,9 +16,6 @@ export interface ControllerOptions {
   /** Told about each reconcile that threw, before it is tried again. */
   readonly onError?: (key: string, error: unknown) => void
   readonly workers: number
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
   readonly metrics: ControllerMetrics
 }
 

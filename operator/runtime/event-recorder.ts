@@ -1,9 +1,8 @@
 import { isApiError } from '../kube/api-error.ts'
-import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
 import { EVENT } from '../kube/resource-types.ts'
-import { type Clock, sleep } from './clock.ts'
-import type { Logger } from './log.ts'
+import type { Basics } from './basics.ts'
+import { sleep } from './clock.ts'
 import { redactUrls } from './redact.ts'
 
 export interface EventNote {
@@ -13,11 +12,7 @@ export interface EventNote {
   readonly message: string
 }
 
-export interface EventRecorderOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly log: Logger
-  readonly random: () => number
+export interface EventRecorderOptions extends Basics {
   /** Where the event comes from; also `reportingComponent`. */
   readonly component: string
   readonly instance: string

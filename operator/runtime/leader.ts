@@ -3,8 +3,8 @@ import { find } from '../kube/find.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { LEASE } from '../kube/resource-types.ts'
-import { type Clock, sleep } from './clock.ts'
-import type { Logger } from './log.ts'
+import type { Basics } from './basics.ts'
+import { sleep } from './clock.ts'
 
 interface Lease extends KubeObject {
   readonly spec?: {
@@ -23,12 +23,9 @@ export interface LeaseTimings {
   readonly retryPeriodMs: number
 }
 
-export interface LeaderElectorOptions {
+export interface LeaderElectorOptions extends Basics {
   /** A client of its own: renewals must not queue behind other requests. */
   readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
   readonly namespace: string
   readonly name: string
   /** Different for every process, also for two in the same pod. */

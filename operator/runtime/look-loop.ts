@@ -1,5 +1,5 @@
 import { Controller } from './controller.ts'
-import type { Services } from './object-controller.ts'
+import type { Services } from './services.ts'
 import type { Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
 

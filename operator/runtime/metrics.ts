@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { RequestReport } from '../kube/kube-client.ts'
+import { Meters } from './meters.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
@@ -18,32 +19,59 @@ export interface ControllerMetrics {
  */
 export class RuntimeMetrics {
   readonly registry = new Registry()
-  readonly #workqueueDepth = this.#gauge('workqueue_depth', 'Keys that wait for a worker', ['name'])
-  readonly #workqueueAdds = this.#counter('workqueue_adds_total', 'Keys added to the work queue', ['name'])
-  readonly #workqueueRetries = this.#counter('workqueue_retries_total', 'Keys added again after an error', ['name'])
-  readonly #workqueueWait = this.#histogram('workqueue_queue_duration_seconds', 'Time a key waited for a worker', [
+  readonly #meters = new Meters(this.registry)
+  readonly #workqueueDepth = this.#meters.gauge('workqueue_depth', 'Keys that wait for a worker', 'name')
+  readonly #workqueueAdds = this.#meters.counter('workqueue_adds_total', 'Keys added to the work queue', 'name')
+  readonly #workqueueRetries = this.#meters.counter(
+    'workqueue_retries_total',
+    'Keys added again after an error',
     'name',
-  ])
-  readonly #workqueueWork = this.#histogram('workqueue_work_duration_seconds', 'Time a worker took for a key', ['name'])
-  readonly #reconciles = this.#counter('controller_runtime_reconcile_total', 'Reconciles by result', [
+  )
+  readonly #workqueueWait = this.#meters.histogram(
+    'workqueue_queue_duration_seconds',
+    'Time a key waited for a worker',
+    SECONDS,
+    'name',
+  )
+  readonly #workqueueWork = this.#meters.histogram(
+    'workqueue_work_duration_seconds',
+    'Time a worker took for a key',
+    SECONDS,
+    'name',
+  )
+  readonly #reconciles = this.#meters.counter(
+    'controller_runtime_reconcile_total',
+    'Reconciles by result',
     'controller',
     'result',
-  ])
-  readonly #reconcileErrors = this.#counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed', [
+  )
+  readonly #reconcileErrors = this.#meters.counter(
+    'controller_runtime_reconcile_errors_total',
+    'Reconciles that failed',
     'controller',
-  ])
-  readonly #reconcileTime = this.#histogram('controller_runtime_reconcile_time_seconds', 'Duration of reconciles', [
+  )
+  readonly #reconcileTime = this.#meters.histogram(
+    'controller_runtime_reconcile_time_seconds',
+    'Duration of reconciles',
+    SECONDS,
     'controller',
-  ])
-  readonly #requests = this.#counter('rest_client_requests_total', 'Requests to the API server', [
+  )
+  readonly #requests = this.#meters.counter(
+    'rest_client_requests_total',
+    'Requests to the API server',
     'code',
     'method',
     'resource',
-  ])
-  readonly #requestTime = this.#histogram('rest_client_request_duration_seconds', 'Duration of requests', ['verb'])
-  readonly #leading = this.#gauge('leader_election_master_status', '1 while this replica leads', ['name'])
-  readonly #relists = this.#counter('ot_informer_relists_total', 'Complete lists of a kind', ['kind'])
-  readonly #cached = this.#gauge('ot_informer_objects', 'Objects of a kind in the cache', ['kind'])
+  )
+  readonly #requestTime = this.#meters.histogram(
+    'rest_client_request_duration_seconds',
+    'Duration of requests',
+    SECONDS,
+    'verb',
+  )
+  readonly #leading = this.#meters.gauge('leader_election_master_status', '1 while this replica leads', 'name')
+  readonly #relists = this.#meters.counter('ot_informer_relists_total', 'Complete lists of a kind', 'kind')
+  readonly #cached = this.#meters.gauge('ot_informer_objects', 'Objects of a kind in the cache', 'kind')
   readonly #depths = new Map<string, () => number>()
   readonly #cacheSizes = new Map<string, () => number>()
 
@@ -89,17 +117,5 @@ export class RuntimeMetrics {
     for (const [name, depth] of this.#depths) this.#workqueueDepth.set({ name }, depth())
     for (const [kind, size] of this.#cacheSizes) this.#cached.set({ kind }, size())
     return await this.registry.metrics()
-  }
-
-  #counter(name: string, help: string, labelNames: string[]): Counter {
-    return new Counter({ name, help, labelNames, registers: [this.registry] })
-  }
-
-  #gauge(name: string, help: string, labelNames: string[]): Gauge {
-    return new Gauge({ name, help, labelNames, registers: [this.registry] })
-  }
-
-  #histogram(name: string, help: string, labelNames: string[]): Histogram {
-    return new Histogram({ name, help, labelNames, buckets: SECONDS, registers: [this.registry] })
   }
 }

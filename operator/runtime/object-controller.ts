@@ -1,28 +1,13 @@
-import type { KubeClient } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../kube/kube-object.ts'
-import type { Clock } from './clock.ts'
 import { Controller } from './controller.ts'
-import type { EventRecorder } from './event-recorder.ts'
-import type { Logger } from './log.ts'
-import type { RuntimeMetrics } from './metrics.ts'
 import { type ChildType, type ObjectPlan, type PlanCaches, PlanWriter, type Removal } from './plan-writer.ts'
 import { type LiveLooks, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
+import type { Services } from './services.ts'
 import { sooner, type Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
 
 const WORKERS = 8
-
-/** What every controller is given. */
-export interface Services {
-  readonly client: KubeClient
-  readonly clock: Clock
-  /** From 0 to 1, as Math.random. */
-  readonly random: () => number
-  readonly log: Logger
-  readonly events: EventRecorder
-  readonly runtimeMetrics: RuntimeMetrics
-}
 
 /** Whether a status is written now, and when to look again where it is not. */
 export interface Pace {

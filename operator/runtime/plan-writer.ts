@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../kube/api-error.ts'
-import type { KubeClient } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { applyChanges, type Changes } from './apply.ts'
 import { BUG_REASON, statusWithBug } from './bug.ts'
-import type { Clock } from './clock.ts'
-import type { EventNote, EventRecorder } from './event-recorder.ts'
-import type { Logger } from './log.ts'
+import type { EventNote } from './event-recorder.ts'
 import type { Precondition, Preconditions } from './preconditions.ts'
 import { redactUrls } from './redact.ts'
+import type { Services } from './services.ts'
 import { transitionOf } from './transition.ts'
 import type { Wake } from './wake.ts'
 
@@ -73,12 +71,9 @@ export interface PlanCaches {
   readonly observeWrite: (type: ResourceType, object: KubeObject) => void
 }
 
-export interface PlanWriterOptions<P extends KubeObject, R extends Removal> {
-  readonly client: KubeClient
+export interface PlanWriterOptions<P extends KubeObject, R extends Removal>
+  extends Omit<Services, 'random' | 'runtimeMetrics'> {
   readonly caches: PlanCaches
-  readonly clock: Clock
-  readonly log: Logger
-  readonly events: EventRecorder
   readonly type: ResourceType
   /** Undefined: this kind has none. */
   readonly finalizer?: string

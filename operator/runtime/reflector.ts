@@ -1,10 +1,10 @@
 import { isApiError } from '../kube/api-error.ts'
-import type { KubeClient, Selection, WatchEvent } from '../kube/kube-client.ts'
+import type { Selection, WatchEvent } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { listPages } from '../kube/list-all.ts'
 import { backoffMs } from './backoff.ts'
-import { type Clock, sleep } from './clock.ts'
-import type { Logger } from './log.ts'
+import type { Basics } from './basics.ts'
+import { sleep } from './clock.ts'
 import { traceOf } from './redact.ts'
 import type { Store, Stored } from './store.ts'
 
@@ -21,16 +21,12 @@ const RETRY_MAX_MS = 10_000
 /** How soon to look again for a kind that is not installed, when nobody tells us that it came. */
 const ABSENT_RETRY_MS = 30_000
 
-export interface ReflectorOptions<T extends Stored> {
-  readonly client: KubeClient
+export interface ReflectorOptions<T extends Stored> extends Basics {
   readonly type: ResourceType
   readonly selection?: Selection
   readonly store: Store<T>
   /** What to keep of an object. Small is good: there are tens of thousands. */
   readonly project: (object: KubeObject) => T
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
   readonly onRelist?: () => void
 }
 

@@ -1,18 +1,13 @@
-import type { KubeClient, Selection } from '../kube/kube-client.ts'
+import type { Selection } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { CUSTOM_RESOURCE_DEFINITION } from '../kube/resource-types.ts'
-import type { Clock } from './clock.ts'
+import type { Basics } from './basics.ts'
 import { bounded, KEPT_MAX } from './foreign.ts'
-import type { Logger } from './log.ts'
 import { Reflector } from './reflector.ts'
 import { stopAll } from './stops.ts'
 import { Store, type Stored } from './store.ts'
 
-export interface ReflectorsOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
+export interface ReflectorsOptions extends Basics {
   /** A kind had to be listed again. */
   readonly onRelist: (type: ResourceType) => void
 }

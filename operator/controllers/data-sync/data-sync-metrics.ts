@@ -1,14 +1,19 @@
 import { DATA_SYNC_PHASES } from '@open-terrain/constructs'
 import type { Registry } from 'prom-client'
-import { phaseGauge } from '../../runtime/phase-gauge.ts'
+import { Meters } from '../../runtime/meters.ts'
 
 /** What people who run fleets of DataSyncs want to see. */
 export class DataSyncMetrics {
   #phases: () => Iterable<string | undefined> = () => []
 
   constructor(registry: Registry) {
-    phaseGauge(registry, { name: 'ot_data_sync_phase', help: 'DataSyncs by phase' }, DATA_SYNC_PHASES, () =>
-      this.#phases(),
+    const phases = () => Array.from(this.#phases()).flatMap((phase) => phase ?? [])
+    new Meters(registry).counted(
+      'ot_data_sync_phase',
+      'DataSyncs by phase',
+      'phase',
+      phases,
+      Object.keys(DATA_SYNC_PHASES),
     )
   }
 

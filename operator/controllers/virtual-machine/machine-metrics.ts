@@ -3,8 +3,8 @@ import {
   VIRTUAL_MACHINE_PHASES,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { phaseGauge } from '../../runtime/phase-gauge.ts'
+import type { Counter, Histogram, Registry } from 'prom-client'
+import { Meters } from '../../runtime/meters.ts'
 import { reasonOf } from './decide/status.ts'
 
 /** Where one machine stands. */
@@ -39,53 +39,34 @@ export class MachineMetrics {
   #facts: (() => Iterable<MachineFacts>) | undefined
 
   constructor(registry: Registry) {
-    const registers = [registry]
-    const facts = () => this.#facts?.() ?? []
-    phaseGauge(registry, { name: 'ot_vm_phase', help: 'VirtualMachines by phase' }, VIRTUAL_MACHINE_PHASES, () =>
-      [...facts()].map(({ phase }) => phase),
+    const meters = new Meters(registry)
+    const facts = () => [...(this.#facts?.() ?? [])]
+    const phases = () => facts().map(({ phase }) => phase)
+    meters.counted('ot_vm_phase', 'VirtualMachines by phase', 'phase', phases, Object.keys(VIRTUAL_MACHINE_PHASES))
+    const byReason = (name: string, help: string, isReady: boolean) =>
+      meters.counted(name, help, 'reason', () =>
+        facts().flatMap(({ phase, reason }) => ((phase === 'Ready') === isReady ? (reason ?? []) : [])),
+      )
+    byReason('ot_vm_waiting', 'VirtualMachines that are not ready, by reason', false)
+    byReason(
+      'ot_vm_ready',
+      'VirtualMachines that are ready, by reason: some are off as wanted, some wait for a restart or a new disk',
+      true,
     )
-    new Gauge({
-      name: 'ot_vm_waiting',
-      help: 'VirtualMachines that are not ready, by reason',
-      labelNames: ['reason'],
-      registers,
-      collect() {
-        const counts = new Map<string, number>()
-        for (const { phase, reason } of facts())
-          if (phase !== 'Ready' && reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1)
-        this.reset()
-        for (const [reason, count] of counts) this.set({ reason }, count)
-      },
-    })
-    new Gauge({
-      name: 'ot_vm_ready',
-      help: 'VirtualMachines that are ready, by reason: some are off as wanted, some wait for a restart or a new disk',
-      labelNames: ['reason'],
-      registers,
-      collect() {
-        this.reset()
-        for (const { phase, reason } of facts()) if (phase === 'Ready' && reason !== undefined) this.inc({ reason })
-      },
-    })
-    new Gauge({
-      name: 'ot_vm_full_copies',
-      help: 'VirtualMachines whose disk CDI copied instead of cloning it',
-      registers,
-      collect() {
-        this.set([...facts()].filter(({ isFullCopy }) => isFullCopy).length)
-      },
-    })
-    this.#provisioning = new Histogram({
-      name: 'ot_vm_provision_seconds',
-      help: 'Time that a VirtualMachine took to become Ready, without the wait for its image',
-      buckets: [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200],
-      registers,
-    })
-    this.#kicks = new Counter({
-      name: 'ot_vm_kicks_total',
-      help: 'Instances, and clones of disks, that were deleted to revive a machine',
-      registers,
-    })
+    meters.observed(
+      'ot_vm_full_copies',
+      'VirtualMachines whose disk CDI copied instead of cloning it',
+      () => facts().filter(({ isFullCopy }) => isFullCopy).length,
+    )
+    this.#provisioning = meters.histogram(
+      'ot_vm_provision_seconds',
+      'Time that a VirtualMachine took to become Ready, without the wait for its image',
+      [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200],
+    )
+    this.#kicks = meters.counter(
+      'ot_vm_kicks_total',
+      'Instances, and clones of disks, that were deleted to revive a machine',
+    )
   }
 
   /** What a machine says before and after a change: one that has become Ready took so long since its image was there. */

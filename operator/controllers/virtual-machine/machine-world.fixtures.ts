@@ -13,12 +13,12 @@ import {
   vmChildNames,
   withMacAddresses,
 } from '@open-terrain/constructs'
+import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import {
   type CloneFacts,
-  type CloneSource,
   type ImageFacts,
   type InstanceView,
   type KubeVirtView,

@@ -1,4 +1,5 @@
 import { LABELS, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
+import type { CloneSource } from '../../cluster/clone-sources.ts'
 import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import { referenceOf } from '../../images/references.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
@@ -7,7 +8,7 @@ import { onceForEach } from '../../runtime/once-for-each.ts'
 import { BY_IMAGE, imageOf, type MachineCaches } from './caches.ts'
 import { hasDisk } from './decide/machine-plan.ts'
 import { storageClassOf } from './decide/plan-children.ts'
-import type { CloneSource, ImageFacts, MachineView } from './views.ts'
+import type { ImageFacts, MachineView } from './views.ts'
 import type { World } from './world.ts'
 
 /** All but the cloud-init data, and what is in the way of a start, comes from caches. */

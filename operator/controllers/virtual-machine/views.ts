@@ -5,6 +5,7 @@ import {
   type VirtualMachineStatus,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../../runtime/conditions.ts'
 import { upTo } from '../../runtime/foreign.ts'
@@ -34,12 +35,6 @@ export interface CloneFacts extends KubeObject {
 /** As much of the StorageClass of a root disk. */
 export interface StorageClassFacts extends KubeObject {
   readonly allowVolumeExpansion: boolean
-}
-
-export interface CloneSource {
-  readonly kind: 'VolumeSnapshot' | 'PersistentVolumeClaim' | 'DataSource'
-  readonly namespace: string
-  readonly name: string
 }
 
 /** KubeVirt's VirtualMachine: of its spec what we set, for KubeVirt adds to it. */

@@ -1,4 +1,5 @@
 import { childName, LABELS, vmDiskImage } from '@open-terrain/constructs'
+import { cloneSourceKey, unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import { BY_CLAIM, claimIndex } from '../../cluster/importers.ts'
 import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
@@ -20,7 +21,6 @@ import type { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
 import { IMPORTING_INDEX, importingIndex } from './admission/downloads.ts'
 import { snapshotNameFor } from './decide/target.ts'
-import { cloneSourceKey, unfinishedCloneOf } from './references.ts'
 import { type QuotaView, type StorageProfileView, viewQuota, viewStorageProfile } from './room.ts'
 import {
   type ClaimView,

@@ -1,11 +1,12 @@
 import { virtualMachine } from '@open-terrain/constructs'
+import type { CloneSource } from '../../cluster/clone-sources.ts'
+import { unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import { controllerOfKind, ownerAmong } from '../../cluster/ownership.ts'
 import { type ReferenceSource, type References, referenceOf } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { BY_CLONE_SOURCE, type Caches } from './caches.ts'
 import type { Clones } from './clones.ts'
-import { unfinishedCloneOf } from './references.ts'
-import { type CloneSource, targetOfDataSource } from './views.ts'
+import { targetOfDataSource } from './views.ts'
 
 /** How clones in flight count as references to an image, and as its users: DataVolumes of anybody but the machines, which count themselves. */
 export class CloneReferences implements ReferenceSource {

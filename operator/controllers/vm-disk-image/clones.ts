@@ -1,10 +1,10 @@
+import { cloneSourceKey } from '../../cluster/clone-sources.ts'
 import { childrenOf, familyKey } from '../../cluster/ownership.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Uncloned } from '../../runtime/preconditions.ts'
 import { BY_CLONE_SOURCE, BY_IMAGE, BY_TARGET, type Caches } from './caches.ts'
 import { LiveClones } from './live-clones.ts'
-import { cloneSourceKey } from './references.ts'
 import type { ImageView } from './views.ts'
 
 type Child = Uncloned['uncloned']

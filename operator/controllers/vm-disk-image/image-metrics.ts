@@ -1,6 +1,7 @@
 import { type Attempt, PHASES, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { phaseGauge } from '../../runtime/phase-gauge.ts'
+import type { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Condition } from '../../runtime/conditions.ts'
+import { Meters } from '../../runtime/meters.ts'
 import { ImageWaits } from './image-waits.ts'
 import type { ImageView } from './views.ts'
 
@@ -33,84 +34,50 @@ export class ImageMetrics {
   #facts: (() => ImageFacts) | undefined
 
   constructor(registry: Registry, clock: { now(): number }) {
-    const registers = [registry]
+    const meters = new Meters(registry)
     this.#clock = clock
-    const observed = (name: string, help: string, read: (facts: ImageFacts) => number) => {
-      const facts = () => this.#facts?.()
-      return new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          const now = facts()
-          this.set(now === undefined ? 0 : read(now))
-        },
-      })
-    }
+    const observed = (name: string, help: string, read: (facts: ImageFacts) => number) =>
+      meters.observed(name, help, () => (this.#facts === undefined ? 0 : read(this.#facts())))
     observed('ot_sync_active', 'Slots in use: images that are downloading', ({ slotsInUse }) => slotsInUse)
     observed('ot_sync_concurrency_limit', 'Slots that there are (policy key concurrency)', ({ limit }) => limit)
     observed('ot_sync_queue_length', 'Images that wait for a slot', ({ queued }) => queued)
-    const has = (type: string) => (status: VMDiskImageStatus) =>
-      status.conditions?.some((one) => one.type === type && one.status === 'True') === true
     observed('ot_vmdi_references', 'References to VMDiskImages, all together', ({ statuses }) =>
       statuses.reduce((sum, { references }) => sum + (references?.count ?? 0), 0),
     )
-    observed(
-      'ot_vmdi_unreferenced',
-      'VMDiskImages that nothing refers to',
-      ({ statuses }) => statuses.filter(has('Unreferenced')).length,
+    const having = (name: string, help: string, type: string) =>
+      observed(name, help, ({ statuses }) => {
+        const has = (one: Condition) => one.type === type && one.status === 'True'
+        return statuses.filter(({ conditions }) => conditions?.some(has)).length
+      })
+    having('ot_vmdi_unreferenced', 'VMDiskImages that nothing refers to', 'Unreferenced')
+    having('ot_vmdi_deletion_blocked', 'VMDiskImages that are to be deleted and are in use', 'DeletionBlocked')
+    const phases = () => (this.#facts?.().statuses ?? []).flatMap(({ phase }) => phase ?? [])
+    meters.counted('ot_vmdi_phase', 'VMDiskImages by phase', 'phase', phases, Object.keys(PHASES))
+    this.#policyValid = meters.gauge('ot_config_valid', '0 while a key of the policy has a value that is not used')
+    this.#lookAlikes = meters.counter(
+      'ot_look_alikes_total',
+      'Objects that look like children of VMDiskImages and are not, by kind',
+      'kind',
     )
-    observed(
-      'ot_vmdi_deletion_blocked',
-      'VMDiskImages that are to be deleted and are in use',
-      ({ statuses }) => statuses.filter(has('DeletionBlocked')).length,
+    this.#wait = meters.histogram(
+      'ot_sync_wait_seconds',
+      'Time that images waited for a slot alone: from the ticket, or from when nothing was missing any more',
+      WAITS,
     )
-    phaseGauge(registry, { name: 'ot_vmdi_phase', help: 'VMDiskImages by phase' }, PHASES, () =>
-      (this.#facts?.().statuses ?? []).map(({ phase }) => phase),
+    this.#blocked = meters.histogram(
+      'ot_sync_blocked_seconds',
+      'Time that images waited for something that was missing, by reason; counted when it ends',
+      WAITS,
+      'reason',
     )
-    this.#policyValid = new Gauge({
-      name: 'ot_config_valid',
-      help: '0 while a key of the policy has a value that is not used',
-      registers,
-    })
-    this.#lookAlikes = new Counter({
-      name: 'ot_look_alikes_total',
-      help: 'Objects that look like children of VMDiskImages and are not, by kind',
-      labelNames: ['kind'],
-      registers,
-    })
-    this.#wait = new Histogram({
-      name: 'ot_sync_wait_seconds',
-      help: 'Time that images waited for a slot alone: from the ticket, or from when nothing was missing any more',
-      buckets: WAITS,
-      registers,
-    })
-    this.#blocked = new Histogram({
-      name: 'ot_sync_blocked_seconds',
-      help: 'Time that images waited for something that was missing, by reason; counted when it ends',
-      labelNames: ['reason'],
-      buckets: WAITS,
-      registers,
-    })
-    this.#started = new Counter({ name: 'ot_sync_started_total', help: 'Downloads started', registers })
-    this.#attempts = new Counter({
-      name: 'ot_sync_attempts_total',
-      help: 'Attempts ended',
-      labelNames: ['result', 'reason'],
-      registers,
-    })
-    this.#duration = new Histogram({
-      name: 'ot_sync_duration_seconds',
-      help: 'Duration of successful downloads',
-      buckets: WAITS,
-      registers,
-    })
-    this.#removed = new Counter({
-      name: 'ot_vmdi_removed_total',
-      help: 'VMDiskImages deleted because nothing referred to them for their unreferencedTTL, by whether something ever had',
-      labelNames: ['why'],
-      registers,
-    })
+    this.#started = meters.counter('ot_sync_started_total', 'Downloads started')
+    this.#attempts = meters.counter('ot_sync_attempts_total', 'Attempts ended', 'result', 'reason')
+    this.#duration = meters.histogram('ot_sync_duration_seconds', 'Duration of successful downloads', WAITS)
+    this.#removed = meters.counter(
+      'ot_vmdi_removed_total',
+      'VMDiskImages deleted because nothing referred to them for their unreferencedTTL, by whether something ever had',
+      'why',
+    )
     this.#policyValid.set(1)
   }
 

@@ -1,11 +1,11 @@
 import { virtualMachine } from '@open-terrain/constructs'
+import { unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
-import { unfinishedCloneOf } from './references.ts'
 import { sourceOfClaim, viewDataVolume } from './views.ts'
 
 /** The label of CDI's helper claims, which have no owner while they carry a clone across namespaces. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { cloneSourceKey } from '../../cluster/clone-sources.ts'
 import { sumReferences } from '../../images/references.ts'
 import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { LiveClones } from './live-clones.ts'
-import { cloneSourceKey } from './references.ts'
 
 const { signal } = new AbortController()
 const put = (client: FakeClient, kind: string, name: string, more: object, namespace = 'other'): KubeObject =>

@@ -43,29 +43,22 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
       enqueue(named.filter(({ metadata }) => metadata.namespace === object.metadata.namespace))
     }
   }
+  const download = (change: Change<KubeObject>) => {
+    child(change)
+    reactions.downloads()
+  }
   /** A prime claim has no label, and comes after its pod at times: it is by name that it leads to the image of its target. */
   const claim = (change: Change<KubeObject>) => {
-    child(change)
     for (const object of [change.before, change.after]) {
       const target = object && controllerOfKind(object, PERSISTENT_VOLUME_CLAIM)
       if (object !== undefined && target !== undefined) enqueue(images.find(BY_CHILD, siblingKey(object, target.name)))
     }
-    reactions.downloads()
+    download(change)
   }
   const stops = [
     images.onChange(reactions.image),
-    caches.dataVolumes.onChange(
-      onlyNews((change) => {
-        child(change)
-        reactions.downloads()
-      }),
-    ),
-    caches.pods.onChange(
-      onlyNews((change) => {
-        child(change)
-        reactions.downloads()
-      }),
-    ),
+    caches.dataVolumes.onChange(onlyNews(download)),
+    caches.pods.onChange(onlyNews(download)),
     caches.claims.onChange(onlyNews(claim)),
     caches.snapshots.onChange(onlyNews(child)),
     caches.dataSources.onChange(({ key }) => {

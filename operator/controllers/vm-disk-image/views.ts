@@ -1,8 +1,10 @@
 import { ANNOTATIONS, FINALIZER, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { upTo } from '../../runtime/foreign.ts'
 import { deduplicated, INTERNED_MAX, intern, internList, isCommon } from '../../runtime/interned.ts'
 import { keptMetadata, type Matters } from '../../runtime/kept-metadata.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
 import { type ImporterView, viewImporter } from './decide/importer.ts'
 
 /**
@@ -20,13 +22,6 @@ export interface ConditionView {
   readonly status: string
   readonly reason: string
   readonly message: string
-}
-
-/** What a clone reads from. */
-export interface CloneSource {
-  readonly kind: 'VolumeSnapshot' | 'PersistentVolumeClaim' | 'DataSource'
-  readonly namespace: string
-  readonly name: string
 }
 
 export interface DataVolumeView extends KubeObject {
@@ -157,14 +152,6 @@ function newFamily(uid: string): Family {
   if (families.size >= FAMILIES_MAX) families.clear()
   families.set(uid, family)
   return family
-}
-
-/** Whether both have the same plain members, in whatever order. */
-function isSame(one: object | undefined, other: object | undefined): boolean {
-  if (one === undefined || other === undefined) return one === other
-  const theirs = new Map(Object.entries(other))
-  const ours = Object.entries(one)
-  return ours.length === theirs.size && ours.every(([key, value]) => theirs.has(key) && theirs.get(key) === value)
 }
 
 // The views are literals with all of their members, not spreads of one another: V8 lays those out without spare room.

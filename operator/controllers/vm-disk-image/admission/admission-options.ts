@@ -1,17 +1,11 @@
-import type { KubeClient } from '../../../kube/kube-client.ts'
-import type { Clock } from '../../../runtime/clock.ts'
-import type { Logger } from '../../../runtime/log.ts'
+import type { Basics } from '../../../runtime/basics.ts'
 import type { Store } from '../../../runtime/store.ts'
 import type { ImageMetrics } from '../image-metrics.ts'
 import type { ClaimView, DataVolumeView, ImageView, PodView } from '../views.ts'
 import type { Patience } from './orphaned-downloads.ts'
 import type { SlotLedger } from './slot-ledger.ts'
 
-export interface AdmissionOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
+export interface AdmissionOptions extends Basics {
   readonly metrics: ImageMetrics
   readonly ledger: SlotLedger
   /** Identity of this process. */

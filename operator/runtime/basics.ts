@@ -1,0 +1,12 @@
+import type { KubeClient } from '../kube/kube-client.ts'
+import type { Clock } from './clock.ts'
+import type { Logger } from './log.ts'
+
+/** What nearly everything is given that works in this process. */
+export interface Basics {
+  readonly client: KubeClient
+  readonly clock: Clock
+  /** From 0 to 1, as Math.random. */
+  readonly random: () => number
+  readonly log: Logger
+}

@@ -1,0 +1,51 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** Makes the metrics of one registry. */
+export class Meters {
+  readonly #registers: Registry[]
+
+  constructor(registry: Registry) {
+    this.#registers = [registry]
+  }
+
+  counter(name: string, help: string, ...labelNames: string[]): Counter {
+    return new Counter({ name, help, labelNames, registers: this.#registers })
+  }
+
+  histogram(name: string, help: string, buckets: number[], ...labelNames: string[]): Histogram {
+    return new Histogram({ name, help, labelNames, buckets, registers: this.#registers })
+  }
+
+  gauge(name: string, help: string, ...labelNames: string[]): Gauge {
+    return new Gauge({ name, help, labelNames, registers: this.#registers })
+  }
+
+  /** A gauge that is read when it is asked for. */
+  observed(name: string, help: string, read: () => number): void {
+    const registers = this.#registers
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect: function collect() {
+        this.set(read())
+      },
+    })
+  }
+
+  /** How many things there are of each sort, read when it is asked for. @param all sorts that are told even where there is nothing of them */
+  counted(name: string, help: string, label: string, sorts: () => Iterable<string>, all: readonly string[] = []): void {
+    const registers = this.#registers
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers,
+      collect() {
+        this.reset()
+        for (const sort of all) this.set({ [label]: sort }, 0)
+        for (const sort of sorts()) this.inc({ [label]: sort })
+      },
+    })
+  }
+}
