@@ -1,3 +1,4 @@
+import { DATA_SYNC_MUTANTS } from './data-syncs/data-sync-mutants.ts'
 import { MACHINE_MUTANTS } from './machines/machine-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { ADMISSION_MUTANTS } from './mutants/admission-mutants.ts'
@@ -9,4 +10,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...IMAGE_MUTANTS,
   ...RUNTIME_MUTANTS,
   ...MACHINE_MUTANTS,
+  ...DATA_SYNC_MUTANTS,
 ]

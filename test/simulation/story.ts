@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { FAMILIES } from './arbitraries.ts'
 import { crowd } from './crowd.ts'
+import { dataSyncsLate, dataSyncsUnseen } from './data-syncs/data-sync-hunts.ts'
 import { GATE_KINDS, type GateKind } from './gate/gate-story.ts'
 import { amnesiac, cloners, drained, impatient, laggingTakeOvers, lateLedger, takeOvers } from './hunts.ts'
 import { MACHINE_FAMILIES } from './machines/machine-arbitraries.ts'
@@ -57,6 +58,8 @@ export const WHOLE_KINDS = {
   dataSyncsCalm: inFull(FAMILIES.dataSyncsCalm),
   dataSyncsDisconnected: inFull(FAMILIES.dataSyncsDisconnected),
   dataSyncsLagging: inFull(FAMILIES.dataSyncsLagging),
+  dataSyncsUnseen: inFull(dataSyncsUnseen),
+  dataSyncsLate: inFull(dataSyncsLate),
   endsDataSyncs: comparingEnds(FAMILIES.dataSyncs),
   endsDataSyncsLagging: comparingEnds(FAMILIES.dataSyncsLagging),
   // For admissions.

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, type DataSyncSpecInput, type ImageTriple, isImageFor } from '@open-terrain/constructs'
+import { ANNOTATIONS, type DataSyncSpecInput, type ImageTriple } from '@open-terrain/constructs'
 import { apiVersionOf, type KubeObject, type ObjectKey } from '../../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
 import { DATA_SYNC, type DataSync, IMAGE } from '../../harness/kinds.ts'
@@ -10,7 +10,7 @@ import type { Action } from '../schedule.ts'
 import { urlOf } from '../sources.ts'
 import type { World } from '../world.ts'
 import type { DataSyncAction } from './data-sync-schedule.ts'
-import { nameOfImage, pick, specOf, triplesOf, VERSIONS, VMS, vmOf } from './vms.ts'
+import { isFor, nameOfImage, pick, specOf, triplesOf, VERSIONS, VMS, vmOf } from './vms.ts'
 
 /** A DataSync of the schedule. */
 interface Subject {
@@ -212,7 +212,7 @@ export class DataSyncPeople implements Actor {
 
   #isGoing(namespace: string, triple: ImageTriple): boolean {
     const image = find(this.#world, IMAGE, { namespace, name: nameOfImage(triple) })
-    return image !== undefined && isDeletion(image) && isImageFor(triple, image.metadata.annotations)
+    return image !== undefined && isDeletion(image) && isFor(triple, image)
   }
 
   #subject(number: number): Subject {

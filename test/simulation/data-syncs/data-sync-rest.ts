@@ -6,7 +6,7 @@ import { isDeletion } from '../chronicle.ts'
 import type { Ends } from '../kind.ts'
 import type { World } from '../world.ts'
 import type { DataSyncPeople } from './data-sync-people.ts'
-import { fieldsOf, plainName, textOf, tripleIn, triplesOf, wishOf } from './vms.ts'
+import { fieldsOf, isFor, nameOfImage, plainName, textOf, tripleIn, triplesOf, wishOf } from './vms.ts'
 
 /** What is left of an image that nobody wants any more goes so soon at most, where the policy says that it goes. */
 const HASHED = /-[0-9a-f]{8}$/
@@ -59,12 +59,7 @@ export class DataSyncRest {
   #isContested({ metadata: { namespace = '' }, spec }: DataSync): boolean {
     return triplesOf(spec).some((triple) => {
       const isDisputed = this.#wishesFor(namespace, textOf(triple)).size > 1
-      return (
-        isDisputed ||
-        this.#people.contested.has(
-          `${namespace}/${this.#imageOf(namespace, textOf(triple))?.metadata.name ?? plainName(triple)}`,
-        )
-      )
+      return isDisputed || this.#people.contested.has(`${namespace}/${nameOfImage(triple)}`)
     })
   }
 
@@ -108,10 +103,7 @@ export class DataSyncRest {
   /** The image of a vm exists once, under the name that the design gives it. */
   #wrongNames({ metadata: { namespace = '' }, spec }: DataSync, told: readonly Told[]): string[] {
     return triplesOf(spec).flatMap((triple, at) => {
-      const its = this.#images(namespace).filter((image) => {
-        const said = tripleIn(image)
-        return said !== undefined && textOf(said) === textOf(triple)
-      })
+      const its = this.#images(namespace).filter((image) => isFor(triple, image))
       const plain = plainName(triple)
       const name = its[0]?.metadata.name ?? told[at]?.name ?? ''
       const isRight = plain === undefined ? HASHED.test(name) : name === plain
@@ -131,11 +123,12 @@ export class DataSyncRest {
   }
 
   /** What its DataSync has to say of the image of a vm. */
-  #toldOf({ metadata: { namespace = '' }, spec }: DataSync, vm: string): Told {
+  #toldOf({ metadata: { namespace = '' }, spec, status }: DataSync, vm: string): Told {
     const triple = triplesOf(spec).find((one) => one.vm === vm)
     if (triple === undefined) throw new Error(`there is no vm ${vm}`)
     const image = this.#imageOf(namespace, textOf(triple))
-    const name = image?.metadata.name ?? plainName(triple)
+    // A hash nobody can foresee: the name is the one that is told.
+    const name = image?.metadata.name ?? plainName(triple) ?? status?.images?.find((one) => one.vm === vm)?.name
     const is = (phase: DataSyncPhase, reason: string): Told => ({ vm, name, phase, reason })
     const taken = this.#images(namespace).find(({ metadata }) => metadata.name === name)
     if (taken !== undefined && taken !== image) return is('Failed', 'NameConflict')

@@ -1,4 +1,3 @@
-import { isImageFor } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync, type Image } from '../../harness/kinds.ts'
@@ -9,7 +8,7 @@ import type { World } from '../world.ts'
 import { DataSyncPeople } from './data-sync-people.ts'
 import { DataSyncRest } from './data-sync-rest.ts'
 import { StatusOracle } from './status-oracle.ts'
-import { nameOfImage, triplesOf } from './vms.ts'
+import { isFor, nameOfImage, triplesOf } from './vms.ts'
 import { Wishes } from './wishes.ts'
 
 /** DataSyncs, and the images that they have made. */
@@ -66,11 +65,11 @@ export class DataSyncs implements Kind {
 
   /** Each DataSync that wants it is a user: it keeps the image for those to come. */
   referencesTo(image: KubeObject): readonly Reference[] {
-    const { namespace, name, annotations } = image.metadata
+    const { namespace, name } = image.metadata
     return [...this.#world.chronicle.traces.of<DataSync>(DATA_SYNC).values()]
       .filter(({ object }) => object.metadata.namespace === namespace && !isDeletion(object))
       .filter(({ object: { spec } }) =>
-        triplesOf(spec).some((triple) => nameOfImage(triple) === name && isImageFor(triple, annotations)),
+        triplesOf(spec).some((triple) => nameOfImage(triple) === name && isFor(triple, image)),
       )
       .map(({ object, specAtMs }) => ({ title: `DataSync ${keyOf(object.metadata)}`, sinceMs: specAtMs, isUser: true }))
   }

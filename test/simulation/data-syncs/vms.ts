@@ -44,6 +44,11 @@ export function tripleIn({ metadata: { annotations = {} } }: KubeObject): ImageT
   return { workspaceId, version: annotations[ANNOTATIONS.workspaceVersion], vm }
 }
 
+export function isFor(triple: ImageTriple, image: KubeObject): boolean {
+  const its = tripleIn(image)
+  return its !== undefined && textOf(its) === textOf(triple)
+}
+
 export function textOf({ workspaceId, version, vm }: ImageTriple): string {
   return JSON.stringify([workspaceId, version ?? null, vm])
 }

@@ -1,0 +1,41 @@
+import type fc from 'fast-check'
+import { FAMILIES } from '../arbitraries.ts'
+import type { Schedule } from '../schedule.ts'
+
+// Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
+
+const SECOND = 1_000
+
+/**
+ * The only DataSync that wants an image is deleted, and when the time of the image is nearly over there is another one, of which nobody tells the
+ * operator: only a live look finds it.
+ */
+export const dataSyncsUnseen: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((schedule): Schedule => {
+  const plan = { namespace: 0, workspace: 0, version: 1, vms: [{ vm: 0, source: 0 }], snapshotClass: 0 }
+  const kind = 'DataSync'
+  return {
+    ...schedule,
+    replicas: 1,
+    policy: { ...schedule.policy, concurrency: 4, more: { unreferencedTTL: '60s' } },
+    images: [],
+    dataSyncs: [
+      { ...plan, createdAtMs: 0 },
+      { ...plan, createdAtMs: 50 * SECOND },
+    ],
+    steps: [
+      { afterMs: 30 * SECOND, action: { do: 'deleteDataSync', dataSync: 0 } },
+      { afterMs: 10 * SECOND, action: { do: 'watchFaults', fault: 'frozen', percent: 100, forMs: 90 * SECOND, kind } },
+      { afterMs: 100 * SECOND, action: { do: 'compact' } },
+    ],
+  }
+})
+
+/** People have images of their own where DataSyncs look for theirs. */
+export const dataSyncsLate: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((schedule): Schedule => {
+  const taken = [0, 1, 2, 3].map((vm) => ({ afterMs: 0, action: { do: 'takeVmName', dataSync: vm, vm } }) as const)
+  return {
+    ...schedule,
+    dataSyncs: schedule.dataSyncs?.map((plan) => ({ ...plan, createdAtMs: plan.createdAtMs + 5 * SECOND })) ?? [],
+    steps: [...taken, ...schedule.steps],
+  }
+})

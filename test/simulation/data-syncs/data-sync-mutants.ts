@@ -1,0 +1,151 @@
+import type { Mutant } from '../mutant.ts'
+import { altered, seam } from '../seam.ts'
+
+const DATA_SYNCS = {
+  constructs: () => import('@open-terrain/constructs'),
+  controller: () => import('../../../operator/controllers/data-sync/controller.ts'),
+  image: () => import('../../../operator/controllers/data-sync/decide/image.ts'),
+  pace: () => import('../../../operator/controllers/data-sync/decide/pace.ts'),
+  references: () => import('../../../operator/controllers/data-sync/references.ts'),
+  requests: () => import('../../../operator/controllers/data-sync/decide/requests.ts'),
+  status: () => import('../../../operator/controllers/data-sync/decide/status.ts'),
+} as const
+
+/** Deliberate breaks of what is done for DataSyncs. */
+export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'an image is looked for under a name that can be read in two ways',
+    invariant: 7,
+    alsoCaughtAs: [6],
+    seam: seam(DATA_SYNCS.constructs, 'dataSyncImageName', () => ({ workspaceId, version, vm }) => {
+      return [workspaceId, version, vm].filter((part) => part !== undefined).join('-')
+    }),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'an image that has the name is taken over',
+    invariant: 6,
+    seam: seam(DATA_SYNCS.constructs, 'isImageFor', () => () => true),
+    kind: 'dataSyncsLate',
+  },
+  {
+    name: 'what all vms have in common is left out',
+    invariant: 6,
+    seam: seam(DATA_SYNCS.constructs, 'imageSpecOf', (imageSpecOf) => ({ snapshotClass: _common, ...spec }, vm) => {
+      return imageSpecOf(spec, vm)
+    }),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'an image is changed though DataSyncs disagree about it',
+    invariant: 6,
+    seam: seam(DATA_SYNCS.image, 'planImage', (planImage) => (namespace, image) => {
+      return planImage(namespace, { ...image, others: [] })
+    }),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'a DataSync does not keep its images',
+    invariant: 5,
+    alsoCaughtAs: [7],
+    seam: seam(
+      DATA_SYNCS.references,
+      'DataSyncReferences',
+      (DataSyncReferences) =>
+        class extends DataSyncReferences {
+          override cached() {
+            return { count: 0, names: [], users: [] }
+          }
+
+          override async live() {
+            return this.cached()
+          }
+        },
+    ),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'the references of DataSyncs are not counted at the moment of the decision',
+    invariant: 5,
+    seam: seam(
+      DATA_SYNCS.references,
+      'DataSyncReferences',
+      (DataSyncReferences) =>
+        class extends DataSyncReferences {
+          override async live(image: Parameters<InstanceType<typeof DataSyncReferences>['live']>[0]) {
+            return this.cached(image)
+          }
+        },
+    ),
+    kind: 'dataSyncsUnseen',
+  },
+  {
+    name: 'an image that was just changed counts as ready',
+    invariant: 7,
+    seam: seam(DATA_SYNCS.image, 'planImage', (planImage) => (namespace, world) => {
+      const step = planImage(namespace, world)
+      const wasReady = step.reason === 'ImageChanged' && world.image?.status.phase === 'Succeeded'
+      return wasReady ? { ...step, phase: 'Succeeded', reason: 'Synced', percent: 100 } : step
+    }),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'a DataSync is Failed while other images are under way',
+    invariant: 7,
+    seam: seam(DATA_SYNCS.status, 'standingOf', (standingOf) => (images) => {
+      const failed = images.filter(({ phase }) => phase === 'Failed')
+      return standingOf(failed.length > 0 ? failed : images)
+    }),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'progress is that of the first image',
+    invariant: 7,
+    seam: seam(DATA_SYNCS.status, 'statusOf', (statusOf) => (dataSync, standing, images, now) => {
+      const { progress: _all, ...status } = statusOf(dataSync, standing, images, now)
+      const { progress } = statusOf(dataSync, standing, images.slice(0, 1), now)
+      return { ...status, ...(progress !== undefined && { progress }) }
+    }),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'a request reaches an image again and again',
+    invariant: 7,
+    seam: seam(DATA_SYNCS.requests, 'newRequests', (newRequests) => (asking, all) => newRequests(asking, all, {})),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'a request is written over what another DataSync has just asked for',
+    invariant: 7,
+    seam: seam(DATA_SYNCS.image, 'planImage', (planImage) => (namespace, world) => {
+      const { touch, ...step } = planImage(namespace, world)
+      if (touch === undefined) return step
+      const { resourceVersion: _seen, ...rest } = touch
+      return { ...step, touch: rest }
+    }),
+    kind: 'dataSyncsLagging',
+  },
+  {
+    name: 'nobody looks again when an image of a DataSync changes',
+    invariant: 7,
+    seam: seam(
+      DATA_SYNCS.controller,
+      'DataSyncController',
+      (DataSyncController) =>
+        class extends DataSyncController {
+          constructor(options: ConstructorParameters<typeof DataSyncController>[0]) {
+            const { caches } = options
+            const images = altered(caches.images, { onChange: () => () => undefined })
+            super({ ...options, caches: altered(caches, { images }) })
+          }
+        },
+    ),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'the status of a DataSync is written though it says nothing new',
+    invariant: 7,
+    seam: seam(DATA_SYNCS.pace, 'paceOf', () => () => ({ isStatusDue: true })),
+    kind: 'dataSyncsCalm',
+  },
+]
