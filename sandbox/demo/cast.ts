@@ -1,4 +1,7 @@
 import {
+  type DataSyncSpec,
+  dataSync,
+  dataSyncImageName,
   GROUP,
   parseQuantity,
   VERSION,
@@ -16,12 +19,12 @@ const BYTES_PER_SECOND = 4 * MIB
 const SCALE = 1_024n
 
 /** What an image goes through in the demo. */
-export type Role = 'good' | 'refreshed' | 'failing' | 'late' | 'deleted' | 'templated'
+export type Role = 'good' | 'refreshed' | 'failing' | 'late' | 'deleted' | 'templated' | 'released'
 
 export interface Performer {
   readonly name: string
   readonly role: Role
-  /** The image, or the virtual machine whose template it is made from. */
+  /** The image, the virtual machine whose template it is made from, or the DataSync that has it made. */
   readonly manifest: Manifest
   /** Undefined for an empty disk. */
   readonly url: string | undefined
@@ -35,6 +38,9 @@ export const LATE = 'late-secret'
 export const DELETED = 'wrong-order'
 export const TEMPLATED = 'lab-154-analyst'
 export const MACHINE_NAME = 'analyst'
+export const RELEASE = 'sync-workspace-123'
+/** Another pipeline releases the same with it. */
+export const SAME_RELEASE = 'same-images-elsewhere'
 export const LATE_SECRET = 'arrives-later'
 /** They follow each other in the queue, behind {@link REFRESHED}, and download until the limit has been lowered under them. */
 export const LASTING: readonly string[] = ['windows-2022', 'lab-152-domain-controller', 'lab-152-workstation']
@@ -68,21 +74,37 @@ const ORDERED_BY_MISTAKE = sceneImage(DELETED, {
  * machine when enough wait before it.
  */
 export async function gatherCast(): Promise<Performer[]> {
-  const files = ['vmdiskimage.yaml', 'fleet.yaml', 'lab-machine.yaml']
-  const [proposed = [], fleet = [], machine = []] = await Promise.all(files.map(readManifests))
+  const files = ['vmdiskimage.yaml', 'fleet.yaml', 'lab-machine.yaml', 'datasync.yaml']
+  const [proposed = [], fleet = [], machine = [], release = []] = await Promise.all(files.map(readManifests))
   const others = fleet.toSpliced(10, 0, ORDERED_BY_MISTAKE).toSpliced(4, 0, ...machine)
-  const manifests = [...proposed, BROKEN, WITHOUT_SECRET, ...others]
-  return manifests.map((manifest) => {
-    const { name, spec } = imageIn(manifest)
-    const { url, diskSize } = spec
-    const whole = Number((parseQuantity(String(diskSize)) ?? 0n) / SCALE)
-    const bytes = url === undefined ? 0 : name === FAILING ? CUT_AFTER_BYTES : whole
-    return { name, role: roleOf(name), manifest, url, bytes }
-  })
+  const manifests = [...proposed, BROKEN, WITHOUT_SECRET, ...others, ...release]
+  return manifests.flatMap((manifest) =>
+    imagesIn(manifest).map(({ name, spec: { url, diskSize } }) => {
+      const whole = Number((parseQuantity(String(diskSize)) ?? 0n) / SCALE)
+      const bytes = url === undefined ? 0 : name === FAILING ? CUT_AFTER_BYTES : whole
+      return { name, role: manifest.kind === dataSync.kind ? 'released' : roleOf(name), manifest, url, bytes }
+    }),
+  )
 }
 
-function imageIn({ kind, metadata, spec }: Manifest): { readonly name: string; readonly spec: VMDiskImageSpec } {
-  if (kind !== virtualMachine.kind) return { name: metadata.name, spec: spec as VMDiskImageSpec }
+interface ImageIn {
+  readonly name: string
+  readonly spec: VMDiskImageSpec
+}
+
+function imagesIn({ kind, metadata, spec }: Manifest): ImageIn[] {
+  if (kind === dataSync.kind) {
+    const { vms, ...shared } = spec as DataSyncSpec
+    return vms.map((vm) => ({ name: dataSyncImageName({ ...shared, vm: vm.name }), spec: { ...shared, ...vm } }))
+  }
+  return [
+    kind === virtualMachine.kind
+      ? templateIn({ metadata, spec })
+      : { name: metadata.name, spec: spec as VMDiskImageSpec },
+  ]
+}
+
+function templateIn({ metadata, spec }: Pick<Manifest, 'metadata' | 'spec'>): ImageIn {
   const { vmDiskImageRef, vmDiskImageTemplate } = spec as VirtualMachineSpec
   if (vmDiskImageTemplate === undefined) throw new Error(`VirtualMachine ${metadata.name} has no template`)
   return { name: vmDiskImageRef.name, spec: vmDiskImageTemplate }

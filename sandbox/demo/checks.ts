@@ -1,5 +1,6 @@
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import type { Performer } from './cast.ts'
+import { preloadsARelease } from './data-sync-check.ts'
 import { type Check, type Evidence, historyOf, judge, lastImage, uidOf } from './evidence.ts'
 import { diesAfterItsUsers, standsUpByItself } from './machine-checks.ts'
 import {
@@ -33,6 +34,7 @@ export function check(evidence: Evidence): Check[] {
     allOthers(evidence),
     standsUpByItself(evidence),
     diesAfterItsUsers(evidence),
+    preloadsARelease(evidence),
     operatorEnded(evidence),
   ]
 }
@@ -96,7 +98,7 @@ function order({ journal }: Evidence): Check {
 }
 
 function bytesOfGood({ cast, sent }: Evidence): Check {
-  const once: readonly Performer['role'][] = ['good', 'late', 'templated']
+  const once: readonly Performer['role'][] = ['good', 'late', 'templated', 'released']
   const good = cast.filter(({ role, url }) => once.includes(role) && url !== undefined)
   const problems = good.flatMap((one) => wrongBytes(one, sent, 1))
   const total = good.reduce((sum, { bytes }) => sum + bytes, 0)

@@ -1,4 +1,10 @@
-import { ANNOTATIONS, LABELS, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  type DataSyncStatus,
+  LABELS,
+  type VirtualMachineStatus,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import { controllerOf } from '../../operator/kube/controller-of.ts'
 import type { KubeObject, ObjectMeta } from '../../operator/kube/kube-object.ts'
 
@@ -23,6 +29,15 @@ export interface MachineFact {
   readonly status: VirtualMachineStatus
   /** Why it stands where it stands. */
   readonly reason: string
+}
+
+/** The images of a release. */
+export interface DataSyncFact {
+  readonly kind: 'dataSync'
+  readonly metadata: ObjectMeta
+  readonly status: DataSyncStatus
+  /** Whether a pipeline that waits for it goes on. */
+  readonly isSettled: boolean
 }
 
 /** A DataVolume that is cloned from an image: the root disk of a machine. It downloads nothing. */
@@ -83,6 +98,7 @@ export interface DataSourceFact {
 export type Fact =
   | ImageFact
   | MachineFact
+  | DataSyncFact
   | DiskFact
   | KubeVirtFact
   | DataVolumeFact
@@ -122,6 +138,12 @@ export function machineFact(object: KubeObject): MachineFact {
   const status: VirtualMachineStatus = (object as Raw).status ?? {}
   const reason = status.conditions?.find(({ type }) => type === 'Reconciling')?.reason ?? ''
   return { kind: 'machine', metadata: object.metadata, status, reason }
+}
+
+export function dataSyncFact(object: KubeObject): DataSyncFact {
+  const status: DataSyncStatus = (object as Raw).status ?? {}
+  const isSettled = (status.conditions ?? []).some(({ type, status: value }) => type === 'Settled' && value === 'True')
+  return { kind: 'dataSync', metadata: object.metadata, status, isSettled }
 }
 
 export function kubevirtFact(object: KubeObject): KubeVirtFact {

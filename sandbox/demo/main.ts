@@ -35,8 +35,8 @@ class Ended extends Error {
 if (values.help) {
   process.stdout.write(
     'usage: npm run demo -- [--keep] [--timeout SECONDS]\n' +
-      '  Syncs twenty disk images and stands up a virtual machine through the real operator, with trouble on the way, and\n' +
-      '  checks what came of it.\n' +
+      '  Syncs twenty disk images, stands up a virtual machine and preloads a release through the real operator, with trouble on the\n' +
+      '  way, and checks what came of it.\n' +
       '  --keep             leaves the cluster up afterwards, for kubectl, until Ctrl-C\n' +
       `  --timeout SECONDS  gives up after so long (default: ${DEFAULT_TIMEOUT_SECONDS})\n`,
   )

@@ -1,3 +1,4 @@
+import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
@@ -19,9 +20,11 @@ import {
   type ConfigMapFact,
   configMapFact,
   type DataSourceFact,
+  type DataSyncFact,
   type DataVolumeFact,
   type DiskFact,
   dataSourceFact,
+  dataSyncFact,
   dataVolumeFact,
   type Entry,
   type Fact,
@@ -84,6 +87,7 @@ const silent = {
 export class Observer {
   readonly images: Store<ImageFact>
   readonly machines: Store<MachineFact>
+  readonly dataSyncs: Store<DataSyncFact>
   readonly kubevirt: Store<KubeVirtFact>
   readonly dataVolumes: Store<DataVolumeFact | DiskFact>
   readonly pods: Store<PodFact>
@@ -105,6 +109,7 @@ export class Observer {
     this.#clock = clock
     this.images = this.#watch(IMAGE, imageFact)
     this.machines = this.#watch(MACHINE, machineFact)
+    this.dataSyncs = this.#watch(DATA_SYNC, dataSyncFact)
     this.kubevirt = this.#watch(KUBEVIRT_VIRTUAL_MACHINE, kubevirtFact)
     this.dataVolumes = this.#watch(DATA_VOLUME, dataVolumeFact)
     this.pods = this.#watch(POD, podFact)
@@ -146,6 +151,10 @@ export class Observer {
 
   machine(name: string): MachineFact | undefined {
     return this.machines.get(`default/${name}`)
+  }
+
+  dataSync(name: string): DataSyncFact | undefined {
+    return this.dataSyncs.get(`default/${name}`)
   }
 
   /** DataVolumes that may download. */

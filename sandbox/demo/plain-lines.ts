@@ -1,4 +1,12 @@
-import { type ConfigMapFact, type Entry, type Fact, type ImageFact, ledgerOf, type MachineFact } from './facts.ts'
+import {
+  type ConfigMapFact,
+  type DataSyncFact,
+  type Entry,
+  type Fact,
+  type ImageFact,
+  ledgerOf,
+  type MachineFact,
+} from './facts.ts'
 
 /** One sentence for each thing that happens, the same for a pipe and for the last lines of the live view. */
 
@@ -15,6 +23,8 @@ export function describe({ fact, isDeleted }: Entry, before: Fact | undefined): 
     case 'machine':
       if (isDeleted) return `${nameOf(fact)}: gone`
       return describeMachine(fact, before?.kind === 'machine' ? before : undefined)
+    case 'dataSync':
+      return describeDataSync(fact, before?.kind === 'dataSync' ? before : undefined)
     default:
       return undefined
   }
@@ -37,6 +47,14 @@ function describeMachine(fact: MachineFact, last: MachineFact | undefined): stri
   const { phase, message = '' } = fact.status
   const isSame = phase === last?.status.phase && fact.reason === last?.reason && hasPlace(fact) === hasPlace(last)
   return phase === undefined || isSame ? undefined : `${nameOf(fact)}: ${phase} (${fact.reason}): ${message}`
+}
+
+function describeDataSync(
+  { metadata, status: { phase, ready, message = '' } }: DataSyncFact,
+  last: DataSyncFact | undefined,
+) {
+  const isSame = phase === last?.status.phase && ready === last?.status.ready
+  return phase === undefined || isSame ? undefined : `DataSync ${metadata.name}: ${phase} (${ready}): ${message}`
 }
 
 /** A machine may be called like its image. */

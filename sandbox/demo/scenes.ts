@@ -5,7 +5,18 @@ import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { compareResourceVersions, type KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, POD, SECRET } from '../../operator/kube/resource-types.ts'
 import { OPERATOR_NAMESPACE } from '../control-plane/cluster.ts'
-import { DELETED, LASTING, LATE, LATE_SECRET, MACHINE_NAME, type Performer, REFRESHED, TEMPLATED } from './cast.ts'
+import {
+  DELETED,
+  LASTING,
+  LATE,
+  LATE_SECRET,
+  MACHINE_NAME,
+  type Performer,
+  REFRESHED,
+  RELEASE,
+  SAME_RELEASE,
+  TEMPLATED,
+} from './cast.ts'
 import { type Manifest, readManifests, resourceTypeOf } from './manifests.ts'
 import type { Observer } from './observer.ts'
 
@@ -57,15 +68,19 @@ export async function setStage({ client, say }: Pick<Stage, 'client' | 'say'>): 
 
 /** All images at once, as a pipeline would, and among them a virtual machine whose image does not exist yet. */
 export async function createImages({ client, observer, cast, signal, say }: Stage): Promise<void> {
+  const [release] = cast.filter(({ role }) => role === 'released')
   for (const { name, role, manifest } of cast) {
+    if (role === 'released') continue
     await create(client, manifest)
     if (role !== 'templated') continue
     say(`created VirtualMachine ${MACHINE_NAME} (lab-machine.yaml of the examples), whose image ${name} does not exist`)
     // Otherwise it would be the last in the queue, and everybody would wait for its scene.
     await observer.until(`${name} to be made from the template`, signal, () => observer.image(name) !== undefined)
   }
-  const count = cast.filter(({ role }) => role !== 'templated').length
+  const count = cast.filter(({ role }) => role !== 'templated' && role !== 'released').length
   say(`created ${count} images: vmdiskimage.yaml and fleet.yaml of the examples, and three that get into trouble`)
+  if (release !== undefined) await create(client, release.manifest)
+  say(`created DataSync ${RELEASE} (datasync.yaml of the examples), which has its images made behind all others`)
 }
 
 /** Plays all scenes; resolves when every image has come to its end. */
@@ -79,6 +94,7 @@ export async function play(stage: Stage, retryLimit: number): Promise<Acts> {
     bringSecret(stage),
     deleteOne(stage),
     deleteInUse(stage),
+    releaseTwice(stage),
   ])
   const hasPhase = (name: string, phase: string) => observer.image(name)?.status.phase === phase
   const ends = cast.flatMap(({ name, role }) => {
@@ -195,6 +211,20 @@ async function deleteInUse({ client, observer, signal, say }: Stage): Promise<Ac
     return observer.machine(MACHINE_NAME) === undefined && image() === undefined
   })
   return { left: await childrenOf(client, uid) }
+}
+
+/** A pipeline waits until the images of a release are there; then another one releases the same, and has nothing to wait for. */
+async function releaseTwice({ client, observer, cast, signal, say }: Stage): Promise<void> {
+  const isSettled = (name: string) => observer.dataSync(name)?.isSettled === true
+  await observer.until(`DataSync ${RELEASE} to be Settled`, signal, () => isSettled(RELEASE))
+  const manifest = cast.find(({ role }) => role === 'released')?.manifest
+  if (manifest === undefined) return
+  await create(client, { ...manifest, metadata: { name: SAME_RELEASE } })
+  say(`created DataSync ${SAME_RELEASE}, another one of the same workspace and version`)
+  await observer.until(`DataSync ${SAME_RELEASE} to be Settled`, signal, () => isSettled(SAME_RELEASE))
+  const images = cast.filter(({ role }) => role === 'released').map(({ name }) => name)
+  const isNamed = (name: string) => observer.image(name)?.status.references?.count === 2
+  await observer.until(`the images of ${RELEASE} to tell that two refer to them`, signal, () => images.every(isNamed))
 }
 
 /** Asks the API server itself, as below. */
