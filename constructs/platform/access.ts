@@ -3,6 +3,8 @@ export interface AccessRule {
   readonly apiGroups: readonly string[]
   readonly resources: readonly string[]
   readonly verbs: readonly string[]
+  /** Of these objects alone. */
+  readonly resourceNames?: readonly string[]
 }
 
 export const READ = ['get', 'list', 'watch'] as const
@@ -36,6 +38,11 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   allow('cdi.kubevirt.io', ['datasources'], [...READ, 'create', 'update', 'patch', 'delete']),
   // Whether CDI can make a claim of a storage class at all.
   allow('cdi.kubevirt.io', ['storageprofiles'], READ),
+  // Whether cdi-controller works, read only where a download stands still.
+  {
+    ...allow('coordination.k8s.io', ['leases'], ['list']),
+    resourceNames: ['cdi-controller-leader-election-helper'],
+  },
   allow('snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'update', 'patch', 'delete']),
   allow('snapshot.storage.k8s.io', ['volumesnapshotclasses'], READ),
   allow('storage.k8s.io', ['storageclasses'], READ),

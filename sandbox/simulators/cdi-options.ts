@@ -14,6 +14,8 @@ export interface CdiOptions extends KubeletOptions {
   readonly prepareMs: number
   /** How long a clone takes that has to be copied byte by byte. */
   readonly copyMs: number
+  /** How often its controller renews its Lease; 0 where it has none. */
+  readonly leaseRenewMs: number
   /** How often a creation that a quota refused is tried again. */
   readonly retryMs: number
 }

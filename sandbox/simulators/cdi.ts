@@ -1,5 +1,6 @@
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { DATA_VOLUME, POD } from '../../operator/kube/resource-types.ts'
+import { CdiLease } from './cdi-lease.ts'
 import type { CdiOptions } from './cdi-options.ts'
 import { ClonePopulator } from './clone.ts'
 import { statusIn } from './dv-status.ts'
@@ -31,6 +32,7 @@ export class CdiSimulator {
   readonly #worker: Worker
   readonly #populator: Populator
   readonly #clones: ClonePopulator
+  readonly #lease: CdiLease
   /** Its controller is stopped. Kubelets and provisioners go on, and so do importers. */
   #isAway = false
   /** DataVolumes without a claim: they may wait for a class. */
@@ -43,6 +45,7 @@ export class CdiSimulator {
     this.#worker = new Worker(world, 'cdi', (key) => this.#reconcile(key))
     this.#populator = new Populator({ world, options, faults, kubelet: this.#kubelet, worker: this.#worker })
     this.#clones = new ClonePopulator({ world, options, faults, worker: this.#worker })
+    this.#lease = new CdiLease(world, options.leaseRenewMs, () => !this.#isAway)
     world.dataVolumes.onChange(({ key }) => this.#worker.queue.add(key))
     world.claims.onChange(({ key, before, after }) => this.#worker.queue.add(dataVolumeKey(after ?? before) ?? key))
     world.pods.onChange(({ before, after }) => {
@@ -68,11 +71,13 @@ export class CdiSimulator {
   start(): void {
     this.#kubelet.start()
     this.#worker.start(PARALLEL)
+    this.#lease.start()
   }
 
   /**
    * Stops cdi-controller alone, as when its Deployment is scaled to 0: DataVolumes that are created show nothing at all, failing importers are
-   * restarted by their kubelets, finished ones stay, and deletions go through by the garbage collector. Returns how to start it again.
+   * restarted by their kubelets, finished ones stay, and deletions go through by the garbage collector. Nothing says how far running ones
+   * are, and nobody renews its Lease. Returns how to start it again.
    */
   stopController(): () => void {
     this.#isAway = true
@@ -85,6 +90,7 @@ export class CdiSimulator {
 
   /** All downloads are over when it resolves; the cluster stays as it is. */
   async stop(): Promise<void> {
+    this.#lease.stop()
     await this.#worker.stop()
     await this.#kubelet.stop()
   }

@@ -38,6 +38,7 @@ export const DEFAULT_OPTIONS: SimulatorOptions = {
   progressMs: 2_000,
   scratchMs: 1_000,
   primeLingerMs: 300,
+  leaseRenewMs: 2_000,
   retryMs: 1_000,
   retryMaxMs: 1_000_000,
   cloneMs: 100,

@@ -100,9 +100,13 @@ describe('a virtual machine with a full disk', () => {
       devices: { interfaces: [{ model: 'virtio' }] },
     })
     await world.pass(1_000)
-    const { revision } = world.cluster
+    const written: string[] = []
+    world.cluster.onCommit(({ resource: { kind }, object }) => {
+      // Of CDI's controller: it is renewed all the time.
+      if (kind !== 'Lease') written.push(`${kind} ${object.metadata.name}`)
+    })
     await world.pass(600_000)
-    expect(world.cluster.revision).toBe(revision)
+    expect(written).toEqual([])
   })
 
   it('goes on under simulators that start anew', async () => {

@@ -23,6 +23,9 @@ export const DRIVER = 'sandbox.example.com'
 /** NetworkAttachmentDefinitions of the team. */
 export const NETWORKS = ['net', 'control-net', 'net-0', 'net-1', 'net-2']
 const PATIENCE_MS = 600_000
+/** In a URL: the download takes an hour, and moves all the time. */
+export const HOUR_LONG = '/an-hour/'
+const AN_HOUR = { durationMs: 3_600_000, steps: 1_800 }
 
 /** An in-memory cluster with the simulators alone: what a test writes as administrator, they react to, in virtual time. */
 export class SimulatedCluster {
@@ -68,7 +71,7 @@ export class SimulatedCluster {
     this.#simulators = undefined
     const client = this.cluster.connect({ process: this.#process })
     const { clock } = this.#process
-    const transfer = timedTransfer(clock, () => ({ durationMs: 100 }))
+    const transfer = timedTransfer(clock, ({ url }) => (url.includes(HOUR_LONG) ? AN_HOUR : { durationMs: 100 }))
     void startSimulators({ client, clock, random: this.#random, transfer, options }).then((simulators) => {
       this.#simulators = simulators
     })

@@ -59,7 +59,7 @@ export class ImageController {
   async run(signal: AbortSignal): Promise<void> {
     const { caches, metrics, clock, log } = this.#options
     const { queue } = this.#controller
-    const { admission, references, claimRefusals } = this.#sources
+    const { admission, references, claimRefusals, cdiPulse } = this.#sources
     const stops = [feedQueue(queue, { ...this.#options, admission, references, onGone: (uid) => this.#forget(uid) })]
     metrics.readFrom(() => factsOf(admission, caches))
     try {
@@ -75,6 +75,7 @@ export class ImageController {
         this.#controller.run(signal),
         admission.run(signal),
         claimRefusals.run(signal),
+        cdiPulse.run(signal),
         refreshPositions({ admission, images: caches.images, clock, log, signal, onDue }),
       ])
     } finally {

@@ -6,6 +6,7 @@ import type { Services } from '../../runtime/services.ts'
 import { Admission } from './admission/admission.ts'
 import { SlotLedger } from './admission/slot-ledger.ts'
 import { type Caches, IMAGE } from './caches.ts'
+import { CdiPulse } from './cdi-pulse.ts'
 import { ClaimRefusals } from './claim-refusals.ts'
 import { CloneReferences } from './clone-references.ts'
 import { Clones } from './clones.ts'
@@ -33,6 +34,7 @@ export class ImageSources implements Sources {
   readonly caches: Caches
   readonly policy: () => Policy
   readonly admission: Admission
+  readonly cdiPulse: CdiPulse
   readonly progress: ProgressWatch
   readonly claimRefusals: ClaimRefusals
   readonly clones: Clones
@@ -43,7 +45,8 @@ export class ImageSources implements Sources {
     const { client, caches, clock, log, namespace, identity, policy } = options
     this.caches = caches
     this.policy = policy
-    this.progress = new ProgressWatch(clock)
+    this.cdiPulse = new CdiPulse(options)
+    this.progress = new ProgressWatch(clock, this.cdiPulse)
     this.claimRefusals = new ClaimRefusals({ ...options, onNews: lookAgain })
     this.clones = new Clones(client, caches)
     this.references = [...options.references, new CloneReferences(caches, this.clones)]

@@ -29,7 +29,7 @@ function build() {
       caches,
       admission,
       policy: () => aPolicy(),
-      progress: new ProgressWatch(clock),
+      progress: new ProgressWatch(clock, { workedUntil: () => clock.monotonic(), isSilent: false }),
       claimRefusals: { note: () => undefined, drop: () => undefined },
       references: [],
     })

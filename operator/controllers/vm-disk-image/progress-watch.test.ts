@@ -4,11 +4,12 @@ import { toTime } from '../../runtime/conditions.ts'
 import { NOT_STARTED } from './decide/importer.ts'
 import { ProgressWatch, type Sight } from './progress-watch.ts'
 import type { DataVolumeView, PodView } from './views.ts'
-import { aDataVolume, aPod, CDI, childMeta, HOUR } from './world.fixtures.ts'
+import { aDataVolume, aPod, CDI, childMeta, HOUR, MINUTE } from './world.fixtures.ts'
 
 const build = () => {
   const clock = new FakeClock()
-  const watch = new ProgressWatch(clock)
+  const pulse = { workedUntil: () => clock.monotonic(), isSilent: false }
+  const watch = new ProgressWatch(clock, pulse)
   const look = (change: Partial<DataVolumeView> = {}, importers = [aPod('first')], more: Partial<Sight> = {}) =>
     watch.look('u', {
       dataVolume: aDataVolume(change),
@@ -18,7 +19,7 @@ const build = () => {
       wasDue: false,
       ...more,
     })
-  return { clock, watch, look }
+  return { clock, pulse, watch, look }
 }
 
 const going = (pod: PodView): PodView => ({
@@ -117,7 +118,7 @@ describe('CDI', () => {
   const done = [aPod('first', { phase: 'Succeeded' })]
 
   it('is away when it does nothing about a new DataVolume for half a minute, and nothing else either', () => {
-    const { clock, watch } = build()
+    const { clock, pulse, watch } = build()
     const look = (dataVolume: DataVolumeView, hasClaim = false) =>
       watch.look(dataVolume.metadata.uid ?? '', {
         dataVolume,
@@ -133,7 +134,7 @@ describe('CDI', () => {
     clock.freeze(2_000)
     expect(watch.isCdiAway).toBe(true)
     // Another process goes by the status, which says so already.
-    const next = new ProgressWatch(clock)
+    const next = new ProgressWatch(clock, pulse)
     next.look('a', { dataVolume: first, hasClaim: false, importers: [], knownPodUid: undefined, wasDue: true })
     expect(next.isCdiAway).toBe(true)
     // It has made the claim, and says nothing: a quota may be in its way.
@@ -163,6 +164,44 @@ describe('CDI', () => {
     clock.freeze(1_000)
     look({ phase: 'ImportScheduled' }, done)
     expect(watch.isCdiAway).toBe(false)
+  })
+
+  it('is away while its pulse is silent: a download is no more unmoved than CDI could have said', () => {
+    const { clock, pulse, watch, look } = build()
+    const wentAt = clock.monotonic()
+    look()
+    clock.freeze(HOUR)
+    pulse.workedUntil = () => wentAt + MINUTE
+    expect(look().unchangedMs).toBe(MINUTE)
+    expect(watch.isCdiAway).toBe(false)
+    pulse.isSilent = true
+    expect(watch.isCdiAway).toBe(true)
+    // Somebody goes on to listen.
+    let asked = 0
+    pulse.workedUntil = () => {
+      asked += 1
+      return wentAt + MINUTE
+    }
+    expect(look().unchangedMs).toBe(0)
+    expect(asked).toBe(1)
+    // It is back, and takes a while to see what there is.
+    pulse.isSilent = false
+    clock.freeze(15_000)
+    pulse.workedUntil = () => clock.monotonic()
+    expect(watch.isCdiAway).toBe(false)
+    expect(look().unchangedMs).toBe(15_000)
+  })
+
+  it('is not asked for while a download moves', () => {
+    const { clock, pulse, look } = build()
+    pulse.workedUntil = () => {
+      throw new Error('somebody asked')
+    }
+    for (const progress of ['1.0%', '2.0%', '3.0%']) {
+      expect(look({ progress }).unchangedMs).toBe(0)
+      clock.freeze(9_000)
+      expect(look({ progress }).unchangedMs).toBe(9_000)
+    }
   })
 
   it('is not away where it says what keeps it from handing the volume over', () => {

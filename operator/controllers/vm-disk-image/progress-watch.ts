@@ -1,5 +1,6 @@
 import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { CdiPulse } from './cdi-pulse.ts'
 import { downloadsOf } from './decide/judge.ts'
 import type { DataVolumeView, PodView } from './views.ts'
 import { NOTHING_SEEN, type Observation } from './world.ts'
@@ -35,6 +36,8 @@ export interface Sight {
 
 /** Long for a controller that acts on events. */
 const CDI_ACTS_WITHIN_MS = 30_000
+/** Its progress is read every two seconds: one that stands still for so long makes it worth asking whether CDI is there. */
+const QUIET_MS = 10_000
 
 /** The most that was seen of an importer pod. */
 interface SeenPod {
@@ -51,13 +54,15 @@ interface SeenPod {
  */
 export class ProgressWatch {
   readonly #clock: Clock
+  readonly #pulse: Pick<CdiPulse, 'workedUntil' | 'isSilent'>
   readonly #seen = new Map<string, Seen>()
   /** When CDI was last seen to act on any download, and when it was last found to act on none; by the monotonic clock. */
   #actedAt = Number.NEGATIVE_INFINITY
   #awayAt = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, pulse: Pick<CdiPulse, 'workedUntil' | 'isSilent'>) {
     this.#clock = clock
+    this.#pulse = pulse
   }
 
   /** Looks at the running download of an image. */
@@ -82,8 +87,7 @@ export class ProgressWatch {
       dataVolumeUid: uid,
       importers,
       seenMs: now - seen.seenAt,
-      // What CDI did not do while it was away is not held against a download.
-      unchangedMs: now - Math.max(seen.since, this.#awayAt),
+      unchangedMs: this.#unchangedMs(seen),
       importerPodUid: importerOf(seen),
       starts,
       isImporterLost: isImporterLost(seen, importers),
@@ -94,9 +98,18 @@ export class ProgressWatch {
   get isCdiAway(): boolean {
     const now = this.#clock.monotonic()
     const isDue = [...this.#seen.values()].some(({ dueSince = now }) => now - dueSince >= CDI_ACTS_WITHIN_MS)
-    const isAway = isDue && now - this.#actedAt >= CDI_ACTS_WITHIN_MS
+    const isAway = (isDue && now - this.#actedAt >= CDI_ACTS_WITHIN_MS) || this.#pulse.isSilent
     if (isAway) this.#awayAt = now
     return isAway
+  }
+
+  /** What CDI did not do while it was away is not held against a download. That it runs and shows nothing may be the doing of either. */
+  #unchangedMs({ since }: Seen): number {
+    const now = this.#clock.monotonic()
+    const from = Math.max(since, this.#awayAt)
+    const isQuiet = now - from >= QUIET_MS || this.#pulse.isSilent
+    const until = isQuiet ? this.#pulse.workedUntil() : now
+    return Math.max(0, until - from)
   }
 
   /** A new DataVolume gets a claim, and the end of an importer is noted, within milliseconds. */

@@ -55,6 +55,8 @@ describe('a machine that comes before its image', () => {
       if (isThere) {
         world.createImage('golden')
         await world.until('the image', () => world.image('golden')?.status?.phase === 'Succeeded')
+        // Its operator has the answer by then.
+        await world.pass(1_000)
       }
       const lines: string[] = []
       world.onOperatorCommit = ({ resource, object }) => {

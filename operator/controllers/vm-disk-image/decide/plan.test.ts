@@ -1,6 +1,6 @@
 import { ANNOTATIONS, childName, shortHash } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { fromTime } from '../../../runtime/conditions.ts'
+import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import {
   aDataVolume,
   aLookup,
@@ -17,6 +17,7 @@ import {
   SPEC,
   Walk,
 } from '../world.fixtures.ts'
+import { NOT_STARTED } from './importer.ts'
 
 const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
 const lastAttempt = (walk: Walk) => walk.status.attempts?.at(-1)
@@ -735,6 +736,13 @@ describe('an importer', () => {
     const claimed = { status: 'False', reason: 'Pending', message: 'PVC img-0 Pending' }
     walk.report({ phase: 'Pending', bound: claimed })
     expect(walk.status.message).toBe('waiting for its volume, attempt 1 of 3')
+    // It never ran, and its node is lost.
+    const leaving = aPod('first', { importer: NOT_STARTED })
+    const metadata = { ...leaving.metadata, deletionTimestamp: toTime(walk.now) }
+    walk.observe({ importers: [{ ...leaving, metadata }], starts: 0 })
+    walk.report({ phase: 'ImportScheduled' })
+    expect(walk.status.message).toBe('waiting for its importer pod, which is being deleted, to be gone, attempt 1 of 3')
+    walk.observe({ importers: [], starts: undefined })
     walk.report(CDI.running)
     expect(walk.stand).toBe('Syncing/Syncing')
     expect(walk.status.message).toBe('downloading, attempt 1 of 3')

@@ -152,7 +152,7 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
 function askedInVain({ world, now }: Draft): VMDiskImageStatus {
   const { status } = world.image
   const message =
-    "it has a slot, but its DataVolume is not created yet: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; the operator tries again by itself, and keeps the slot meanwhile"
+    "it has a slot, but its DataVolume is not created yet: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; the operator tries again by itself"
   return withStanding(
     { ...status, queuePosition: undefined, queuePositionTime: undefined },
     { phase: 'Queued', reason: 'CreateFailed', message },

@@ -1,0 +1,63 @@
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { LEASE, NAMESPACE } from '../../operator/kube/resource-types.ts'
+import type { World } from './world.ts'
+
+const NAMESPACE_NAME = 'cdi'
+const KEY = { namespace: NAMESPACE_NAME, name: 'cdi-controller-leader-election-helper' }
+
+/**
+ * The Lease of cdi-controller, in the namespace of CDI. As observed of the real one: renewed every 2 s for 15 s; one that ends leaves it as it
+ * is, and the next one waits until it has expired.
+ */
+export class CdiLease {
+  readonly #world: World
+  readonly #renewMs: number
+  readonly #isHeld: () => boolean
+  #cancel: () => void = () => undefined
+
+  constructor(world: World, renewMs: number, isHeld: () => boolean) {
+    this.#world = world
+    this.#renewMs = renewMs
+    this.#isHeld = isHeld
+  }
+
+  start(): void {
+    if (this.#renewMs === 0) return
+    const { clock, signal } = this.#world
+    const next = () => {
+      if (!signal.aborted) this.#cancel = clock.setTimer(() => this.start(), this.#renewMs)
+    }
+    if (this.#isHeld()) this.#renew().then(next, next)
+    else next()
+  }
+
+  stop(): void {
+    this.#cancel()
+  }
+
+  async #renew(): Promise<void> {
+    const { client, clock } = this.#world
+    const spec = { holderIdentity: 'cdi', leaseDurationSeconds: 15, renewTime: timeOf(clock.now()) }
+    try {
+      await client.mergePatch(LEASE, KEY, { spec })
+    } catch (error) {
+      if (!isApiError(error, 'NotFound')) throw error
+      await this.#create(NAMESPACE, { name: NAMESPACE_NAME })
+      await this.#create(LEASE, KEY, { spec })
+    }
+  }
+
+  async #create(type: ResourceType, metadata: ObjectMeta, rest: object = {}): Promise<void> {
+    try {
+      await this.#world.client.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest })
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+    }
+  }
+}
+
+/** As MicroTime. */
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z')
+}

@@ -1,0 +1,77 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
+import { HOUR_LONG } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
+import type { DataVolume } from '../harness/kinds.ts'
+import { FARM, MachineWorld } from './machines/machine-world.ts'
+
+// cdi-controller is away while importers go on: nothing shows how far they are. A source that is silent looks the same but for the Lease of CDI.
+
+const MINUTE = 60_000
+let world: MachineWorld
+afterEach(() => world.stop())
+
+const NAMES = ['first', 'second']
+const volumes = () => world.simulated.cluster.admin.list<DataVolume>(DATA_VOLUME, { namespace: FARM }).items
+const uids = () => volumes().map(({ metadata }) => metadata.uid)
+const attempts = (name: string) => world.image(name)?.status?.attempts ?? []
+
+/** Two downloads of an hour. */
+async function downloading(): Promise<void> {
+  world = await MachineWorld.start({ concurrency: '2' })
+  for (const name of NAMES) world.createImage(name, { url: `https://images.example.com${HOUR_LONG}${name}.qcow2` })
+  await world.until('both downloads', () => NAMES.every((name) => world.image(name)?.status?.reason === 'Syncing'))
+}
+
+/** Two downloads whose sources say nothing any more. */
+async function silent(): Promise<void> {
+  world = await MachineWorld.start({ concurrency: '2' })
+  world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'stall' })
+  for (const name of NAMES) world.createImage(name)
+  await world.until('both downloads', () => NAMES.every((name) => world.image(name)?.status?.reason === 'Syncing'))
+}
+
+describe('downloads that are under way while CDI is away', () => {
+  it.each([false, true])(
+    'are not stalled, however long that lasts, and cost one download each (another operator meanwhile: %s)',
+    async (isRestarted) => {
+      await downloading()
+      const before = uids()
+      const comeBack = world.simulated.simulators.cdi.stopController()
+      await world.pass(40 * MINUTE)
+      if (isRestarted) {
+        world.killOperator()
+        world.startOperator()
+      }
+      // Meanwhile the importers come to their end, and nobody notes it.
+      await world.pass(40 * MINUTE)
+      expect(NAMES.flatMap(attempts)).toEqual([])
+      expect(uids()).toEqual(before)
+      comeBack()
+      await world.until('both images', () => NAMES.every((name) => world.image(name)?.status?.phase === 'Succeeded'))
+      for (const name of NAMES) expect(attempts(name)).toMatchObject([{ outcome: 'Succeeded', downloads: 1 }])
+      expect(uids()).toEqual(before)
+    },
+  )
+
+  it('have the whole of their time when it is back, and no more than that', async () => {
+    await silent()
+    await world.pass(10 * MINUTE)
+    const comeBack = world.simulated.simulators.cdi.stopController()
+    await world.pass(20 * MINUTE)
+    comeBack()
+    await world.pass(14 * MINUTE)
+    expect(NAMES.flatMap(attempts)).toEqual([])
+    await world.pass(2 * MINUTE)
+    for (const name of NAMES) expect(attempts(name)).toMatchObject([{ outcome: 'Failed', reason: 'Stalled' }])
+  })
+})
+
+describe('downloads whose source is silent', () => {
+  it('are stalled in their time while CDI is there', async () => {
+    await silent()
+    await world.pass(14 * MINUTE)
+    expect(NAMES.flatMap(attempts)).toEqual([])
+    await world.pass(2 * MINUTE)
+    for (const name of NAMES) expect(attempts(name)).toMatchObject([{ outcome: 'Failed', reason: 'Stalled' }])
+  })
+})
