@@ -26,7 +26,7 @@ export const REASON_HELP = {
   /** Nobody acts on DataVolumes. */
   CDINotResponding: {
     meaning:
-      'CDI does nothing about a DataVolume that it should act on at once. The image keeps its slot, and it costs no attempt.',
+      'CDI does nothing about a DataVolume that it should act on at once, or its controller does not renew its Lease. The image keeps its slot, and it costs no attempt.',
     remedy: 'See whether the Deployment cdi-deployment runs. It goes on by itself when CDI is back.',
   },
   /** Download over, snapshot not ready yet. */
