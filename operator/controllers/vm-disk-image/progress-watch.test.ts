@@ -192,6 +192,16 @@ describe('CDI', () => {
     expect(look().unchangedMs).toBe(15_000)
   })
 
+  it('is back as soon as it acts, before its Lease is looked at again', () => {
+    const { clock, pulse, watch, look } = build()
+    look()
+    clock.freeze(MINUTE)
+    pulse.isSilent = true
+    expect(watch.isCdiAway).toBe(true)
+    look({ progress: '11.0%' })
+    expect(watch.isCdiAway).toBe(false)
+  })
+
   it('is not asked for while a download moves', () => {
     const { clock, pulse, look } = build()
     pulse.workedUntil = () => {

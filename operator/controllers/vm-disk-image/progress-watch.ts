@@ -98,7 +98,7 @@ export class ProgressWatch {
   get isCdiAway(): boolean {
     const now = this.#clock.monotonic()
     const isDue = [...this.#seen.values()].some(({ dueSince = now }) => now - dueSince >= CDI_ACTS_WITHIN_MS)
-    const isAway = (isDue && now - this.#actedAt >= CDI_ACTS_WITHIN_MS) || this.#pulse.isSilent
+    const isAway = now - this.#actedAt >= CDI_ACTS_WITHIN_MS && (isDue || this.#pulse.isSilent)
     if (isAway) this.#awayAt = now
     return isAway
   }
