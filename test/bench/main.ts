@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { buildBundle } from './bundled-operator.ts'
 import type { Chapter } from './figure.ts'
 import { measureCost } from './figures/cost.ts'
+import { type DataSyncLoad, measureDataSyncs } from './figures/data-syncs.ts'
 import { measureForeign } from './figures/foreign.ts'
 import { measureIdle } from './figures/idle.ts'
 import { measureKilled } from './figures/killed.ts'
@@ -57,6 +58,8 @@ const MACHINES: readonly MachineLoad[] = [
   { machines: 1_000, images: 10, runs: 1 },
 ]
 
+const DATA_SYNCS: DataSyncLoad = { dataSyncs: 40, vms: 5, runs: 3 }
+
 type Measure = (tell: (line: string) => void) => Promise<Chapter>
 
 /** What can be asked for by `--only`, in the order of the report. */
@@ -69,6 +72,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   'stored-10k': measureStored,
   'queued-10k': measureQueued,
   machines: (tell) => measureMachines(MACHINES, tell),
+  'data-syncs': (tell) => measureDataSyncs(DATA_SYNCS, tell),
   foreign: measureForeign,
   policy: measurePolicy,
   'take-over': measureTakeOver,

@@ -1,4 +1,5 @@
-import { FINALIZER, type VirtualMachineStatus, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
@@ -29,7 +30,7 @@ interface SeenDataVolume extends Seen {
   readonly imageUid: string | undefined
 }
 
-interface SeenMachine extends Seen {
+interface SeenPhase extends Seen {
   readonly phase: string | undefined
 }
 
@@ -86,6 +87,8 @@ export class Observer implements AsyncDisposable {
   readonly sideWrites: SideWrites = { progress: 0, positions: 0 }
   /** Uids of virtual machines that have been Ready. */
   readonly readyMachines = new Set<string>()
+  /** Uids of DataSyncs that have Succeeded. */
+  readonly readyDataSyncs = new Set<string>()
   readonly images: Store<SeenImage>
   readonly dataVolumes: Store<SeenDataVolume>
   readonly #open = new Map<string, Created>()
@@ -101,8 +104,11 @@ export class Observer implements AsyncDisposable {
     this.#client = client
     this.images = this.#watch(IMAGE, viewImage, (...event) => this.#onImage(...event))
     this.dataVolumes = this.#watch(DATA_VOLUME, viewDataVolume, (...event) => this.#onDataVolume(...event))
-    this.#watch(MACHINE, viewMachine, ({ metadata: { uid = '' }, phase }) => {
+    this.#watch(MACHINE, viewPhase, ({ metadata: { uid = '' }, phase }) => {
       if (phase === 'Ready') this.readyMachines.add(uid)
+    })
+    this.#watch(DATA_SYNC, viewPhase, ({ metadata: { uid = '' }, phase }) => {
+      if (phase === 'Succeeded') this.readyDataSyncs.add(uid)
     })
     const selection = { namespace, fieldSelector: `metadata.name=${LEDGER_NAME}` }
     this.#watch(
@@ -265,8 +271,8 @@ function viewDataVolume(object: KubeObject): SeenDataVolume {
   }
 }
 
-function viewMachine(object: KubeObject): SeenMachine {
-  const { status } = object as KubeObject & { readonly status?: VirtualMachineStatus }
+function viewPhase(object: KubeObject): SeenPhase {
+  const { status } = object as KubeObject & { readonly status?: { readonly phase?: string } }
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,

@@ -1,4 +1,5 @@
 import { POLICY_NAME, type VMDiskImageSpecInput } from '@open-terrain/constructs'
+import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
@@ -133,6 +134,13 @@ export class Stage implements AsyncDisposable {
     })
   }
 
+  /** Creates DataSyncs of so many vms, named `<prefix>-0` and so on, round the namespaces. Those of the same number share their images. */
+  async createDataSyncs(prefix: string, count: number, vms: number): Promise<void> {
+    await inParallel(count, async (at) => {
+      await this.client.create(DATA_SYNC, this.#dataSync(`${prefix}-${at}`, at, vms))
+    })
+  }
+
   machine(name: string, image: string, at = 0): KubeObject {
     const namespace = this.namespaces[at % this.namespaces.length] ?? ''
     const spec = { resources: { cpu: '1', memory: '1Gi' }, vmDiskImageRef: { name: image } }
@@ -145,6 +153,21 @@ export class Stage implements AsyncDisposable {
     const defaults = { sourceType: 'http', url, diskSize: '1Gi', storageClass: 'fast', snapshotClass: 'snap' }
     const metadata = { namespace, name }
     return { apiVersion: apiVersionOf(IMAGE), kind: IMAGE.kind, metadata, spec: { ...defaults, ...spec } } as KubeObject
+  }
+
+  #dataSync(name: string, at: number, vms: number): KubeObject {
+    const namespace = this.namespaces[at % this.namespaces.length] ?? ''
+    const vm = (_: unknown, number: number) => {
+      return { name: `vm-${number}`, url: `https://images.example.com/${namespace}/${at}/${number}.qcow2` }
+    }
+    const shared = { sourceType: 'http', diskSize: '1Gi', storageClass: 'fast', snapshotClass: 'snap' }
+    const spec = { workspaceId: `workspace-${at}`, ...shared, vms: Array.from({ length: vms }, vm) }
+    return {
+      apiVersion: apiVersionOf(DATA_SYNC),
+      kind: DATA_SYNC.kind,
+      metadata: { namespace, name },
+      spec,
+    } as KubeObject
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
