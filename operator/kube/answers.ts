@@ -40,7 +40,7 @@ export function named<T extends KubeObject>(type: ResourceType, object: T): T {
 }
 
 /** The texts of `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */
-export function warningOf({ headers }: Dispatcher.ResponseData): string | undefined {
+export function warningsIn({ headers }: Dispatcher.ResponseData): string | undefined {
   const values = [headers['warning'] ?? []].flat()
   return values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"')).join('; ') || undefined
 }

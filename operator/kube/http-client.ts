@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { errorFrom, errorText, named, readObject, warningOf, watchEvent } from './answers.ts'
+import { errorFrom, errorText, named, readObject, warningsIn, watchEvent } from './answers.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
 import type {
@@ -174,7 +174,7 @@ export class HttpKubeClient implements KubeClient {
     try {
       const response = await this.#answer(call)
       code = String(response.statusCode)
-      warning = warningOf(response)
+      warning = warningsIn(response)
       if (response.statusCode < 200 || response.statusCode > 299)
         throw errorFrom(call, response, await errorText(response.body))
       return await read(response.body)

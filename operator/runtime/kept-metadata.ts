@@ -6,6 +6,8 @@ import { intern } from './interned.ts'
 export interface Matters {
   readonly labels?: readonly string[]
   readonly annotations?: readonly string[]
+  /** An annotation that is kept as long as it is: a part of it would be no use. */
+  readonly whole?: string
   /** They stay, however many others there are. */
   readonly finalizers?: ReadonlySet<string>
 }
@@ -28,9 +30,15 @@ export function keptMetadata(metadata: ObjectMeta, matters: Matters = {}): Objec
       ? keptFinalizers(metadata.finalizers, matters.finalizers ?? NONE)?.map(intern)
       : undefined,
     labels: pick(metadata.labels, matters.labels),
-    annotations: pick(metadata.annotations, matters.annotations),
+    annotations: withWhole(metadata.annotations, matters),
     ownerReferences: owner && [owner],
   }
+}
+
+function withWhole(annotations: ObjectMeta['annotations'], { annotations: wanted, whole }: Matters) {
+  const found = pick(annotations, wanted)
+  const value = whole === undefined ? undefined : annotations?.[whole]
+  return whole === undefined || value === undefined ? found : { ...found, [whole]: value }
 }
 
 function pick(

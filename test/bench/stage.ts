@@ -9,7 +9,7 @@ import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.t
 import { CONFIG_MAP, NAMESPACE, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../operator/kube/resource-types.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { type Cluster, OPERATOR_NAMESPACE, startCluster } from '../../sandbox/control-plane/cluster.ts'
-import type { Flags } from '../../sandbox/control-plane/control-plane.ts'
+import type { Flags } from '../../sandbox/control-plane/flags.ts'
 import type { BareList, BareListPlan } from './bare-list-child.ts'
 import { BundledOperator } from './bundled-operator.ts'
 import { Child } from './child.ts'

@@ -1,6 +1,6 @@
 import type { DataSyncSpecInput } from '@open-terrain/constructs'
 import { apiVersionOf, keyOf } from '../../operator/kube/kube-object.ts'
-import { DATA_SYNC, type DataSync } from './kinds.ts'
+import { DATA_SYNC, type DataSync, toldOf } from './kinds.ts'
 import { SNAPSHOTS, STORAGE, type World } from './world.ts'
 
 /** What people and pipelines do with DataSyncs in a {@link World}, and see of them. */
@@ -41,11 +41,7 @@ export class DataSyncs {
   /** Only what is said of the present spec counts. */
   async until(name: string, what: string, holds: (dataSync: DataSync) => boolean): Promise<DataSync> {
     const seen = () => JSON.stringify([...this.#world.mirror.dataSyncs.values()].map(({ status }) => status))
-    const look = () => {
-      const found = this.get(name)
-      const isTold = found?.status?.observedGeneration === found?.metadata.generation
-      return found !== undefined && isTold && holds(found) ? found : undefined
-    }
+    const look = () => toldOf(this.get(name), holds)
     return await this.#world.mirror.until(
       `DataSync ${name}: ${what}`,
       look,

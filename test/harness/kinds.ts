@@ -108,3 +108,12 @@ export function reasonOf(object: Image | Machine | undefined): string | undefine
 export function isFinished({ status }: DataVolume): boolean {
   return status?.phase === 'Succeeded'
 }
+
+/** The object, if what it says is about its present spec, and holds. */
+export function toldOf<T extends KubeObject & { readonly status?: { readonly observedGeneration?: number } }>(
+  found: T | undefined,
+  holds: (object: T) => boolean,
+): T | undefined {
+  const isTold = found?.status?.observedGeneration === found?.metadata.generation
+  return found !== undefined && isTold && holds(found) ? found : undefined
+}

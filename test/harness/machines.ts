@@ -1,7 +1,7 @@
 import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { apiVersionOf } from '../../operator/kube/kube-object.ts'
-import { conditionOf, type DataVolume, MACHINE, type Machine, reasonOf } from './kinds.ts'
+import { conditionOf, type DataVolume, MACHINE, type Machine, reasonOf, toldOf } from './kinds.ts'
 import type { World } from './world.ts'
 
 /** Of a machine that runs: it may wait for a restart, or for a new disk. */
@@ -78,11 +78,7 @@ export class Machines {
 
   /** Only what is said of the present spec counts. */
   async until(name: string, what: string, holds: (machine: Machine) => boolean): Promise<Machine> {
-    return await this.#until(`machine ${name}: ${what}`, () => {
-      const machine = this.get(name)
-      const isTold = machine?.status?.observedGeneration === machine?.metadata.generation
-      return machine !== undefined && isTold && holds(machine) ? machine : undefined
-    })
+    return await this.#until(`machine ${name}: ${what}`, () => toldOf(this.get(name), holds))
   }
 
   async #until<T>(what: string, look: () => T | undefined | false): Promise<T> {

@@ -3,6 +3,7 @@ import type { StoredImage } from '../../images/decide/ensure-image.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
 import { keptMetadata } from '../../runtime/kept-metadata.ts'
 import { onceForEach } from '../../runtime/once-for-each.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
 import { REQUESTS, wishesOf } from './decide/wishes.ts'
@@ -30,7 +31,8 @@ export class DataSyncCaches {
     this.reflectors = reflectors
     this.images = shared.images
     this.namespaces = shared.namespaces
-    reflectors.add(DATA_SYNC, this.dataSyncs, viewDataSync, { keptMax: OWN_MAX })
+    const view = (object: KubeObject) => withKnownSpec(viewDataSync(object), this.dataSyncs.get(keyOf(object.metadata)))
+    reflectors.add(DATA_SYNC, this.dataSyncs, view, { keptMax: OWN_MAX })
   }
 
   /** Those of them that refer to an image: they want it, and it is for them. What is not there yet is for all of them. */
@@ -60,6 +62,11 @@ export const wanted: (dataSync: DataSyncView) => readonly { readonly key: string
     })
   },
 )
+
+/** What was made of a spec stays good while only the status moves. */
+function withKnownSpec(dataSync: DataSyncView, before: DataSyncView | undefined): DataSyncView {
+  return before !== undefined && isSame(before.spec, dataSync.spec) ? { ...dataSync, spec: before.spec } : dataSync
+}
 
 export function viewDataSync(object: KubeObject): DataSyncView {
   const { apiVersion, kind, metadata, spec, status = {} } = object as DataSyncView

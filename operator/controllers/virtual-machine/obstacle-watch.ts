@@ -9,7 +9,14 @@ import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD, VIRTUAL_MACHINE_INSTANCE } f
 import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
 import type { Wake } from '../../runtime/wake.ts'
 import { isRefused, isStarting, tellsOfHang } from './decide/judge.ts'
-import { type Obstacle, type PodEvent, type Refusal, refusalOf, viewPodEvent, warningOf } from './decide/obstacle.ts'
+import {
+  type CreateRefusal,
+  type Obstacle,
+  type PodEvent,
+  refusalOf,
+  viewPodEvent,
+  warningOf,
+} from './decide/obstacle.ts'
 import { refusedOf } from './decide/plan-retries.ts'
 import type { MachineView } from './views.ts'
 import type { World } from './world.ts'
@@ -34,14 +41,14 @@ export interface Needs {
 }
 
 /** A machine that is starting. */
-export interface Start {
+export interface SlowStart {
   /** What a look has found to be in its way. */
   readonly obstacle: Obstacle | undefined
   /** Whether it hung before this process knew of it, and this process has not looked, or tried to. */
   readonly isAwaited: boolean
 }
 
-interface Noted extends Start {
+interface Noted extends SlowStart {
   readonly key: string
   readonly since: number
   instanceUid: string | undefined
@@ -73,7 +80,7 @@ interface Found {
     readonly warnings: ReadonlyMap<string, string>
   }
   /** By uid of the object for which something could not be created; undefined where nothing was refused. */
-  readonly refusals?: ReadonlyMap<string, Refusal>
+  readonly refusals?: ReadonlyMap<string, CreateRefusal>
 }
 
 /**
@@ -98,7 +105,7 @@ export class ObstacleWatch {
   }
 
   /** What is known of the start of a machine; undefined where it is not starting. */
-  look(world: World): Start | undefined {
+  look(world: World): SlowStart | undefined {
     const { vm, spec, instance } = world
     if (!spec.ok || !(isStarting(world) || isRefused(world))) {
       this.drop(vm)
@@ -113,7 +120,7 @@ export class ObstacleWatch {
   }
 
   /** Notes that a machine is starting; returns what is known of that. */
-  note({ metadata }: MachineView, { instanceUid, networks, refusedUid, hasHung }: Needs): Start {
+  note({ metadata }: MachineView, { instanceUid, networks, refusedUid, hasHung }: Needs): SlowStart {
     const { namespace = '', uid = '' } = metadata
     const now = this.#options.clock.monotonic()
     const place = this.#places.get(namespace) ?? unseen()
@@ -240,11 +247,11 @@ async function refusalsIn(
   namespace: string,
   refused: ReadonlySet<string>,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, Refusal>> {
+): Promise<ReadonlyMap<string, CreateRefusal>> {
   const about = { namespace, fieldSelector: 'reason=FailedCreate,type=Warning', signal }
   const events = await eventsIn(client, about, (uid) => (uid !== undefined && refused.has(uid) ? uid : undefined))
   const told = [...events].map(([uid, ofObject]) => [uid, refusalOf(ofObject)] as const)
-  return new Map(told.filter((one): one is readonly [string, Refusal] => one[1] !== undefined))
+  return new Map(told.filter((one): one is readonly [string, CreateRefusal] => one[1] !== undefined))
 }
 
 /** @param groupOf by uid of what an Event is about; undefined: it is left out */

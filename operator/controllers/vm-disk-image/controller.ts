@@ -3,15 +3,15 @@ import { isApiError } from '../../kube/api-error.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
-import { redactUrls, traceOf } from '../../runtime/redact.ts'
+import { traceOf } from '../../runtime/redact.ts'
 import { refreshPositions } from './admission/positions.ts'
 import { IMAGE } from './caches.ts'
 import { IMAGE_CHILDREN, type ImagePlan, type ImageRemoval } from './decide/image-plan.ts'
 import { paceOf } from './decide/pace.ts'
 import { planImage } from './decide/plan.ts'
-import { factsBetween } from './decide/status.ts'
+import { factsBetween, refusalEvent } from './decide/status.ts'
 import { feedQueue, primeQueue } from './feed.ts'
-import { countDownloads, factsOf } from './image-facts.ts'
+import { countDownloads, fleetFactsOf } from './image-facts.ts'
 import { type ImageControllerOptions, ImageSources } from './image-sources.ts'
 import { noticeLookAlikes } from './look-alike-watch.ts'
 import { hasOurs, observeImage } from './observe.ts'
@@ -29,8 +29,8 @@ export class ImageController {
   readonly #sources: ImageSources
 
   constructor(options: ImageControllerOptions) {
-    const { caches, clock, metrics } = options
     this.#options = options
+    const { caches, clock, metrics } = options
     this.#sources = new ImageSources(options, (key) => this.#controller.queue.add(key, 'urgent'))
     const { admission, clones, countReferences } = this.#sources
     this.#controller = new ObjectController(options, caches.reflectors, {
@@ -58,10 +58,10 @@ export class ImageController {
   /** Serves until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { caches, metrics, clock, log } = this.#options
+    const { admission, claimRefusals, cdiPulse } = this.#sources
     const { queue } = this.#controller
-    const { admission, references, claimRefusals, cdiPulse } = this.#sources
-    const stops = [feedQueue(queue, { ...this.#options, admission, references, onGone: (uid) => this.#forget(uid) })]
-    metrics.readFrom(() => factsOf(admission, caches))
+    const stops = [feedQueue(queue, { ...this.#options, ...this.#sources, onGone: (uid) => this.#forget(uid) })]
+    metrics.readFrom(() => fleetFactsOf(admission, caches))
     try {
       await admission.takeOver(signal)
       // What the last list told is the work of who led before, and counted there.
@@ -114,8 +114,6 @@ export class ImageController {
   #onError(image: ImageView, error: unknown): void {
     // A conflict is over in a moment, and nobody may overtake for that.
     if (!isApiError(error, 'Conflict')) this.#sources.admission.setStuck(image.metadata.uid ?? '')
-    if (!isApiError(error, 'Rejected')) return
-    const message = `the API server refuses what this image needs: ${redactUrls(error.message)}`
-    this.#options.events.record(image, { type: 'Warning', reason: 'Refused', message })
+    if (isApiError(error, 'Rejected')) this.#options.events.record(image, refusalEvent(error))
   }
 }

@@ -2,10 +2,10 @@ import { ownerAmong } from '../../cluster/ownership.ts'
 import { stopAll } from '../../runtime/stops.ts'
 import type { Admission } from './admission/admission.ts'
 import type { Caches } from './caches.ts'
-import type { ImageFacts, ImageMetrics } from './image-metrics.ts'
+import type { FleetFacts, ImageMetrics } from './image-metrics.ts'
 
 /** What the gauges are read from. */
-export function factsOf({ state, queue }: Admission, { images }: Caches): ImageFacts {
+export function fleetFactsOf({ state, queue }: Admission, { images }: Caches): FleetFacts {
   return {
     slotsInUse: state?.holders.length ?? 0,
     limit: state?.limit ?? 0,

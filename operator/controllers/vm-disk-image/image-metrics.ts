@@ -8,7 +8,7 @@ import type { ImageView } from './views.ts'
 const WAITS = [1, 5, 15, 60, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400]
 
 /** What there is now, in the eyes of the replica that leads. */
-export interface ImageFacts {
+export interface FleetFacts {
   readonly slotsInUse: number
   readonly limit: number
   /** Images that wait for a slot. */
@@ -31,12 +31,12 @@ export class ImageMetrics {
   readonly #duration: Histogram
   readonly #removed: Counter
   readonly #clock: { now(): number }
-  #facts: (() => ImageFacts) | undefined
+  #facts: (() => FleetFacts) | undefined
 
   constructor(registry: Registry, clock: { now(): number }) {
     const meters = new Meters(registry)
     this.#clock = clock
-    const observed = (name: string, help: string, read: (facts: ImageFacts) => number) =>
+    const observed = (name: string, help: string, read: (facts: FleetFacts) => number) =>
       meters.observed(name, help, () => (this.#facts === undefined ? 0 : read(this.#facts())))
     observed('ot_sync_active', 'Slots in use: images that are downloading', ({ slotsInUse }) => slotsInUse)
     observed('ot_sync_concurrency_limit', 'Slots that there are (policy key concurrency)', ({ limit }) => limit)
@@ -86,7 +86,7 @@ export class ImageMetrics {
   }
 
   /** Where the gauges are read; undefined where this replica does not lead, and they are 0. */
-  readFrom(facts: (() => ImageFacts) | undefined): void {
+  readFrom(facts: (() => FleetFacts) | undefined): void {
     this.#facts = facts
   }
 

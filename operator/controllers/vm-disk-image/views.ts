@@ -82,19 +82,18 @@ const OWN: Matters = {
     ANNOTATIONS.workspaceVersion,
     ANNOTATIONS.workspaceVm,
   ],
+  // One request for each DataSync that shares the image: a part of them would be written again and again.
+  whole: ANNOTATIONS.requestsReached,
 }
 
 export function viewImage(object: KubeObject): ImageView {
   const raw: Raw = object
   const metadata = keptMetadata(object.metadata, OWN)
   const seen = new Map<string, string>()
-  // One for each DataSync that shares the image: a part of them would be written again and again.
-  const reached = object.metadata.annotations?.[ANNOTATIONS.requestsReached]
-  const annotations = { ...metadata.annotations, ...(reached && { [ANNOTATIONS.requestsReached]: reached }) }
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: deduplicated(reached === undefined ? metadata : { ...metadata, annotations }, seen),
+    metadata: deduplicated(metadata, seen),
     spec: deduplicated(raw.spec, seen),
     status: deduplicated(raw.status ?? {}, seen),
   }

@@ -39,8 +39,8 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image is changed though DataSyncs disagree about it',
     invariant: 6,
-    seam: seam(DATA_SYNCS.image, 'planImage', (planImage) => (namespace, image) => {
-      return planImage(namespace, { ...image, others: [] })
+    seam: seam(DATA_SYNCS.image, 'planImageOf', (planImageOf) => (namespace, image) => {
+      return planImageOf(namespace, { ...image, others: [] })
     }),
     kind: 'dataSyncsCalm',
   },
@@ -82,8 +82,8 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image that was just changed counts as ready',
     invariant: 7,
-    seam: seam(DATA_SYNCS.image, 'planImage', (planImage) => (namespace, world) => {
-      const step = planImage(namespace, world)
+    seam: seam(DATA_SYNCS.image, 'planImageOf', (planImageOf) => (namespace, world) => {
+      const step = planImageOf(namespace, world)
       const wasReady = step.reason === 'ImageChanged' && world.image?.status.phase === 'Succeeded'
       return wasReady ? { ...step, phase: 'Succeeded', reason: 'Synced', percent: 100 } : step
     }),
@@ -117,8 +117,8 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'a request is written over what another DataSync has just asked for',
     invariant: 7,
-    seam: seam(DATA_SYNCS.image, 'planImage', (planImage) => (namespace, world) => {
-      const { touch, ...step } = planImage(namespace, world)
+    seam: seam(DATA_SYNCS.image, 'planImageOf', (planImageOf) => (namespace, world) => {
+      const { touch, ...step } = planImageOf(namespace, world)
       if (touch === undefined) return step
       const { resourceVersion: _seen, ...rest } = touch
       return { ...step, touch: rest }

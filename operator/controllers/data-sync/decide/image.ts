@@ -32,7 +32,7 @@ export interface ImageStep extends DataSyncImage {
  * An image is created where it is missing, and follows its vm as long as all DataSyncs that share it want the same. All of them come to the
  * same write, whichever is asked first. While they disagree, the image stays as it is, and who has what they want loses nothing.
  */
-export function planImage(namespace: string, { wish, image, others }: ImageWorld): ImageStep {
+export function planImageOf(namespace: string, { wish, image, others }: ImageWorld): ImageStep {
   const { triple, spec } = wish
   const name = dataSyncImageName(triple)
   const is = (phase: DataSyncPhase, reason: DataSyncReason) => ({ vm: triple.vm, name, phase, reason })

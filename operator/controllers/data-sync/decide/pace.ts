@@ -1,5 +1,5 @@
 import type { DataSyncStatus } from '@open-terrain/constructs'
-import type { Pace } from '../../../runtime/object-controller.ts'
+import type { StatusPace } from '../../../runtime/object-controller.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
 import { isUnderWay } from './status.ts'
 
@@ -11,7 +11,7 @@ const PROGRESS_EVERY_MS = 30_000
  * When a status is written: where the DataSync stands at once, how many images stand where every 2 s, and progress alone every 30 s. Between two downloads
  * none may run for a moment, so Queued and Syncing take turns: that is how many stand where.
  */
-export function paceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs: number | undefined): Pace {
+export function paceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs: number | undefined): StatusPace {
   if (isSame(before, after)) return { isStatusDue: false }
   const isCounted = !isSame({ ...before, progress: '' }, { ...after, progress: '' })
   const everyMs = isSame(standing(before), standing(after)) ? (isCounted ? COUNTS_EVERY_MS : PROGRESS_EVERY_MS) : 0

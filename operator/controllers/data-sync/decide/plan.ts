@@ -2,7 +2,7 @@ import type { DataSyncStatus } from '@open-terrain/constructs'
 import type { ObjectPlan } from '../../../runtime/plan-writer.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
 import type { World } from '../world.ts'
-import { type ImageStep, planImage } from './image.ts'
+import { type ImageStep, planImageOf } from './image.ts'
 import { eventsBetween, type Standing, standingOf, statusOf } from './status.ts'
 
 /**
@@ -26,7 +26,7 @@ export function planDataSync(world: World, now: number): DataSyncPlan {
   const nothing = { finalizer: 'keep', apply: [], remove: [], touch: [], events: [] } as const
   if (deletionTimestamp !== undefined) return { ...nothing, status: dataSync.status }
   const obstacle = obstacleIn(world)
-  const steps = obstacle === undefined ? images.map((image) => planImage(namespace, image)) : []
+  const steps = obstacle === undefined ? images.map((image) => planImageOf(namespace, image)) : []
   const status = statusOf(dataSync, obstacle ?? withRefusal(standingOf(steps), world.refusal, REFUSED), steps, now)
   return {
     ...nothing,

@@ -12,11 +12,11 @@ export interface Obstacle {
   /** `<reason>: <message>` of the Warning event that tells most; undefined where none does. */
   readonly warning: string | undefined
   /** What was said last, where the pod or its instance is refused. */
-  readonly refusal?: Refusal
+  readonly refusal?: CreateRefusal
 }
 
 /** An Event that tells why KubeVirt could not create something. */
-export interface Refusal {
+export interface CreateRefusal {
   readonly text: string
   /** When it was told last, in ms. */
   readonly at: number
@@ -113,7 +113,7 @@ export function warningOf(events: readonly PodEvent[], now: number): string | un
 }
 
 /** Of the Events about one object that could not be created the newest, in the words that KubeVirt's condition would have. */
-export function refusalOf(events: readonly PodEvent[]): Refusal | undefined {
+export function refusalOf(events: readonly PodEvent[]): CreateRefusal | undefined {
   // Its name may be part of other words.
   const [newest] = events
     .map((event) => warningFrom({ ...event, involvedObject: {} }))

@@ -1,5 +1,5 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
-import type { Pace } from '../../../runtime/object-controller.ts'
+import type { StatusPace } from '../../../runtime/object-controller.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
 import { isWorthWriting, movesEveryMs } from './status.ts'
 
@@ -9,7 +9,7 @@ export function paceOf(
   { finalizer, status }: { readonly finalizer: string; readonly status: VirtualMachineStatus },
   sinceWriteMs: number | undefined,
   waiting: number,
-): Pace {
+): StatusPace {
   const everyMs = movesEveryMs(waiting)
   const isStatusDue = finalizer !== 'release' && isWorthWriting(before, status, sinceWriteMs, everyMs)
   if (isStatusDue || isSame(before, status)) return { isStatusDue }

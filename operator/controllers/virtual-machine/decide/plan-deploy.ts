@@ -27,7 +27,7 @@ import { leftClaim, type Remark, type Standing } from './status.ts'
 /** Disk, Secret and machine, of an image that is ready, or of a disk that is there already. */
 export function planDeploy(draft: Draft, image: ImageState): Step {
   const { cloudInit } = draft.world
-  const step = planDiskless(draft) ?? obstacle(draft) ?? planDisk(draft, image) ?? planRun(draft)
+  const step = planDiskless(draft) ?? whatBlocks(draft) ?? planDisk(draft, image) ?? planRun(draft)
   if (cloudInit.kind === 'rendered' || step.standing.reason === 'MissingPasswordSecret') return step
   // The guest has what it was told at its first start.
   return { ...step, standing: { ...step.standing, message: `${step.standing.message}; ${cloudInit.message}` } }
@@ -40,7 +40,7 @@ export function planDeploy(draft: Draft, image: ImageState): Step {
 function planDiskless(draft: Draft): Step | undefined {
   const { vm, machine, instance, clone, foreignClaim } = draft.world
   if (machine === undefined || hasDisk(draft.world)) return undefined
-  const blocked = obstacle(draft)
+  const blocked = whatBlocks(draft)
   // A guest needs the claim to start, not to run: what was started by ours runs on, as long as no other claim is there.
   if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running')
     return lastRun(draft, blocked)
@@ -72,7 +72,7 @@ function lastRun({ world }: Draft, blocked: Step | undefined): Step {
   return { ...blocked, standing: { ...blocked.standing, message }, status }
 }
 
-function obstacle(draft: Draft): Step | undefined {
+function whatBlocks(draft: Draft): Step | undefined {
   const { vm, conflict, orphan, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
   if (conflict !== undefined) {
     const message = `${conflict} exists and belongs to somebody else: it is left alone; delete or rename it, or give the virtual machine another name`

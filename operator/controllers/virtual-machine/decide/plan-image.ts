@@ -104,9 +104,12 @@ function missing(draft: Draft): Step {
     return { standing: waiting('ImageNotFound', message) }
   }
   if (world.imageNamespace !== 'there') {
-    const state = world.imageNamespace === 'missing' ? 'does not exist' : 'is being deleted'
+    const [state, reason] =
+      world.imageNamespace === 'missing'
+        ? (['does not exist', 'ImageMissing'] as const)
+        : (['is being deleted', 'NamespaceTerminating'] as const)
     const message = `namespace ${namespace} ${state}: ${which} cannot be created in it; create the namespace, or name another in vmDiskImageRef`
-    return { standing: waiting(state === 'does not exist' ? 'ImageMissing' : 'NamespaceTerminating', message) }
+    return { standing: waiting(reason, message) }
   }
   if (world.namespaceTerminating) {
     const message = `${which} does not exist, and is not created for a virtual machine whose namespace is being deleted`

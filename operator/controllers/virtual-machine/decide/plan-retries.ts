@@ -9,7 +9,7 @@ const FIRST_MS = 60_000
 const EVERY_MS = 300_000
 
 /** What KubeVirt could not create: an instance of a machine, or the pod of an instance. */
-export interface Refused {
+export interface RefusedCreate {
   /** Whose controller tries again when it changes. */
   readonly object: KubeVirtView | InstanceView
   /** In ms; undefined where KubeVirt does not tell. */
@@ -17,7 +17,7 @@ export interface Refused {
 }
 
 /** Undefined where nothing is refused. */
-export function refusedOf({ machine, instance }: Pick<World, 'machine' | 'instance'>): Refused | undefined {
+export function refusedOf({ machine, instance }: Pick<World, 'machine' | 'instance'>): RefusedCreate | undefined {
   if (machine === undefined) return undefined
   const { failure, refusedPod, refusedSince: since } = machine
   if (failure !== '') return { object: machine, since }

@@ -15,7 +15,7 @@ import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
 import { attemptOf, type DataVolumeView, type ImageView, viewDataVolume } from '../views.ts'
 import type { Holder, Refusal, Refused } from '../world.ts'
-import { imageOf, volumeNameOf } from './decide/slots.ts'
+import { ownerOf, volumeNameOf } from './decide/slots.ts'
 
 /** Name of the index over DataVolumes that finds those which may download for an image; whether that exists is for the reader to see. */
 export const IMPORTING_INDEX = 'importing'
@@ -33,7 +33,7 @@ export function importingIndex(dataVolume: DataVolumeView): readonly string[] {
  */
 export function isDownloadOf(dataVolume: DataVolumeView, holder: Holder): boolean {
   const isOrphanOf = isOrphan(dataVolume) && dataVolume.metadata.labels?.[LABELS.imageUid] === holder.uid
-  return isOrphanOf || isChildOf(dataVolume, imageOf(holder))
+  return isOrphanOf || isChildOf(dataVolume, ownerOf(holder))
 }
 
 /** A download that was orphaned before it was finished. */

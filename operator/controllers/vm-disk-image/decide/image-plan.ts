@@ -90,6 +90,6 @@ export function uncloned({ kind, metadata: { namespace = '', name } }: KubeObjec
   return { uncloned: { kind, namespace, name }, look }
 }
 
-export function plan(status: VMDiskImageStatus, rest: Partial<Omit<ImagePlan, 'status'>>): ImagePlan {
+export function planWith(status: VMDiskImageStatus, rest: Partial<Omit<ImagePlan, 'status'>>): ImagePlan {
   return { finalizer: 'keep', apply: [], remove: [], events: [], ...rest, status }
 }

@@ -15,7 +15,15 @@ import { redactUrls } from '../../../runtime/redact.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { ClaimView, DataVolumeView, SnapshotView } from '../views.ts'
 import type { World } from '../world.ts'
-import { type Draft, finalizerOf, type ImagePlan, type ImageRemoval, plan, removalOf, uncloned } from './image-plan.ts'
+import {
+  type Draft,
+  finalizerOf,
+  type ImagePlan,
+  type ImageRemoval,
+  planWith,
+  removalOf,
+  uncloned,
+} from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { CLONED_LOOK_MS } from './plan-unreferenced.ts'
 import { type Standing, withStanding } from './status.ts'
@@ -161,7 +169,7 @@ function standing(draft: Draft, where: Standing, rest: Partial<ImagePlan>): Imag
     queuePosition: undefined,
     queuePositionTime: undefined,
   }
-  return plan(withStanding(next, where, world, now), { finalizer: finalizerOf(world), ...rest })
+  return planWith(withStanding(next, where, world, now), { finalizer: finalizerOf(world), ...rest })
 }
 
 function isBound({ phase, metadata }: ClaimView): boolean {
@@ -199,7 +207,7 @@ function publish(draft: Draft, found: Omit<Artifact, 'revision' | 'storageClass'
     ...draft,
     status: { ...status, artifact, ticket: status.ticket, snapshotStartedAt: undefined },
   }
-  return plan(atRest(published), { finalizer: finalizerOf(world) })
+  return planWith(atRest(published), { finalizer: finalizerOf(world) })
 }
 
 /** Nobody needs to read that an alias is about to be written: the phase so far is as true. */
@@ -238,7 +246,7 @@ export function planSteady(draft: Draft): ImagePlan | undefined {
   const alias = aliasOf(draft, artifact)
   const housekeeping = alias === undefined ? [...spareVolume(draft), ...retired(draft)] : []
   const wake = wakeOf(draft, housekeeping)
-  return plan(atRest(draft), {
+  return planWith(atRest(draft), {
     finalizer: finalizerOf(world),
     apply: alias === undefined ? [] : [alias],
     remove: housekeeping,

@@ -3,7 +3,7 @@ import { childrenOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, mergeConditions } from '../../../runtime/conditions.ts'
 import type { World } from '../world.ts'
-import { type ImagePlan, plan, removalAsSeen, unreferenced } from './image-plan.ts'
+import { type ImagePlan, planWith, removalAsSeen, unreferenced } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { withStanding } from './status.ts'
 
@@ -22,7 +22,7 @@ export function planDeletion(world: World, now: number): ImagePlan {
   const downloads = world.dataVolumes.filter((one) => !isFinished(one))
   if (users.length > 0) {
     const remove = downloads.flatMap((one) => removalAsSeen(one))
-    return plan(blockedStatus(world, users, now), {
+    return planWith(blockedStatus(world, users, now), {
       remove,
       wake: { afterMs: LOOK_MS, because: 'its users may be gone by then' },
     })
@@ -30,10 +30,10 @@ export function planDeletion(world: World, now: number): ImagePlan {
   const alias = childrenOf(image, world.dataSource === undefined ? [] : [world.dataSource])
   const children: KubeObject[] = [...alias, ...world.snapshots, ...world.dataVolumes]
   const isDone = children.length === 0 && world.slot === undefined
-  if (isDone) return plan(image.status, { finalizer: 'release' })
+  if (isDone) return planWith(image.status, { finalizer: 'release' })
   const due = isOrphaning(world) ? downloads : children
   const remove = due.flatMap((one) => removalAsSeen(one))
-  return plan(leavingStatus(world, children, now), {
+  return planWith(leavingStatus(world, children, now), {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },

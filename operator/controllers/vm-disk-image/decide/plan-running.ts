@@ -3,7 +3,7 @@ import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import { attemptOf, type DataVolumeView } from '../views.ts'
 import type { World } from '../world.ts'
 import { awaitedBy } from './awaited.ts'
-import { type Draft, finalizerOf, type ImagePlan, plan } from './image-plan.ts'
+import { type Draft, finalizerOf, type ImagePlan, planWith } from './image-plan.ts'
 import { downloadsOf, isFinished } from './judge.ts'
 import { type Standing, withStanding } from './status.ts'
 
@@ -22,14 +22,14 @@ export function planRunning(draft: Draft): ImagePlan | undefined {
   const { observation, image } = world
   const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && !isFinished(one))
   if (dataVolume === undefined) return undefined
-  if (!world.isSlotKnown) return plan(image.status, {})
+  if (!world.isSlotKnown) return planWith(image.status, {})
   const { uid } = dataVolume.metadata
   const isNew = status.dataVolumeUID !== uid
   // What has begun stays so: an importer that has ended well counts as no download, and CDI may say so later.
   const hasRun = downloadsOf(dataVolume, observation.starts) > 0 || (!isNew && status.startedAt !== undefined)
   const leftMs = STARTING_TOLD_AFTER_MS - observation.seenMs
   if (isNew && !hasRun && leftMs > 0)
-    return plan(image.status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
+    return planWith(image.status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
   const attempt = attemptOf(dataVolume)
   // From the first byte: what it waited before that is held against nobody.
   const startedAt = hasRun ? ((isNew ? undefined : status.startedAt) ?? toTime(now)) : undefined
@@ -46,7 +46,7 @@ export function planRunning(draft: Draft): ImagePlan | undefined {
   }
   const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + world.policy.retryLimit}`, world)
   const done = withStanding(next, standing, world, now)
-  return plan(done, {
+  return planWith(done, {
     finalizer: finalizerOf(world),
     wake: { afterMs: untilTimeout(done, draft), because: 'a stalled download would be stopped then' },
   })

@@ -5,7 +5,7 @@ import type { Wake } from '../../../runtime/wake.ts'
 import { attemptOf, type DataVolumeView } from '../views.ts'
 import { NOTHING_SEEN } from '../world.ts'
 import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
-import { type Draft, type ImagePlan, plan, removalAsSeen, unreferenced } from './image-plan.ts'
+import { type Draft, type ImagePlan, planWith, removalAsSeen, unreferenced } from './image-plan.ts'
 import { downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
 
@@ -31,7 +31,7 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
   const standing: Standing =
     world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
   const wake: Wake = { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' }
-  const stopped = plan(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake })
+  const stopped = planWith(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake })
   return {
     ...stopped,
     events,

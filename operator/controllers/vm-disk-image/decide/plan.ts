@@ -12,7 +12,7 @@ import {
   finalizerOf,
   type ImagePlan,
   type ImageRemoval,
-  plan,
+  planWith,
   removalAsSeen,
   type Start,
 } from './image-plan.ts'
@@ -98,7 +98,7 @@ function planInvalid(world: World, problems: readonly { path: string; message: s
     world,
     now,
   )
-  return plan(status, { remove: running.flatMap((one) => removalAsSeen(one)) })
+  return planWith(status, { remove: running.flatMap((one) => removalAsSeen(one)) })
 }
 
 /** Written down before it is torn down: it may be gone only when the spec is good again. */
@@ -135,7 +135,7 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
   const { world, target, status } = draft
   const { slot, image } = world
   if (slot === undefined) return undefined
-  if (world.dataVolumes.some(({ metadata }) => metadata.name === target.volumeName)) return plan(image.status, {})
+  if (world.dataVolumes.some(({ metadata }) => metadata.name === target.volumeName)) return planWith(image.status, {})
   const isStillWanted =
     !isSuspended &&
     !draft.expiry.isReached &&
@@ -144,8 +144,10 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
     slot.attempt === nextAttempt(status) &&
     status.ticket !== undefined
   if (!isStillWanted || whatBlocks(target, world) !== undefined || isRefused(world, target, draft.now))
-    return plan(image.status, {})
-  return plan(world.isAskedInVain ? askedInVain(draft) : image.status, { start: startOf(draft, status.ticket ?? '') })
+    return planWith(image.status, {})
+  return planWith(world.isAskedInVain ? askedInVain(draft) : image.status, {
+    start: startOf(draft, status.ticket ?? ''),
+  })
 }
 
 /** One sentence without numbers: it is written once, however long this lasts. */
@@ -178,7 +180,7 @@ function planDownload(draft: Draft, isSuspended: boolean): ImagePlan {
   const { world, now, target, status } = draft
   const finalizer = finalizerOf(world)
   const rest = (next: VMDiskImageStatus, standing: Standing, wake?: Wake): ImagePlan =>
-    plan(
+    planWith(
       withStanding(
         { ...next, progress: undefined, queuePosition: undefined, queuePositionTime: undefined },
         standing,
@@ -217,7 +219,7 @@ function planDownload(draft: Draft, isSuspended: boolean): ImagePlan {
     return rest(queued, { phase: 'Queued', reason, message, stalled, isHeldBack: wake === undefined }, wake)
   }
   const start = startOf({ ...draft, status: queued }, queued.ticket ?? '')
-  return plan(withStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })
+  return planWith(withStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })
 }
 
 /** What does not pass by itself. */

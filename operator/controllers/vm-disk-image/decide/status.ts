@@ -2,6 +2,7 @@ import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open
 import { cutMessage, mergeConditions, type Said, toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
+import { redactUrls } from '../../../runtime/redact.ts'
 import { courseConditions, said } from '../../../runtime/standing.ts'
 import type { World } from '../world.ts'
 
@@ -161,6 +162,15 @@ function significant(status: VMDiskImageStatus, references: 'who' | 'whether'): 
 function isWaitingForSlot({ phase, conditions }: VMDiskImageStatus): boolean {
   const reason = reasonOf({ conditions })
   return phase === 'Queued' && (reason === 'Queued' || reason === 'Paused')
+}
+
+/** What the API server does not take is told at once: who waits for it may have to change a quota, or a policy. */
+export function refusalEvent({ message }: Error): EventNote {
+  return {
+    type: 'Warning',
+    reason: 'Refused',
+    message: `the API server refuses what this image needs: ${redactUrls(message)}`,
+  }
 }
 
 /** What happened between two statuses, for people who read `kubectl describe`. */

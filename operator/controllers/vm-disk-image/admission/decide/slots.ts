@@ -59,7 +59,7 @@ export function adopt(ledger: LedgerState, me: string): LedgerState {
 
 /** Whether this download is the one that the slot is held for. */
 export function isHeldBy(dataVolume: KubeObject, holder: Holder): boolean {
-  return dataVolume.metadata.name === volumeNameOf(holder) && isChildOf(dataVolume, imageOf(holder))
+  return dataVolume.metadata.name === volumeNameOf(holder) && isChildOf(dataVolume, ownerOf(holder))
 }
 
 /** Name of the DataVolume that a slot is held for, and of its claim. */
@@ -68,7 +68,7 @@ export function volumeNameOf({ name, revision }: Pick<Holder, 'name' | 'revision
 }
 
 /** The image that holds a slot, as the owner of what downloads for it. */
-export function imageOf({ namespace, name, uid }: Pick<Holder, 'namespace' | 'name' | 'uid'>): Owner {
+export function ownerOf({ namespace, name, uid }: Pick<Holder, 'namespace' | 'name' | 'uid'>): Owner {
   const { apiVersion, kind } = vmDiskImage
   return { apiVersion, kind, metadata: { namespace, name, uid } }
 }
