@@ -46,6 +46,10 @@ export interface Download {
    * Nobody admitted it: it is stopped on sight.
    */
   readonly isAfterthought: boolean
+  /** When its image was deleted with --cascade=orphan; undefined when it was not. */
+  orphanedAtMs: number | undefined
+  /** When its phase or progress last changed. */
+  movedAtMs: number
   /** Its first importer pod. */
   importerUid: string | undefined
   /** Transfers that it began. */
@@ -166,14 +170,16 @@ export class Chronicle {
     const { type, object, actor } = commit
     const { uid = '' } = object.metadata
     const owner = imageOwner(object)
-    if (owner === undefined) return
-    const download = this.downloads.get(uid) ?? this.#begin(commit, owner.uid)
+    const download = this.downloads.get(uid) ?? (owner && this.#begin(commit, owner.uid))
+    if (download === undefined) return
     const dataVolume = object as DataVolume
+    if (owner === undefined) download.orphanedAtMs ??= this.nowMs
+    if (isMoved(download.object, dataVolume)) download.movedAtMs = this.nowMs
     download.object = type === 'DELETED' ? undefined : dataVolume
     download.hasSucceeded ||= dataVolume.status?.phase === 'Succeeded'
     download.trouble ??= troubleOf(dataVolume)
     if (isEnd(commit) && !isOperator(actor)) download.trouble ??= 'deleted by somebody'
-    const isSpare = this.images.get(owner.uid)?.status?.artifact?.revision === download.revision
+    const isSpare = this.images.get(download.imageUid)?.status?.artifact?.revision === download.revision
     if (isEnd(commit) && (isPerson(actor) || !isSpare)) download.deletedInHasteAtMs = this.nowMs
     if (type === 'DELETED' || download.hasSucceeded) this.running.delete(uid)
     else this.running.set(uid, download)
@@ -193,6 +199,8 @@ export class Chronicle {
       hasSucceeded: false,
       trouble: undefined,
       importerUid: undefined,
+      orphanedAtMs: undefined,
+      movedAtMs: this.nowMs,
       deletedInHasteAtMs: undefined,
       isAfterthought: this.#isAfterthought(imageUid, of),
       transfers: 0,
@@ -272,6 +280,11 @@ function noteContainer(
   if (state?.running !== undefined || end?.startedAt !== undefined) download.starts.set(podUid, 1 + restartCount)
   if (end !== undefined && end.exitCode !== 0) download.trouble ??= `an importer ended with ${end.exitCode}`
   if (download.starts.size > 0) download.startedAtMs ??= nowMs
+}
+
+function isMoved(before: DataVolume | undefined, after: DataVolume): boolean {
+  const [then, now] = [before, after].map((one) => [one?.status?.phase, one?.status?.progress].join(' '))
+  return then !== now
 }
 
 /** Who drains nodes. */

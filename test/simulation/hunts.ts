@@ -65,6 +65,45 @@ export const cloners: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) 
   ]),
 }))
 
+/** Namespaces have room for no import, or for few: images that come then wait, and those of other namespaces go on. */
+export const cramped: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+  ...schedule,
+  policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
+  images: schedule.images.map((image, number) => ({
+    ...withoutTrouble(image),
+    createdAtMs: 20_000 + 5_000 * number,
+  })),
+  steps: [
+    ...[0, 1, 2].map((namespace): Step => {
+      const action = { do: 'limitClaims', namespace, more: namespace, forMs: TEN_MINUTES_MS } as const
+      return { afterMs: 0, action }
+    }),
+    { afterMs: 5 * 60_000, action: { do: 'compact' } },
+  ],
+}))
+
+/** An import stands still, and people delete its image without what it has made. */
+export const orphaned: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+  ...schedule,
+  policy: { ...schedule.policy, concurrency: 1 },
+  images: schedule.images
+    .slice(0, 3)
+    .map((image, number) => ({ ...withoutTrouble(image), downloadSeconds: 20, createdAtMs: 2_000 * number })),
+  steps: [
+    { afterMs: 0, action: { do: 'cdiFault', image: 0, fault: 'stall', times: 1, forMs: TEN_MINUTES_MS } },
+    { afterMs: 30_000, action: { do: 'orphan', image: 0 } },
+    { afterMs: 5 * 60_000, action: { do: 'compact' } },
+  ],
+}))
+
+/** Somebody fills the slot ledger with holders that nobody admitted, while all slots are held by long downloads. */
+export const flooded: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+  ...schedule,
+  policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
+  images: schedule.images.map((image) => ({ ...withoutTrouble(image), downloadSeconds: 60 + image.downloadSeconds })),
+  steps: [1, 2].map(() => ({ afterMs: 35_000, action: { do: 'floodLedger', holders: 500 } })),
+}))
+
 /** Somebody deletes the slot ledger while all slots are held by long downloads. */
 export const amnesiac: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,

@@ -6,6 +6,7 @@ import {
   DATA_VOLUME,
   NAMESPACE,
   PERSISTENT_VOLUME_CLAIM,
+  RESOURCE_QUOTA,
   SECRET,
   STORAGE_CLASS,
   VOLUME_SNAPSHOT,
@@ -50,6 +51,11 @@ export function snapshotClass(number: number): KubeObject {
     { name: `snapshots-${number}` },
     { driver: 'sandbox.example.com', deletionPolicy: 'Delete' },
   )
+}
+
+export function claimQuota(namespaceName: string, claims: number): KubeObject {
+  const hard = { persistentvolumeclaims: String(claims) }
+  return make(RESOURCE_QUOTA, { namespace: namespaceName, name: 'claims' }, { spec: { hard } })
 }
 
 export type PolicyData = Readonly<Record<string, string>>

@@ -81,7 +81,11 @@ export type ChildKind = (typeof CHILDREN)[number]
 /** By people, to one image. */
 export type ImageAction =
   | { readonly do: 'edit'; readonly image: number; readonly field: Edit; readonly value: number }
-  | { readonly do: 'delete' | 'recreate' | 'retryNow' | 'refresh' | 'spoil' | 'heal'; readonly image: number }
+  /** `orphan`: kubectl delete --cascade=orphan. */
+  | {
+      readonly do: 'delete' | 'orphan' | 'recreate' | 'retryNow' | 'refresh' | 'spoil' | 'heal'
+      readonly image: number
+    }
   | { readonly do: 'suspend'; readonly image: number; readonly suspend: boolean }
   | { readonly do: 'deleteChild'; readonly image: number; readonly kind: ChildKind; readonly foreground: boolean }
   /** Somebody clones what the image has, for so long. */
@@ -101,7 +105,10 @@ export type PolicyAction =
   | { readonly do: 'setPolicy'; readonly key: string; readonly value: string }
   | { readonly do: 'deletePolicy'; readonly forMs: number }
 
-export type LedgerAction = { readonly do: 'deleteLedger' | 'garbleLedger' }
+/** `flood`: somebody writes so many holders into it that nobody ever admitted. */
+export type LedgerAction =
+  | { readonly do: 'deleteLedger' | 'garbleLedger' }
+  | { readonly do: 'floodLedger'; readonly holders: number }
 
 export type CdiFaultType =
   | 'error'
@@ -140,6 +147,8 @@ export type System = 'CDI' | 'KubeVirt'
 export type SurroundingsAction =
   | { readonly do: 'deleteNamespace'; readonly namespace: number; readonly forMs: number }
   | { readonly do: 'uninstall'; readonly what: System; readonly forMs: number }
+  /** A ResourceQuota leaves room for so many more claims, for a while. */
+  | { readonly do: 'limitClaims'; readonly namespace: number; readonly more: number; readonly forMs: number }
   | OutageAction
 
 export type OutageAction =

@@ -3,7 +3,18 @@ import { FAMILIES } from './arbitraries.ts'
 import { crowd } from './crowd.ts'
 import { dataSyncsLate, dataSyncsUnseen } from './data-syncs/data-sync-hunts.ts'
 import { GATE_KINDS, type GateKind } from './gate/gate-story.ts'
-import { amnesiac, cloners, drained, impatient, laggingTakeOvers, lateLedger, takeOvers } from './hunts.ts'
+import {
+  amnesiac,
+  cloners,
+  cramped,
+  drained,
+  flooded,
+  impatient,
+  laggingTakeOvers,
+  lateLedger,
+  orphaned,
+  takeOvers,
+} from './hunts.ts'
 import { MACHINE_FAMILIES } from './machines/machine-arbitraries.ts'
 import {
   machinesForgotten,
@@ -54,6 +65,9 @@ export const WHOLE_KINDS = {
   lateLedger: inFull(lateLedger),
   amnesiac: inFull(amnesiac),
   drained: inFull(drained),
+  cramped: inFull(cramped),
+  orphaned: inFull(orphaned),
+  flooded: inFull(flooded),
   dataSyncs: inFull(FAMILIES.dataSyncs),
   dataSyncsCalm: inFull(FAMILIES.dataSyncsCalm),
   dataSyncsDisconnected: inFull(FAMILIES.dataSyncsDisconnected),

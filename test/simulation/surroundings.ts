@@ -5,10 +5,13 @@ import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
   NAMESPACE,
+  PERSISTENT_VOLUME_CLAIM,
+  RESOURCE_QUOTA,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { OPERATOR_NAMESPACE } from './chronicle.ts'
 import type { Actor } from './kind.ts'
+import * as objects from './objects.ts'
 import { ASK_AGAIN_MS, find, leaveRefused } from './people.ts'
 import type { Action, System } from './schedule.ts'
 import type { World } from './world.ts'
@@ -44,6 +47,16 @@ export class Surroundings implements Actor {
           cluster.admin.mergePatch(CONFIG_MAP, LEDGER, { data: { holders: 'garbled' } })
         })
         return true
+      case 'floodLedger':
+        cost.renewAll()
+        leaveRefused(() => {
+          const holders = JSON.stringify(Array.from({ length: action.holders }, (_, number) => inventedHolder(number)))
+          cluster.admin.mergePatch(CONFIG_MAP, LEDGER, { data: { holders } })
+        })
+        return true
+      case 'limitClaims':
+        this.#limitClaims(action.namespace, action.more, action.forMs)
+        return true
       case 'restartSimulators':
         this.#restartSimulators(action.downMs)
         return true
@@ -64,6 +77,15 @@ export class Surroundings implements Actor {
       default:
         return false
     }
+  }
+
+  #limitClaims(number: number, more: number, forMs: number): void {
+    const { cluster, namespaces, trouble } = this.#world
+    const namespace = namespaces[number % namespaces.length] ?? ''
+    const claims = cluster.admin.list(PERSISTENT_VOLUME_CLAIM, { namespace }).items.length + more
+    const quota = objects.claimQuota(namespace, claims)
+    leaveRefused(() => cluster.admin.create(RESOURCE_QUOTA, quota))
+    trouble.later(forMs, () => leaveRefused(() => cluster.admin.delete(RESOURCE_QUOTA, quota.metadata)))
   }
 
   #restartSimulators(downMs: number): void {
@@ -94,4 +116,9 @@ export class Surroundings implements Actor {
       if (this.#away[what] === 0) for (const type of KINDS[what]) cluster.install(type)
     })
   }
+}
+
+function inventedHolder(number: number): object {
+  const [uid, name, revision] = [`invented-${number}`, `image-of-nobody-${number}`, '01234567']
+  return { uid, namespace: objects.NAMESPACES[0], name, revision, attempt: 1, claimant: 'somebody' }
 }

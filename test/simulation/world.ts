@@ -35,6 +35,7 @@ import { OrderOracle } from './oracle/order.ts'
 import { PromptOracle } from './oracle/prompt.ts'
 import { ReferenceOracle } from './oracle/references.ts'
 import { RequestOracle } from './oracle/requests.ts'
+import { RoomOracle } from './oracle/room.ts'
 import { SecretsOracle } from './oracle/secrets.ts'
 import { SlotOracle } from './oracle/slot.ts'
 import { Policy } from './policy.ts'
@@ -126,7 +127,8 @@ export class World {
     this.#oracles = [
       requests,
       new LimitOracle(witness),
-      new SlotOracle(witness),
+      new SlotOracle({ ...witness, stallTimeoutMs }),
+      new RoomOracle(witness),
       new OrderOracle(witness),
       this.cost,
       new InUseOracle(witness),

@@ -77,6 +77,7 @@ export class People implements Actor {
         return true
       case 'edit':
       case 'delete':
+      case 'orphan':
       case 'recreate':
       case 'retryNow':
       case 'refresh':
@@ -104,6 +105,9 @@ export class People implements Actor {
         return
       case 'delete':
         leaveRefused(() => this.#world.cluster.admin.delete(IMAGE, key))
+        return
+      case 'orphan':
+        leaveRefused(() => this.#world.cluster.admin.delete(IMAGE, key, { propagationPolicy: 'Orphan' }))
         return
       case 'recreate':
         this.#recreate(subject)

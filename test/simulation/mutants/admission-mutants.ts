@@ -12,6 +12,10 @@ const IN_ADMISSION = {
   claimNotes: () => import('../../../operator/controllers/vm-disk-image/admission/claim-notes.ts'),
   downloads: () => import('../../../operator/controllers/vm-disk-image/admission/downloads.ts'),
   queue: () => import('../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'),
+  admission: () => import('../../../operator/controllers/vm-disk-image/admission/admission.ts'),
+  orphans: () => import('../../../operator/controllers/vm-disk-image/admission/orphaned-downloads.ts'),
+  room: () => import('../../../operator/controllers/vm-disk-image/room.ts'),
+  sharedLooks: () => import('../../../operator/kube/shared-looks.ts'),
 } as const
 
 const oneSlotMore = seam(
@@ -181,6 +185,86 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'gateCalm',
+  },
+  {
+    name: 'nobody looks whether a quota leaves room for an import',
+    invariant: 3,
+    seam: seam(IN_ADMISSION.room, 'lackOfRoom', () => () => undefined),
+    kind: 'cramped',
+  },
+  {
+    name: 'a list that is older than the question is taken for an answer',
+    invariant: 2,
+    seam: seam(
+      IN_ADMISSION.sharedLooks,
+      'SharedLooks',
+      (SharedLooks) =>
+        class<T> extends SharedLooks<T> {
+          readonly #last = new Map<string, Promise<T>>()
+
+          override take(at: string, signal: AbortSignal): Promise<T> {
+            const last = this.#last.get(at)
+            const next = super.take(at, signal)
+            this.#last.set(at, next)
+            return last ?? next
+          }
+        },
+    ),
+    kind: 'impatient',
+  },
+  {
+    name: 'a download that is seen before its claim is taken for a stray',
+    invariant: 7,
+    alsoCaughtAs: [4],
+    seam: seam(
+      IN_ADMISSION.admission,
+      'Admission',
+      (Admission) =>
+        class extends Admission {
+          override isStray(dataVolume: DataVolumeView): boolean {
+            const { ownerReferences: [owner] = [] } = dataVolume.metadata
+            const hasSlot = this.slotOf(owner?.uid ?? '') !== undefined
+            return super.isStray(dataVolume) || (dataVolume.phase !== 'Succeeded' && !hasSlot)
+          }
+        },
+    ),
+    kind: 'writesLaggingTakeOvers',
+  },
+  {
+    name: 'an orphan that stands still keeps its slot for ever',
+    invariant: 2,
+    seam: seam(
+      IN_ADMISSION.orphans,
+      'OrphanedDownloads',
+      (OrphanedDownloads) =>
+        class extends OrphanedDownloads {
+          override isTimedOut(): boolean {
+            return false
+          }
+        },
+    ),
+    kind: 'orphaned',
+  },
+  {
+    name: 'an orphan that still downloads has no slot any more',
+    invariant: 2,
+    seam: seam(
+      IN_ADMISSION.orphans,
+      'OrphanedDownloads',
+      (OrphanedDownloads) =>
+        class extends OrphanedDownloads {
+          override isTimedOut({ metadata }: DataVolumeView): boolean {
+            return metadata.ownerReferences === undefined
+          }
+        },
+    ),
+    kind: 'orphaned',
+  },
+  {
+    name: 'any number of holders is believed',
+    invariant: 2,
+    seam: seam(IN_ADMISSION.ledgerContent, 'parseLedger', (parseLedger) => (object) => parseLedger(object)),
+    kind: 'flooded',
   },
   {
     name: 'a lost ledger is made anew without those who download',

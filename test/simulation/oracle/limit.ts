@@ -1,5 +1,5 @@
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
-import { imageOwner, isLedger, isOperator, isSameClaim, ledgerIn } from '../chronicle.ts'
+import { type Download, imageOwner, isLedger, isOperator, isSameClaim, ledgerIn } from '../chronicle.ts'
 import type { Oracle, Witness } from './oracle.ts'
 
 /**
@@ -48,11 +48,13 @@ export class LimitOracle implements Oracle {
 
   #checkDownloads({ object, revision }: Commit): void {
     const { chronicle, report, disturbances } = this.#witness
-    const admitted = [...chronicle.running.values()].filter(({ isAfterthought }) => !isAfterthought)
+    const admitted = [...chronicle.running.values()].filter((one) => !one.isAfterthought && !this.#isGivenUp(one))
     const images = new Set(admitted.map(({ imageUid }) => imageUid))
     for (const { imageUid, revision: of } of chronicle.importers.values()) {
       // CDI downloads again what was finished, because somebody deleted its claim: nobody admitted that.
-      if (chronicle.downloadOf(imageUid, of)?.hasSucceeded !== true) images.add(imageUid)
+      const download = chronicle.downloadOf(imageUid, of)
+      const isGivenUp = download !== undefined && (download.hasSucceeded || this.#isGivenUp(download))
+      if (!isGivenUp) images.add(imageUid)
     }
     const limit = chronicle.highestLimit(CLAIM_REACHES_MS)
     if (images.size <= limit) return
@@ -63,5 +65,10 @@ export class LimitOracle implements Oracle {
       1,
       `revision ${revision}: ${images.size} images download with ${object.metadata.name}, the limit is ${limit}`,
     )
+  }
+
+  /** An orphan that has lost its slot has had its time: whether it had is for the oracle of slots to see. */
+  #isGivenUp({ orphanedAtMs, imageUid }: Download): boolean {
+    return orphanedAtMs !== undefined && this.#witness.chronicle.slotOf(imageUid) === undefined
   }
 }

@@ -18,16 +18,29 @@ const LOST_LEDGER_MS = 20_000
 /** A ledger may be written so long after the list that it is made from. */
 const LISTED_BEFORE_MS = 15_000
 
+/** From the moment at which an orphan has had its time until its slot is free. */
+const FREED_MS = 60_000
+
+export interface SlotWitness extends Witness {
+  readonly stallTimeoutMs: number
+}
+
 /** Invariant 2: a slot is held from before the DataVolume until nothing can download any more, and no longer. */
 export class SlotOracle implements Oracle {
-  readonly #witness: Witness
+  readonly #witness: SlotWitness
+  /** Somebody else has written the ledger last. */
+  #isTampered = false
 
-  constructor(witness: Witness) {
+  constructor(witness: SlotWitness) {
     this.#witness = witness
   }
 
   onCommit(commit: Commit): void {
-    if (!isOperator(commit.actor)) return
+    this.#checkOrphans()
+    if (!isOperator(commit.actor)) {
+      this.#isTampered ||= isLedger(commit)
+      return
+    }
     if (isLedger(commit)) this.#checkReleases(commit)
     else if (commit.resource.kind === 'DataVolume') this.#checkStart(commit)
     else if (commit.resource.kind === 'VMDiskImage' && commit.type === 'MODIFIED') this.#checkRest(commit)
@@ -55,7 +68,8 @@ export class SlotOracle implements Oracle {
     const { chronicle, report } = this.#witness
     const before = chronicle.ledgerBefore
     const after = type === 'DELETED' ? undefined : ledgerIn(object)
-    if (before === undefined && after !== undefined) this.#checkRebuilt(after, revision)
+    if ((before === undefined || this.#isTampered) && after !== undefined) this.#checkRebuilt(after, revision)
+    this.#isTampered = false
     if (before === undefined || after === undefined || this.#isLedgerLost()) return
     for (const holder of before.holders) {
       if (after.holders.some((one) => isSameClaim(one, holder))) continue
@@ -74,10 +88,30 @@ export class SlotOracle implements Oracle {
     }
   }
 
+  /** Nobody stops an orphan but people: it keeps its slot as long as a download may stand still, and no longer. */
+  #checkOrphans(): void {
+    const { chronicle, disturbances, report } = this.#witness
+    for (const download of chronicle.running.values()) {
+      if (!this.#isTimedOut(download, FREED_MS)) continue
+      const isExcused =
+        disturbances.calmForMs('api', 'watch', 'freeze', 'crash') < this.#witness.stallTimeoutMs + FREED_MS
+      const slot = chronicle.slotOf(download.imageUid)
+      if (slot?.revision !== download.revision || isExcused || this.#isLedgerLost()) continue
+      report(2, `${download.key} has lost its owner and stands still, and keeps its slot`)
+    }
+  }
+
+  /** @param moreMs beyond the time that it has */
+  #isTimedOut({ orphanedAtMs, movedAtMs }: Download, moreMs = 0): boolean {
+    if (orphanedAtMs === undefined) return false
+    const { chronicle, stallTimeoutMs } = this.#witness
+    return chronicle.nowMs - Math.max(orphanedAtMs, movedAtMs) >= stallTimeoutMs + moreMs
+  }
+
   #stillDownloads({ uid, revision }: Slot): string | undefined {
     const { chronicle } = this.#witness
     const download = chronicle.downloadOf(uid, revision)
-    if (download?.hasSucceeded) return undefined
+    if (download?.hasSucceeded || (download !== undefined && this.#isTimedOut(download))) return undefined
     if (download !== undefined && chronicle.running.has(download.uid)) return `DataVolume ${download.key} is unfinished`
     for (const importer of chronicle.importers.values()) {
       if (importer.imageUid === uid && importer.revision === revision) return 'its importer pod is alive'
