@@ -17,6 +17,7 @@ import {
 } from './hunts.ts'
 import { MACHINE_FAMILIES } from './machines/machine-arbitraries.ts'
 import {
+  machinesCorrected,
   machinesForgotten,
   machinesLate,
   machinesLocked,
@@ -101,6 +102,7 @@ const MACHINE_KINDS = {
   machinesRefreshed,
   machinesLate,
   machinesLocked,
+  machinesCorrected,
   machinesForgotten,
   machinesLowered,
   machinesOff,

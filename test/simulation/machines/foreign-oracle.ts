@@ -1,8 +1,10 @@
+import { LABELS } from '@open-terrain/constructs'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator/kube/resource-types.ts'
-import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { type Commit, IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import { isLedger, isOperator } from '../chronicle.ts'
+import { decidedWithinMs, type Image } from './machine-chronicle.ts'
 import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
 import { MACHINE, type Machine, PASSWORD } from './machine-world.ts'
 import { nameOf } from './use-oracle.ts'
@@ -22,10 +24,22 @@ export class MachineForeignOracle implements MachineOracle {
     if (!isOperator(commit.actor)) return
     const { type, object, resource } = commit
     const { report } = this.#witness
-    const wrong = whatIsWrong(commit, this.#isOwnInstance(object))
+    const wrong = this.#isCorrection(commit) ? undefined : whatIsWrong(commit, this.#isOwnInstance(object))
     if (wrong !== undefined) report(6, `${type} of ${nameOf(object)}: ${wrong}`)
     if (resource !== SECRET && JSON.stringify(withoutSpecOfPeople(commit)).includes(PASSWORD))
       report(9, `a password is in ${nameOf(object)}`)
+  }
+
+  /** Of an image that the operator made, that nothing came of, and that nobody but one machine has named for a while. */
+  #isCorrection({ resource, object, before }: Commit): boolean {
+    if (resource !== IMAGE || before === undefined) return false
+    const { chronicle, disturbances } = this.#witness
+    const { nowMs } = chronicle
+    const others = chronicle
+      .referencesTo(object)
+      .filter(({ createdAtMs }) => nowMs - createdAtMs > decidedWithinMs(disturbances))
+    const isMade = before.metadata.labels?.[LABELS.createdBy] === MACHINE.kind
+    return isMade && others.length <= 1 && (before as Image).status?.artifact === undefined
   }
 
   #isOwnInstance(object: KubeObject): boolean {

@@ -152,6 +152,7 @@ export class MachineDriver {
       case 'virtctl':
       case 'edit':
       case 'ignoreOnDeploy':
+      case 'correctTemplate':
       case 'deleteChild':
         this.#act(action)
         return
@@ -219,6 +220,11 @@ export class MachineDriver {
         return
       case 'ignoreOnDeploy':
         this.#edit(subject, { ignoreOnDeploy: action.ignore })
+        return
+      case 'correctTemplate':
+        this.#edit(subject, {
+          vmDiskImageTemplate: { ...TEMPLATE, ...subject.spec.vmDiskImageTemplate, diskSize: action.diskSize },
+        })
         return
       case 'deleteChild':
         this.#deleteChild(subject, action)

@@ -167,3 +167,19 @@ export const machinesOff: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
     ],
   }),
 )
+
+/** The template of a machine is corrected while its image waits for a slot: alone it has the image corrected, and beside another machine it has not. */
+export const machinesCorrected: fc.Arbitrary<MachineSchedule> = fc
+  .tuple(likeThis({}), fc.integer({ min: 1, max: 3 }))
+  .map(
+    ([schedule, machines]): MachineSchedule => ({
+      ...schedule,
+      images: [{ hasSnapshot: true, bindsLate: false, isMadeByPerson: false }],
+      machines: Array.from({ length: machines }, (_, number) => ({ ...plain, createdAtMs: (5 + 5 * number) * SECOND })),
+      steps: [
+        { afterMs: 0, action: { do: 'setPolicy', key: 'concurrency', value: '0' } },
+        { afterMs: MINUTE, action: { do: 'correctTemplate', machine: 0, diskSize: '3Gi' } },
+        { afterMs: MINUTE, action: { do: 'setPolicy', key: 'concurrency', value: '4' } },
+      ],
+    }),
+  )

@@ -148,6 +148,15 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     kind: 'machinesCalm',
   },
   {
+    name: 'an image that somebody else refers to is corrected all the same',
+    invariant: 6,
+    seam: seam(MACHINES.plan, 'planMachine', (planMachine) => (world, now) => {
+      const { onlyIf: _unshared, ...plan } = planMachine({ ...world, isImageShared: false }, now)
+      return plan
+    }),
+    kind: 'machinesCorrected',
+  },
+  {
     name: 'a MAC address changes when KubeVirt has the machine',
     invariant: 7,
     seam: seam(MACHINES.planChildren, 'wantedMachine', (wantedMachine) => (draft) => {

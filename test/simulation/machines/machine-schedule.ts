@@ -73,6 +73,8 @@ export type PersonAction =
   | { readonly do: 'delete' | 'recreate' | 'halt' | 'virtctl'; readonly machine: number }
   | { readonly do: 'edit'; readonly machine: number; readonly field: MachineEdit; readonly value: number }
   | { readonly do: 'ignoreOnDeploy'; readonly machine: number; readonly ignore: boolean }
+  /** Its template has another size. */
+  | { readonly do: 'correctTemplate'; readonly machine: number; readonly diskSize: string }
   | {
       readonly do: 'deleteChild'
       readonly machine: number
