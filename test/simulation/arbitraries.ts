@@ -365,11 +365,11 @@ const crowded: fc.Arbitrary<Schedule> = fc.record({
 })
 
 /** Pipelines with a few DataSyncs that meet in the same images, beside images of people. */
-function release(leanings: Leanings): fc.Arbitrary<Schedule> {
+function release(leanings: Leanings, [minLength, maxLength] = [1, 4]): fc.Arbitrary<Schedule> {
   return fc
     .record({
       schedule: story(leanings),
-      dataSyncs: fc.array(dataSync(4), { minLength: 1, maxLength: 4, size: 'max' }),
+      dataSyncs: fc.array(dataSync(4), { minLength, maxLength, size: 'max' }),
       ttl: fc.constantFrom(undefined, undefined, '0s', '30s'),
     })
     .map(({ schedule, dataSyncs, ttl }) => ({
@@ -414,6 +414,8 @@ export const FAMILIES = {
   /** What pipelines and people do, without any trouble for the operator. */
   dataSyncsCalm: release({ dataSync: 12, cdi: 2 }),
   dataSyncsDisconnected: release({ dataSync: 6, network: 10, process: 2 }),
+  /** Most of what happens are admissions. */
+  dataSyncsCrowd: release({ dataSync: 12, policy: 4, cdi: 2, process: 3, network: 3 }, [8, 14]),
   dataSyncsLagging: release({ dataSync: 8, cdi: 1, process: 3, servers: 8 }),
   /** Watches go from one API server to another, which is behind. */
   lagging: story({ image: 8, toggle: 2, policy: 2, cdi: 3, process: 3, servers: 10 }),

@@ -1,17 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
-import { nameOf, type Story, storyAt } from './story.ts'
-import { added, NOTHING_YET, type StoryResult, type Tally, tallyOf, totalOf } from './tally.ts'
+import { isOfGate, nameOf, type Story, storyAt } from './story.ts'
+import { added, NOTHING_YET, type StoryResult, type Tally, tallyOf, wholeAdmissionsOf } from './tally.ts'
 
 /** So long no schedule takes, on any machine: it hangs. */
 const HANGS_AFTER_MS = 15 * 60_000
+/** Of the admissions that are wanted. One schedule more is begun at most by each worker: it stays under a half. */
+const MOST_OF_ONE_KIND = 0.4
 /** A process that has run so many schedules is replaced: what one leaves behind must not slow the others down. */
 const STORIES_A_PROCESS = 500
 
 export interface CampaignOptions {
   /** The first seed; each schedule has the next one. */
   readonly seed: number
-  /** It ends when so many claims were admitted. */
+  /** It ends when so many claims were admitted in schedules of the whole operator. */
   readonly admissions: number
   readonly workers: number
   /** So many stories of the gate alone from one of the whole operator to the next. */
@@ -46,7 +48,7 @@ export class Campaign {
 
   get #isOver(): boolean {
     const { admissions, isStoppedByFinding } = this.#options
-    return totalOf(this.#tally.admissions) >= admissions || (isStoppedByFinding && this.#findings.length > 0)
+    return wholeAdmissionsOf(this.#tally) >= admissions || (isStoppedByFinding && this.#findings.length > 0)
   }
 
   async #work(): Promise<void> {
@@ -57,9 +59,15 @@ export class Campaign {
     }
   }
 
+  /** The turn of a kind that has had its share goes to the next one. */
   #nextStory(): Story {
-    this.#begun += 1
-    return storyAt(this.#begun - 1, this.#options.seed, this.#options.gates)
+    const { seed, gates, admissions } = this.#options
+    for (;;) {
+      this.#begun += 1
+      const story = storyAt(this.#begun - 1, seed, gates)
+      const had = this.#tally.admissions[story.kind] ?? 0
+      if (isOfGate(story) || had < MOST_OF_ONE_KIND * admissions) return story
+    }
   }
 
   #take(result: StoryResult): void {

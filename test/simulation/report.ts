@@ -24,11 +24,12 @@ Numbers are those of the design's invariants. There are two kinds of runs:
 
 Which checks a schedule has, the table below says:
 
-- **a**: after every commit: 1 (limit), 2 (slots), 3 (order), 4 (cost, also whenever a download begins), 5 (what a clone reads), 6 (what is foreign), 9 (secrets, also in
-  every log entry). After every write for an image, of 7: it says something new.
-- **b**: at the end, of 7: all images have come to rest where their specs let them, a spec that is not valid included (8). Then, of 8: a bad policy value changes nothing but what is
+- **a**: after every commit: 1 (limit), 2 (slots), 3 (order), 4 (cost, also whenever a download begins), 5 (what a clone reads, and what refers to an image), 6 (what is foreign), 9 (secrets,
+  also in every log entry). After every write, of 7: it changes something, and a status says something new. With DataSyncs, of 6: an image is written as its DataSyncs want it, and not while they
+  disagree; of 7: figures, Settled and Ready are those of the images.
+- **b**: at the end, of 7: all images and DataSyncs have come to rest where their specs let them, a spec that is not valid included (8), and with DataSyncs nothing is left after people have deleted them and the images. Then, of 8: a bad policy value changes nothing but what is
   said about it. Of 9: the metrics.
-- **c**: after that end, of 7: nothing but the Lease is written for three minutes.
+- **c**: after that end, of 7: nothing but the Lease is written for three minutes, though people write a label to each object.
 - **d**: a second run without crashes, freezes, bad links and lost events ends in the same state: phases, artifacts and what serves them, slots.
 - **e**: with images alone, without acts of people or scripted failures: as d, all children included; for each image as many creates, changes and deletes of DataVolume, VolumeSnapshot and
   DataSource, as many finalizer writes, and no more status writes than without disturbances but for those that the disturbances account for. Progress and queue positions aside.
@@ -80,10 +81,20 @@ function schedulesTable(tally: Tally): string {
     `${((100 * sumOf(counts, of)) / totalOf(counts)).toFixed(1)} %`
   const row = (name: string, checks: string, of: readonly string[]) => {
     const [runs, admitted] = [sumOf(schedules, of), sumOf(admissions, of)]
-    return [name, checks, String(runs), String(admitted), share(admissions, of), share(busyMs, of)]
+    const isWhole = of.every((kind) => wholes.includes(kind))
+    const ofWhole = isWhole ? `${((100 * admitted) / sumOf(admissions, wholes)).toFixed(1)} %` : ''
+    return [name, checks, String(runs), String(admitted), share(admissions, of), ofWhole, share(busyMs, of)]
   }
   return table([
-    ['kind', 'checks', 'schedules', 'admissions', 'of all admissions', 'of the processor time'],
+    [
+      'kind',
+      'checks',
+      'schedules',
+      'admissions',
+      'of all admissions',
+      'of those of the whole operator',
+      'of the processor time',
+    ],
     ...wholes.map((kind) => row(kind, lettersOf(kind), [kind])),
     row('**the whole operator**', '', wholes),
     ...gates.map((kind) => row(kind, 'g', [kind])),

@@ -1,10 +1,13 @@
 import type { Schedule } from './schedule.ts'
 
+const PARTS = ['steps', 'images', 'dataSyncs'] as const
+type Part = (typeof PARTS)[number]
+
 /** Whether a schedule breaks an invariant. */
 type IsBroken = (schedule: Schedule) => Promise<boolean>
 
 /**
- * Looks for a smaller schedule that breaks an invariant as well, for so many milliseconds at most: takes steps and images
+ * Looks for a smaller schedule that breaks an invariant as well, for so many milliseconds at most: takes steps, images and DataSyncs
  * away, first many at once, then fewer.
  */
 export async function shrink(schedule: Schedule, isBroken: IsBroken, forMs: number): Promise<Schedule> {
@@ -12,23 +15,18 @@ export async function shrink(schedule: Schedule, isBroken: IsBroken, forMs: numb
   let smallest = schedule
   for (let isSmaller = true; isSmaller; ) {
     const before = smallest
-    for (const part of ['steps', 'images'] as const) smallest = await shrinkPart(smallest, part, isBroken, deadline)
+    for (const part of PARTS) smallest = await shrinkPart(smallest, part, isBroken, deadline)
     isSmaller = smallest !== before && performance.now() < deadline
   }
   return smallest
 }
 
-async function shrinkPart(
-  schedule: Schedule,
-  part: 'steps' | 'images',
-  isBroken: IsBroken,
-  deadline: number,
-): Promise<Schedule> {
+async function shrinkPart(schedule: Schedule, part: Part, isBroken: IsBroken, deadline: number): Promise<Schedule> {
   let smallest = schedule
-  for (let size = Math.ceil(schedule[part].length / 2); size > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = 0; from < smallest[part].length && performance.now() < deadline; ) {
+  for (let size = Math.ceil(countOf(schedule, part) / 2); size > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < countOf(smallest, part) && performance.now() < deadline; ) {
       const candidate = without(smallest, part, from, size)
-      if (candidate.images.length > 0 && (await isBroken(candidate))) smallest = candidate
+      if (isAboutSomething(candidate) && (await isBroken(candidate))) smallest = candidate
       else from += size
     }
   }
@@ -36,12 +34,21 @@ async function shrinkPart(
 }
 
 /** The steps after those that are taken away stay when they were. */
-function without(schedule: Schedule, part: 'steps' | 'images', from: number, count: number): Schedule {
-  if (part === 'images') return { ...schedule, images: schedule.images.toSpliced(from, count) }
+function without(schedule: Schedule, part: Part, from: number, count: number): Schedule {
+  if (part !== 'steps') return { ...schedule, [part]: schedule[part]?.toSpliced(from, count) }
   const gone = schedule.steps.slice(from, from + count).reduce((ms, { afterMs }) => ms + afterMs, 0)
   const steps = schedule.steps.toSpliced(from, count)
   return {
     ...schedule,
     steps: steps.map((step, at) => (at === from ? { ...step, afterMs: step.afterMs + gone } : step)),
   }
+}
+
+function countOf(schedule: Schedule, part: Part): number {
+  return schedule[part]?.length ?? 0
+}
+
+/** Steps name images and DataSyncs by numbers: where there are to be some, one is left. */
+function isAboutSomething({ images, dataSyncs }: Schedule): boolean {
+  return dataSyncs === undefined ? images.length > 0 : dataSyncs.length > 0
 }

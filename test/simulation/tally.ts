@@ -1,5 +1,5 @@
 import type { Violation } from './oracle/oracle.ts'
-import { isOfGate, type Story } from './story.ts'
+import { isGateKind, isOfGate, type Story } from './story.ts'
 import type { StoryRun } from './story-run.ts'
 
 /** What happened in one run, or in many. Counts by name, so that sums are made without knowing what is counted. */
@@ -62,6 +62,11 @@ export function added(a: Tally, b: Tally): Tally {
     whole: together(a.whole, b.whole),
     gate: together(a.gate, b.gate),
   }
+}
+
+/** In schedules of the whole operator. */
+export function wholeAdmissionsOf({ admissions }: Tally): number {
+  return totalOf(Object.fromEntries(Object.entries(admissions).filter(([kind]) => !isGateKind(kind))))
 }
 
 export function totalOf(counts: Counts): number {

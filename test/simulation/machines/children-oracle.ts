@@ -3,7 +3,7 @@ import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
-import { mustKnow } from './machine-chronicle.ts'
+import { mustKnow } from '../traces.ts'
 import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
 import { MACHINE } from './machine-world.ts'
 import { nameOf } from './use-oracle.ts'

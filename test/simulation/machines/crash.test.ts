@@ -1,3 +1,4 @@
+import { ANNOTATIONS, type DataSyncSpecInput } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
@@ -7,7 +8,8 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
-import { FARM, MACHINE, MachineWorld, TEAM } from './machine-world.ts'
+import { DATA_SYNC, type DataSync, type Image } from '../../harness/kinds.ts'
+import { FARM, MACHINE, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
 const MINUTE = 60_000
 /** So soon after the crash there is another process; it leads when the Lease has run out. */
@@ -29,7 +31,7 @@ interface Act {
   readonly counted?: readonly ResourceType[]
 }
 
-const COUNTED = [MACHINE, IMAGE, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
+const COUNTED = [MACHINE, DATA_SYNC, IMAGE, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
 
 const ACTS: readonly Act[] = [
   {
@@ -88,7 +90,74 @@ const ACTS: readonly Act[] = [
     },
     least: 8,
   },
+  {
+    name: 'DataSyncs that share an image',
+    act: async () => {
+      release('lab', ['attacker', 'victim'])
+      await untilSynced('lab', 2)
+      release('next', ['attacker'])
+      await untilSynced('next', 1)
+    },
+    least: 20,
+  },
+  {
+    name: 'a DataSync whose images are changed, added and asked for again',
+    prepare: async () => {
+      release('lab', ['victim'])
+      await untilSynced('lab', 1)
+    },
+    act: async () => {
+      const key = { namespace: FARM, name: 'lab' }
+      world.patch(DATA_SYNC, key, { spec: releaseOf(['victim', 'router'], '2Gi') })
+      await world.until('the router', () => world.image('035-router')?.status?.phase === 'Succeeded')
+      await untilSynced('lab', 2)
+      world.patch(DATA_SYNC, key, { metadata: { annotations: { [ANNOTATIONS.syncRequestedAt]: 'now' } } })
+      await world.until('the request', () => hasReached('035-victim') && hasReached('035-router'))
+      await untilSynced('lab', 2)
+    },
+    least: 30,
+  },
+  {
+    name: 'DataSyncs that go, and then the image that they kept',
+    policy: { unreferencedTTL: '30s' },
+    prepare: async () => {
+      release('lab', ['attacker'])
+      release('next', ['attacker'])
+      await untilSynced('lab', 1)
+      await untilSynced('next', 1)
+    },
+    act: async () => {
+      world.delete(DATA_SYNC, FARM, 'lab')
+      await world.pass(MINUTE)
+      expect(world.image('035-attacker')?.metadata.deletionTimestamp).toBeUndefined()
+      world.delete(DATA_SYNC, FARM, 'next')
+      await world.until('the end of the image', () => world.image('035-attacker') === undefined)
+    },
+    least: 6,
+  },
 ]
+
+function releaseOf(vms: readonly string[], diskSize = '1Gi'): DataSyncSpecInput {
+  const { url: _url, ...shared } = TEMPLATE
+  const urlOf = (name: string) => `https://images.example.com/${name}.qcow2`
+  return { workspaceId: '035', ...shared, diskSize, vms: vms.map((name) => ({ name, url: urlOf(name) })) }
+}
+
+function release(name: string, vms: readonly string[]): void {
+  world.simulated.create(DATA_SYNC, { namespace: FARM, name }, { spec: releaseOf(vms) })
+}
+
+async function untilSynced(name: string, images: number): Promise<void> {
+  await world.until(`${name} to be ready`, () => {
+    const { status, metadata } = world.find<DataSync>(DATA_SYNC, FARM, name) ?? {}
+    const isTold = status?.observedGeneration === metadata?.generation && status?.ready === `${images}/${images}`
+    return isTold && status?.reason === 'Synced'
+  })
+}
+
+function hasReached(image: string): boolean {
+  return world.image(image)?.metadata.annotations?.[ANNOTATIONS.syncRequestedAt] === 'now'
+}
 
 describe('a crash after any write', () => {
   it.each(ACTS.map((act) => [act.name, act] as const))(
@@ -131,8 +200,17 @@ function whatIsThere() {
   return {
     left: [...world.leftIn(TEAM), ...world.leftIn(FARM)],
     machine: { phase, reason: world.reason('vm'), kicks },
-    image: world.image('golden')?.status?.phase,
+    images: imagesIn(FARM),
+    dataSyncs: ['lab', 'next'].map((name) => {
+      const { phase, reason, ready, images } = world.find<DataSync>(DATA_SYNC, FARM, name)?.status ?? {}
+      return { phase, reason, ready, images }
+    }),
   }
+}
+
+function imagesIn(namespace: string) {
+  const { items } = world.simulated.cluster.admin.list<Image>(IMAGE, { namespace })
+  return items.map(({ metadata, spec, status }) => [metadata.name, spec, status?.phase, status?.artifact?.revision])
 }
 
 /** How often from now on each object of these kinds is made and how often it goes, by whomever. */

@@ -9,7 +9,7 @@ import { hasRun, type Instance, type Machine as KubeVirtMachine } from '../../..
 import type { DataVolume } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
 import { CLOCK_OFFSET_MS } from '../replica.ts'
-import type { Trace } from './machine-chronicle.ts'
+import type { Trace } from '../traces.ts'
 import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
 import type { MachinePolicy } from './machine-policy.ts'
 import { MACHINE, type Machine } from './machine-world.ts'

@@ -1,10 +1,9 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
-  NAMESPACE,
   PERSISTENT_VOLUME_CLAIM,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
@@ -13,19 +12,8 @@ import {
 import { type Commit, IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import type { Instance, Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import type { DataVolume } from '../../harness/kinds.ts'
-import type { Disturbances } from '../disturbances.ts'
+import { type Trace, Traces } from '../traces.ts'
 import { MACHINE, type Machine } from './machine-world.ts'
-
-/** One object, from its first commit to its last. */
-export interface Trace<T extends KubeObject> {
-  /** As it was stored last. */
-  object: T
-  readonly createdAtMs: number
-  /** When its spec was last changed. */
-  specAtMs: number
-  /** When it began to be deleted; undefined while it is not. */
-  leavingAtMs: number | undefined
-}
 
 export interface Image extends KubeObject {
   readonly spec: object
@@ -34,56 +22,46 @@ export interface Image extends KubeObject {
 
 /** What is in the cluster now, told by commits alone. By uid. */
 export class MachineChronicle {
-  readonly machines = new Map<string, Trace<Machine>>()
-  readonly images = new Map<string, Trace<Image>>()
-  readonly dataVolumes = new Map<string, Trace<DataVolume>>()
-  readonly snapshots = new Map<string, Trace<KubeObject>>()
-  readonly claims = new Map<string, Trace<KubeObject>>()
-  readonly secrets = new Map<string, Trace<KubeObject>>()
-  readonly kubevirt = new Map<string, Trace<KubeVirtMachine>>()
-  readonly instances = new Map<string, Trace<Instance>>()
+  readonly machines: ReadonlyMap<string, Trace<Machine>>
+  readonly images: ReadonlyMap<string, Trace<Image>>
+  readonly dataVolumes: ReadonlyMap<string, Trace<DataVolume>>
+  readonly snapshots: ReadonlyMap<string, Trace>
+  readonly claims: ReadonlyMap<string, Trace>
+  readonly secrets: ReadonlyMap<string, Trace>
+  readonly kubevirt: ReadonlyMap<string, Trace<KubeVirtMachine>>
+  readonly instances: ReadonlyMap<string, Trace<Instance>>
   /** Uids of the DataVolumes and claims that a guest has run from. */
   readonly booted = new Set<string>()
-  /** Namespaces that are being deleted. */
-  readonly leavingNamespaces = new Set<string>()
   readonly #now: () => number
-  readonly #traces: ReadonlyMap<ResourceType, Map<string, Trace<KubeObject>>>
+  readonly #traces: Traces
 
   constructor(now: () => number) {
     this.#now = now
-    this.#traces = new Map<ResourceType, Map<string, Trace<KubeObject>>>([
-      [MACHINE, this.machines as Map<string, Trace<KubeObject>>],
-      [IMAGE, this.images as Map<string, Trace<KubeObject>>],
-      [DATA_VOLUME, this.dataVolumes as Map<string, Trace<KubeObject>>],
-      [VOLUME_SNAPSHOT, this.snapshots],
-      [PERSISTENT_VOLUME_CLAIM, this.claims],
-      [SECRET, this.secrets],
-      [KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt as Map<string, Trace<KubeObject>>],
-      [VIRTUAL_MACHINE_INSTANCE, this.instances as Map<string, Trace<KubeObject>>],
-    ])
+    const traces = new Traces(now)
+    this.#traces = traces
+    this.machines = traces.of(MACHINE)
+    this.images = traces.of(IMAGE)
+    this.dataVolumes = traces.of(DATA_VOLUME)
+    this.snapshots = traces.of(VOLUME_SNAPSHOT)
+    this.claims = traces.of(PERSISTENT_VOLUME_CLAIM)
+    this.secrets = traces.of(SECRET)
+    this.kubevirt = traces.of(KUBEVIRT_VIRTUAL_MACHINE)
+    this.instances = traces.of(VIRTUAL_MACHINE_INSTANCE)
   }
 
   get nowMs(): number {
     return this.#now()
   }
 
+  /** Namespaces that are being deleted. */
+  get leavingNamespaces(): ReadonlySet<string> {
+    return this.#traces.leavingNamespaces
+  }
+
   take(commit: Commit): void {
-    if (commit.resource === NAMESPACE) this.#takeNamespace(commit)
-    const traces = this.#traces.get(commit.resource)
-    if (traces === undefined) return
-    const { type, object } = commit
-    const { uid = '', deletionTimestamp, generation } = object.metadata
-    if (type === 'DELETED') {
-      traces.delete(uid)
-      return
-    }
-    const { nowMs } = this
-    const trace = traces.get(uid) ?? { object, createdAtMs: nowMs, specAtMs: nowMs, leavingAtMs: undefined }
-    if (trace.object.metadata.generation !== generation) trace.specAtMs = nowMs
-    if (deletionTimestamp !== undefined) trace.leavingAtMs ??= nowMs
-    trace.object = object
-    traces.set(uid, trace)
-    if (commit.resource === VIRTUAL_MACHINE_INSTANCE) this.#noteBoot(object as Instance)
+    this.#traces.take(commit)
+    if (commit.resource === VIRTUAL_MACHINE_INSTANCE && commit.type !== 'DELETED')
+      this.#noteBoot(commit.object as Instance)
   }
 
   /** Of ours, that it was made for; undefined when there is none any more. */
@@ -145,11 +123,6 @@ export class MachineChronicle {
     return found && this.images.get(controllerOf(found.object)?.uid ?? '')
   }
 
-  #takeNamespace({ type, object: { metadata } }: Commit): void {
-    if (type === 'DELETED') this.leavingNamespaces.delete(metadata.name)
-    else if (metadata.deletionTimestamp !== undefined) this.leavingNamespaces.add(metadata.name)
-  }
-
   #noteBoot({ status, spec, metadata }: Instance): void {
     if (status?.phase !== 'Running') return
     const names = (spec.volumes ?? []).flatMap(({ dataVolume }) => dataVolume?.name ?? [])
@@ -157,18 +130,4 @@ export class MachineChronicle {
     for (const traces of [this.dataVolumes, this.claims] as ReadonlyMap<string, Trace<KubeObject>>[])
       for (const [uid, { object }] of traces) if (keys.includes(keyOf(object.metadata))) this.booted.add(uid)
   }
-}
-
-/** How long ago the operator may have decided what is carried out now: what it sent takes at most 10 s to arrive. */
-export function decidedWithinMs(disturbances: Disturbances): number {
-  return disturbances.calmForMs('api', 'freeze') > 30_000 ? 1_000 : 15_000
-}
-
-/** What watches were kept from telling is listed again after so long. */
-const LISTED_AGAIN_MS = 30_000
-
-/** Whether the operator must have known what happened so long ago when it decided what is carried out now. */
-export function mustKnow(disturbances: Disturbances, ageMs: number): boolean {
-  const isTold = disturbances.calmForMs('watch', 'freeze', 'api') > ageMs + LISTED_AGAIN_MS
-  return isTold && ageMs > decidedWithinMs(disturbances)
 }

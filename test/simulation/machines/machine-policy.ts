@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../operator/kube/resource-types.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
 import { leaveRefused } from '../people.ts'
-import { mustKnow } from './machine-chronicle.ts'
+import { mustKnow } from '../traces.ts'
 import type { MachineWorld } from './machine-world.ts'
 
 const KEY = { namespace: OPERATOR_NAMESPACE, name: POLICY_NAME }

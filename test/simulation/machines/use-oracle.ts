@@ -5,7 +5,7 @@ import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, VOLUME_SNAPSHOT } from '../../..
 import { type Commit, IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import type { DataVolume } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
-import { decidedWithinMs, mustKnow } from './machine-chronicle.ts'
+import { decidedWithinMs, mustKnow } from '../traces.ts'
 import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
 
 /**
