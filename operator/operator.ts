@@ -16,6 +16,7 @@ import type { Basics } from './runtime/basics.ts'
 import { type Contents, contentsOf } from './runtime/contents.ts'
 import { EventRecorder } from './runtime/event-recorder.ts'
 import { LeaderElector, type LeaseTimings } from './runtime/leader.ts'
+import { Meters } from './runtime/meters.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
 import { Reflectors } from './runtime/reflectors.ts'
 
@@ -67,7 +68,12 @@ export class Operator {
     this.#machineCaches = new MachineCaches(this.#reflectors, this.#caches)
     this.#dataSyncCaches = new DataSyncCaches(this.#reflectors, this.#caches)
     for (const { type, store } of this.#reflectors.kept) this.metrics.observeCache(cacheName(type), () => store.size)
-    const onValid = (isValid: boolean) => this.#imageMetrics.policyValid(isValid)
+    const valid = new Meters(this.metrics.registry).gauge(
+      'ot_config_valid',
+      '0 while a key of the policy has a value that is not used',
+    )
+    valid.set(1)
+    const onValid = (isValid: boolean) => valid.set(isValid ? 1 : 0)
     this.#policy = new PolicyWatch({ ...basics, namespace, onValid })
     this.#events = new EventRecorder({ ...basics, component: 'open-terrain-operator', instance: identity })
   }

@@ -1,5 +1,5 @@
 import { type Attempt, PHASES, type VMDiskImageStatus } from '@open-terrain/constructs'
-import type { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Condition } from '../../runtime/conditions.ts'
 import { Meters } from '../../runtime/meters.ts'
 import { ImageWaits } from './image-waits.ts'
@@ -21,7 +21,6 @@ export interface FleetFacts {
  * count what the cluster is seen to say: a lost answer to a write of ours changes neither.
  */
 export class ImageMetrics {
-  readonly #policyValid: Gauge
   readonly #wait: Histogram
   readonly #blocked: Histogram
   readonly #waits = new ImageWaits()
@@ -53,7 +52,6 @@ export class ImageMetrics {
     having('ot_vmdi_deletion_blocked', 'VMDiskImages that are to be deleted and are in use', 'DeletionBlocked')
     const phases = () => (this.#facts?.().statuses ?? []).flatMap(({ phase }) => phase ?? [])
     meters.counted('ot_vmdi_phase', 'VMDiskImages by phase', 'phase', phases, Object.keys(PHASES))
-    this.#policyValid = meters.gauge('ot_config_valid', '0 while a key of the policy has a value that is not used')
     this.#lookAlikes = meters.counter(
       'ot_look_alikes_total',
       'Objects that look like children of VMDiskImages and are not, by kind',
@@ -78,7 +76,6 @@ export class ImageMetrics {
       'VMDiskImages deleted because nothing referred to them for their unreferencedTTL, by whether something ever had',
       'why',
     )
-    this.#policyValid.set(1)
   }
 
   lookAlike(kind: string): void {
@@ -117,10 +114,6 @@ export class ImageMetrics {
   attempted(before: readonly Attempt[] = [], after: readonly Attempt[] = []): void {
     const known = new Set(before.map(identityOf))
     for (const attempt of after) if (!known.has(identityOf(attempt))) this.#ended(attempt)
-  }
-
-  policyValid(isValid: boolean): void {
-    this.#policyValid.set(isValid ? 1 : 0)
   }
 
   #ended({ outcome, reason, startedAt, endedAt = '' }: Attempt): void {
