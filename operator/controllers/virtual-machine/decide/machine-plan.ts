@@ -15,6 +15,7 @@ import {
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import type { ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
+import { removing, removingAsSeen } from '../../../runtime/removals.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
 import type { World } from '../world.ts'
 import type { Remark, Standing } from './status.ts'
@@ -64,23 +65,8 @@ export interface Step {
   readonly onlyIf?: readonly Precondition[]
 }
 
-/** The removal of a child, unless it is going already. */
-export function removalOf(object: KubeObject | undefined): MachineRemoval[] {
-  if (object === undefined) return []
-  const { name, uid, deletionTimestamp } = object.metadata
-  if (uid === undefined || deletionTimestamp !== undefined) return []
-  return [{ kind: object.kind as MachineRemoval['kind'], name, uid }]
-}
-
-/** Only as long as it is what was judged: by a cache that is behind, what has recovered looks broken. */
-export function removalAsSeen(object: KubeObject, onlyIf?: readonly Precondition[]): MachineRemoval[] {
-  const { resourceVersion } = object.metadata
-  const seen = {
-    ...(resourceVersion !== undefined && { resourceVersion }),
-    ...(onlyIf !== undefined && { onlyIf }),
-  }
-  return removalOf(object).map((removal) => ({ ...removal, ...seen }))
-}
+export const removalOf = removing<MachineRemoval>
+export const removalAsSeen = removingAsSeen<MachineRemoval>
 
 /** A guest that has started may have written to its disk. */
 export function hasBooted({ vm, instance }: Pick<World, 'vm' | 'instance'>): boolean {

@@ -38,7 +38,8 @@ function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
     return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
   }
   const why = whyAnew(draft, clone)
-  if (why !== undefined) return judged(draft, why.standing, { status, remove: removalAsSeen(clone, why.onlyIf) })
+  if (why !== undefined)
+    return judged(draft, why.standing, { status, remove: removalAsSeen(clone, ...(why.onlyIf ?? [])) })
   if (clone.phase === 'Failed') return { standing: standingOfDisk(clone), status }
   const secret = wantedSecret(draft.world)
   if (claim !== undefined && (secret.length === 0 || machine !== undefined)) return undefined

@@ -2,7 +2,8 @@ import { FINALIZER, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/co
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
 import type { ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
-import type { Precondition, Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
+import type { Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
+import { removing, removingAsSeen } from '../../../runtime/removals.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { World } from '../world.ts'
 import type { Target } from './target.ts'
@@ -63,21 +64,9 @@ export function finalizerOf({ image }: World): 'add' | 'keep' {
   return image.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add'
 }
 
-/** The removal of a child, unless it is going already. */
-export function removalOf(object: KubeObject, ...onlyIf: Precondition[]): ImageRemoval[] {
-  const { name, uid, deletionTimestamp } = object.metadata
-  if (uid === undefined || deletionTimestamp !== undefined) return []
-  return [{ kind: object.kind as ImageRemoval['kind'], name, uid, ...(onlyIf.length > 0 && { onlyIf }) }]
-}
-
-/** The end of a download, only as long as it is what was judged: by a cache that is behind, a finished one looks unfinished. */
-export function removalAsSeen(object: KubeObject, ...onlyIf: Precondition[]): ImageRemoval[] {
-  const { resourceVersion } = object.metadata
-  return removalOf(object, ...onlyIf).map((removal) => ({
-    ...removal,
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  }))
-}
+export const removalOf = removing<ImageRemoval>
+/** The end of a download by a cache that is behind would be that of a finished one. */
+export const removalAsSeen = removingAsSeen<ImageRemoval>
 
 /** Nothing refers to the image; or as users, nothing needs it to stay. */
 export function unreferenced({ image: { metadata } }: World, by: Unreferenced['by']): Unreferenced {
