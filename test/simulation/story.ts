@@ -239,6 +239,10 @@ const MIX: readonly (WholeKind | MachineKind)[] = [
   'machinesLagging',
   'writesLaggingTakeOvers',
   'outages',
+  'cramped',
+  'orphaned',
+  'flooded',
+  'machinesCorrected',
 ]
 
 /**

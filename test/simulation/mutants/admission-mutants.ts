@@ -1,4 +1,6 @@
 import type { ClaimsOptions } from '../../../operator/controllers/vm-disk-image/admission/admission-options.ts'
+import type { AdmissionQueue } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
+import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import type { DataVolumeView } from '../../../operator/controllers/vm-disk-image/views.ts'
 import type { Holder } from '../../../operator/controllers/vm-disk-image/world.ts'
 import type { Mutant } from '../mutant.ts'
@@ -42,6 +44,38 @@ const forgetful = seam(
       }
     },
 )
+
+interface Queue {
+  readonly values: readonly Start[]
+  readonly heads: AdmissionQueue['heads']
+}
+
+/** Who is next, chosen in another way. */
+const nextBy = (choose: (queue: Queue, ...asked: Parameters<AdmissionQueue['heads']>) => Start[]) =>
+  seam(
+    IN_ADMISSION.queue,
+    'AdmissionQueue',
+    (AdmissionQueue) =>
+      class extends AdmissionQueue {
+        override heads(count: number, isStuck: (uid: string) => boolean) {
+          const heads = super.heads.bind(this)
+          return choose({ values: this.values(), heads }, count, isStuck)
+        }
+      },
+  )
+
+/** Downloads without an owner, given up at another time. */
+const timedOut = (isTimedOut: (dataVolume: DataVolumeView) => boolean) =>
+  seam(
+    IN_ADMISSION.orphans,
+    'OrphanedDownloads',
+    (OrphanedDownloads) =>
+      class extends OrphanedDownloads {
+        override isTimedOut(dataVolume: DataVolumeView): boolean {
+          return isTimedOut(dataVolume)
+        }
+      },
+  )
 
 /** Deliberate breaks of the limit, the ledger and the order of the queue. */
 export const ADMISSION_MUTANTS: readonly Mutant[] = [
@@ -111,33 +145,21 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
     name: 'last come, first served',
     invariant: 3,
-    seam: seam(
-      IN_ADMISSION.queue,
-      'AdmissionQueue',
-      (AdmissionQueue) =>
-        class extends AdmissionQueue {
-          override heads(count: number) {
-            const admissible = this.values().filter((start) => start.admissible)
-            return admissible.toReversed().slice(0, count)
-          }
-        },
-    ),
+    seam: nextBy(({ values }, count) => {
+      return values
+        .filter((start) => start.admissible)
+        .toReversed()
+        .slice(0, count)
+    }),
     kind: 'rush',
   },
   {
     name: 'tickets are compared as words',
     invariant: 3,
-    seam: seam(
-      IN_ADMISSION.queue,
-      'AdmissionQueue',
-      (AdmissionQueue) =>
-        class extends AdmissionQueue {
-          override heads(count: number, isStuck: (uid: string) => boolean) {
-            const heads = super.heads(Number.POSITIVE_INFINITY, isStuck)
-            return heads.toSorted((a, b) => a.ticket.localeCompare(b.ticket)).slice(0, count)
-          }
-        },
-    ),
+    seam: nextBy(({ heads }, count, isStuck) => {
+      const all = heads(Number.POSITIVE_INFINITY, isStuck)
+      return all.toSorted((a, b) => a.ticket.localeCompare(b.ticket)).slice(0, count)
+    }),
     kind: 'rush',
   },
   {
@@ -174,16 +196,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image that is still being enqueued is overtaken',
     invariant: 3,
-    seam: seam(
-      IN_ADMISSION.queue,
-      'AdmissionQueue',
-      (AdmissionQueue) =>
-        class extends AdmissionQueue {
-          override heads(count: number) {
-            return super.heads(count, () => true)
-          }
-        },
-    ),
+    seam: nextBy(({ heads }, count) => heads(count, () => true)),
     kind: 'gateCalm',
   },
   {
@@ -233,31 +246,13 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
     name: 'an orphan that stands still keeps its slot for ever',
     invariant: 2,
-    seam: seam(
-      IN_ADMISSION.orphans,
-      'OrphanedDownloads',
-      (OrphanedDownloads) =>
-        class extends OrphanedDownloads {
-          override isTimedOut(): boolean {
-            return false
-          }
-        },
-    ),
+    seam: timedOut(() => false),
     kind: 'orphaned',
   },
   {
     name: 'an orphan that still downloads has no slot any more',
     invariant: 2,
-    seam: seam(
-      IN_ADMISSION.orphans,
-      'OrphanedDownloads',
-      (OrphanedDownloads) =>
-        class extends OrphanedDownloads {
-          override isTimedOut({ metadata }: DataVolumeView): boolean {
-            return metadata.ownerReferences === undefined
-          }
-        },
-    ),
+    seam: timedOut(({ metadata }) => metadata.ownerReferences === undefined),
     kind: 'orphaned',
   },
   {
