@@ -76,10 +76,11 @@ class Run {
     const { isIdleChecked = true } = this.#options
     await this.#act()
     await this.#settle()
-    const ends = this.#settlement.ends()
     if (isIdleChecked) await this.#checkIdle()
     await this.#checkBadPolicy()
     this.#checkSettled('it did not last')
+    // What earlier artifacts needed is gone by now, if that was waited for.
+    const ends = this.#settlement.ends()
     await this.#checkEnd()
     await this.#checkTelling()
     return this.#result(ends)

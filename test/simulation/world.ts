@@ -129,7 +129,7 @@ export class World {
       new LimitOracle(witness),
       new SlotOracle({ ...witness, stallTimeoutMs }),
       new RoomOracle(witness),
-      new OrderOracle(witness),
+      new OrderOracle({ ...witness, kinds }),
       this.cost,
       new InUseOracle(witness),
       new ForeignOracle({ ...witness, kinds }),

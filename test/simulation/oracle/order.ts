@@ -1,8 +1,9 @@
-import { FINALIZER } from '@open-terrain/constructs'
+import { FINALIZER, LABELS } from '@open-terrain/constructs'
 import { compareResourceVersions } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'
 import { imageOwner, isLedger, isOperator, isSameClaim, ledgerIn, type Slot } from '../chronicle.ts'
+import type { Kind } from '../kind.ts'
 import type { Oracle, Witness } from './oracle.ts'
 
 interface Waiting {
@@ -19,12 +20,16 @@ const RECOVERED_MS = 120_000
 /** What was committed so long ago, every replica's watch has told. */
 const SEEN_MS = 1_000
 
+export interface OrderWitness extends Witness {
+  readonly kinds: () => readonly Kind[]
+}
+
 /**
  * Invariant 3: nobody gets a slot while an image with an earlier ticket waits for one, the DataVolumes of one batch come
  * in the order of their tickets, and no ticket is taken over to another revision. API errors aside: pairs are compared only when the operator could know of both.
  */
 export class OrderOracle implements Oracle {
-  readonly #witness: Witness
+  readonly #witness: OrderWitness
   readonly #waiting = new Map<string, Waiting>()
   /** A ticket is good for one claim; the status says so only later. */
   readonly #used = new Set<string>()
@@ -35,7 +40,7 @@ export class OrderOracle implements Oracle {
   /** Claims of the last writes whose DataVolume is still to come, with the ticket they were claimed by. */
   readonly #pending = new Map<string, { readonly slot: Slot; readonly ticket: string; readonly write: number }>()
 
-  constructor(witness: Witness) {
+  constructor(witness: OrderWitness) {
     this.#witness = witness
   }
 
@@ -101,7 +106,8 @@ export class OrderOracle implements Oracle {
     const { chronicle, report } = this.#witness
     for (const other of this.#waiting.values()) {
       const isEarlier = compareResourceVersions(other.ticket, mine.ticket) < 0
-      if (isEarlier && other.since < known && chronicle.nowMs - other.sinceMs > SEEN_MS) {
+      const isSeen = other.since < known && chronicle.nowMs - other.sinceMs > SEEN_MS
+      if (isEarlier && isSeen && this.#isWanted(other.uid)) {
         const [a, b] = [`${mine.name} (ticket ${mine.ticket})`, `${other.name} (ticket ${other.ticket})`]
         report(3, `revision ${revision}: image ${a} got a slot before ${b}, which has waited`)
         return
@@ -121,6 +127,13 @@ export class OrderOracle implements Oracle {
         return
       }
     }
+  }
+
+  /** What the operator made is not downloaded while nothing refers to it. Its status may not say so yet. */
+  #isWanted(uid: string): boolean {
+    const image = this.#witness.chronicle.images.get(uid)
+    if (image?.metadata.labels?.[LABELS.createdBy] === undefined) return true
+    return this.#witness.kinds().some((kind) => (kind.referencesTo?.(image) ?? []).length > 0)
   }
 
   /** Without excuses: neither the API server nor a watch, a freeze or a lost ledger has kept anything from the operator. */
