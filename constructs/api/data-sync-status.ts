@@ -53,7 +53,7 @@ export const dataSyncStatus = z
       .optional(),
     conditions: conditions(
       'Ready: every image is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the DataSync is Succeeded or Failed with this ' +
-        'spec, so that whoever waits can look.',
+        'spec: who waits for it can stop waiting.',
     ).optional(),
     progress: z.string().max(16).describe('Progress of all downloads together, such as 45.3%.').optional(),
     counts: z

@@ -100,7 +100,7 @@ export function intOrString(constraints: {
 
 export const conditionStatus = z.enum(['True', 'False', 'Unknown'])
 
-/** One condition of a status, as in every Kubernetes API. Built anew per use, so that each field can describe it itself. */
+/** One condition of a status, as in every Kubernetes API. Built again for each use, so that each field can describe it itself. */
 export const condition = z
   .object({
     type: z.string().min(1).max(316).describe('Name of the condition.'),

@@ -168,7 +168,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'See why: for a guest its console and the events of the VirtualMachineInstance; for a disk the events of its DataVolume and claim, and whether CDI and the storage driver run. A change of the spec gives a new budget.',
   },
-  /** Restarted, or cloned anew, by us. */
+  /** Restarted, or cloned again, by us. */
   Kicked: {
     meaning:
       'The instance ran and was not ready for too long, or the clone of the root disk made no progress, so it was deleted; it is recreated.',

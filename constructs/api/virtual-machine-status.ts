@@ -118,7 +118,7 @@ export const virtualMachineStatus = z
       .optional(),
     conditions: conditions(
       'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work goes on, or ' +
-        'cannot without a change. Settled: the machine is Ready or Failed with this spec, so that whoever waits can look. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +
+        'cannot without a change. Settled: the machine is Ready or Failed with this spec, and who waits for it can stop waiting. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +
         'template. FullCopy: the disk is no cheap clone. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk.',
     ).optional(),
     image: image.optional(),

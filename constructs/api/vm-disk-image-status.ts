@@ -75,7 +75,7 @@ export const vmDiskImageStatus = z
       .optional(),
     conditions: conditions(
       'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
-        'Settled: it is Failed, or Succeeded with an artifact of this spec, so that whoever waits can look. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
+        'Settled: it is Failed, or Succeeded with an artifact of this spec, and who waits for it can stop waiting. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
     ).optional(),
     ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')
       .describe('Place in the queue: a decimal number, the smallest of all is served first.')

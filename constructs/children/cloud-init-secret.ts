@@ -34,7 +34,7 @@ export interface CloudInitSecretObject {
 }
 
 /**
- * The only object that holds a password. Its annotation has a hash of the content, so that whoever watches metadata alone can tell
+ * The only object that holds a password. Its annotation has a hash of the content, so that a client that watches metadata alone can tell
  * whether it is up to date; only those who may read the Secret see it.
  */
 export class CloudInitSecret extends ApiObject {
@@ -73,7 +73,7 @@ export function cloudInitHash({ userdata, networkdata = '' }: CloudInitData): st
 /**
  * What stands for the data on objects that more people may read than the Secret (16 hexadecimal digits). It is salted with the Secret's
  * uid, which only those know who may read the Secret: nobody else can try passwords against it. It changes with the
- * data, and when the Secret was deleted and made anew.
+ * data, and when the Secret was deleted and created again.
  */
 export function cloudInitFingerprint(secretUid: string, hash: string): string {
   return sha256Hex(JSON.stringify([secretUid, hash])).slice(0, 16)

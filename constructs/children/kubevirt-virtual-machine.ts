@@ -14,7 +14,7 @@ export interface KubeVirtVirtualMachineProps {
   readonly vm: VMRef
   /** DNS-1123 label. */
   readonly hostname: string
-  /** The guest's identity to cloud-init, which sets a guest up anew when it changes. Of `uuidFrom`. */
+  /** The guest's identity to cloud-init, which sets a guest up again when it changes. Of `uuidFrom`. */
   readonly firmwareUuid: string
   /** Default: Always. */
   readonly runStrategy?: RunStrategy

@@ -19,7 +19,7 @@ export function allow(apiGroup: string, resources: readonly string[], verbs: rea
  * no way to say so.
  */
 export const CLUSTER_ACCESS: readonly AccessRule[] = [
-  // `use` and `create` are what the admission policies ask of whoever writes a VirtualMachine.
+  // `use` and `create` are what the admission policies ask of the user who writes a VirtualMachine.
   allow('pelotech.ot', ['vmdiskimages'], [...READ, 'create', 'update', 'patch', 'delete', 'use']),
   allow('pelotech.ot', ['vmdiskimages/status'], ['get', 'update', 'patch']),
   // Needed to set blockOwnerDeletion where OwnerReferencesPermissionEnforcement is on.
@@ -33,7 +33,7 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   // Deleting the instance is how a virtual machine is restarted; an annotation has KubeVirt try again to create its pod.
   allow('kubevirt.io', ['virtualmachineinstances'], [...READ, 'patch', 'delete']),
   allow('cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'delete']),
-  // What CDI asks of whoever clones from another namespace.
+  // What CDI asks of the user who clones from another namespace.
   allow('cdi.kubevirt.io', ['datavolumes/source'], ['create']),
   allow('cdi.kubevirt.io', ['datasources'], [...READ, 'create', 'update', 'patch', 'delete']),
   // Whether CDI can make a claim of a storage class at all.

@@ -89,8 +89,8 @@ function isChanged(...fields: readonly string[]): string {
 const FROM_ROLE = `on ${vmDiskImage.crdName} there, such as from a RoleBinding to ClusterRole `
 
 /**
- * The operator reads and makes images with its own rights, for whoever can write a VirtualMachine. So the right is asked for where the
- * VirtualMachine is written. A namespace of one's own is not looked at: whoever may write VirtualMachines in it may use all that is in it.
+ * The operator reads and makes images with its own rights, for any user who can write a VirtualMachine. So the right is asked for where the
+ * VirtualMachine is written. A namespace of one's own is not looked at: anyone who may write VirtualMachines in it may use all that is in it.
  */
 const IMAGE_USE: PolicySpec = {
   plurals: [virtualMachine.plural],

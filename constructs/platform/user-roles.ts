@@ -8,9 +8,9 @@ import { type AccessRule, allow, READ } from './access.ts'
 
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'] as const
 
-/** For a RoleBinding where images are, to whoever may clone them for machines elsewhere. */
+/** For a RoleBinding where images are, to users who may clone them for machines elsewhere. */
 export const IMAGE_USER = 'open-terrain-image-user'
-/** The same, to whoever may also have images made there by the template of a machine. */
+/** The same, to users who may also have images made there by the template of a machine. */
 export const IMAGE_CREATOR = 'open-terrain-image-creator'
 
 const AGGREGATE_TO = (role: 'view' | 'edit') => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' })

@@ -2,7 +2,7 @@ import { controllerOf } from '../kube/controller-of.ts'
 import { type KubeObject, keyOf, type ObjectMeta, type OwnerReference, type ResourceType } from '../kube/kube-object.ts'
 
 /**
- * Whose is it? The one place that decides it, for every kind. Whoever may write in a namespace can write any label, name and owner
+ * Whose is it? The one place that decides it, for every kind. Anyone who may write in a namespace can write any label, name and owner
  * there, so labels only help to find: an object is a child if it is in the namespace of its owner, and its controller is the owner by
  * group, kind, name and uid. That the owner exists is proved by having it in hand.
  */

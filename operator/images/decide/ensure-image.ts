@@ -48,7 +48,7 @@ export type Ensured =
  * An image that exists is taken as it is: others may use it, or somebody has written it. With one exception: a template may have been wrong. As
  * long as an image is as its creator made it, nothing ever came of it and nobody else refers to it, it follows the template of its creator.
  *
- * Whoever may have an image created so may have it corrected so: it is the same right (`open-terrain-image-use`), which is asked for when the
+ * Anyone who may have an image created so may have it corrected so: it is the same right (`open-terrain-image-use`), which is asked for when the
  * template is written. The mark of the creator gives nothing to those who forge it: they can write the image, or its creator names it.
  * @param isShared whether anybody else refers to the image, as far as caches tell. A live look has to confirm it before a correction
  */

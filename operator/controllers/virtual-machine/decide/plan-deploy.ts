@@ -137,7 +137,7 @@ function shownRun({ vm, machine, instance }: World): Partial<VirtualMachineStatu
 
 /**
  * When the guest was first seen to run, and what it was told: what its Secret has at that moment, for the spec may have changed since. The
- * fingerprint of a Secret that was made anew since says nothing about its content: then the present one counts.
+ * fingerprint of a Secret that was created again since says nothing about its content: then the present one counts.
  * @param fingerprint of what is wanted now, where the Secret does not tell what it has
  */
 export function firstStart(

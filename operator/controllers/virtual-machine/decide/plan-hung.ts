@@ -7,7 +7,7 @@ import { storageClassOf } from './plan-children.ts'
 import { isReady } from './plan-image.ts'
 import { runStrategyOf } from './plan-off.ts'
 
-/** A part of a machine that may hang, and that is made anew when it is deleted. */
+/** A part of a machine that may hang, and that is created again when it is deleted. */
 export interface Hung {
   readonly object: InstanceView | CloneFacts
   /** Since when it has not got further, in ms. */

@@ -26,7 +26,7 @@ import { eventsBetween, type Remark, withPending, withStanding } from './status.
 /**
  * ```
  * image missing ─▶ made from the template ─▶ image syncs ─▶ clone (and Secret) ─▶ its claim exists ─▶ KubeVirt's machine ─▶ Ready
- *       │                                        │                  ▲ source gone: made anew                │
+ *       │                                        │                  ▲ source gone: created again                │
  *       └─▶ no template: waits, or Failed        └─▶ Failed, left by itself                                 └─▶ kicked, within a budget
  * ```
  * What exists is taken as it is: an image trumps the template, and a disk that has booted is never touched again.

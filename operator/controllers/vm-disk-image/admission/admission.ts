@@ -177,7 +177,7 @@ export class Admission {
     await sleep(clock, waitMs, signal).catch(() => undefined)
   }
 
-  /** The ledger as it is now, made anew where there is none. @param most holders that it can have, where that is known */
+  /** The ledger as it is now, created again where there is none. @param most holders that it can have, where that is known */
   async #load(signal: AbortSignal, most?: number): Promise<LedgerState> {
     this.#isLedgerDoubtful = false
     return (await this.#options.ledger.load(signal, most)) ?? (await this.#rebuild(signal))

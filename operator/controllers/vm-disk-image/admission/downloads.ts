@@ -155,7 +155,7 @@ export type Remains =
   | 'nothing'
 
 /**
- * Pods of a namespace that have not ended, by live lists that several looks share: all of them, for whoever may write there can take labels off, but neither
+ * Pods of a namespace that have not ended, by live lists that several looks share: all of them, for anyone who may write there can take labels off, but neither
  * change a uid nor revive what has ended.
  */
 export function livePods(client: KubeClient): SharedLooks<readonly KubeObject[]> {

@@ -40,7 +40,7 @@ export class SlotLedger {
   }
 
   /**
-   * The last state that the API server told us, undefined before the first answer. While a lost ledger is made anew this is
+   * The last state that the API server told us, undefined before the first answer. While a lost ledger is created again this is
    * the one before: nobody must believe meanwhile that nobody holds a slot.
    */
   get state(): LedgerState | undefined {

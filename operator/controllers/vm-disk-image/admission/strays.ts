@@ -63,7 +63,7 @@ export class Strays {
   }
 
   /**
-   * Whether we have made this download, as far as its image or this process remembers. Whoever may write in the namespace of an image can make others that look the same: those
+   * Whether we have made this download, as far as its image or this process remembers. Anyone who may write in the namespace of an image can make others that look the same: those
    * are deleted too, and take no slot from anybody, nor because their end is written down.
    */
   #isOurs(dataVolume: DataVolumeView): boolean {
