@@ -25,5 +25,9 @@ it('has a mutant for every invariant', () => {
 })
 
 describe('a mutant', () => {
-  mutantSuite(INVARIANTS.flatMap((invariant) => MUTANTS.find((mutant) => mutant.invariant === invariant) ?? []))
+  mutantSuite(
+    INVARIANTS.flatMap(
+      (invariant) => MUTANTS.find((one) => one.invariant === invariant && one.schedules === undefined) ?? [],
+    ),
+  )
 })

@@ -242,6 +242,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'writesLaggingTakeOvers',
+    schedules: 100,
   },
   {
     name: 'an orphan that stands still keeps its slot for ever',
