@@ -7,6 +7,7 @@ describe('the environment', () => {
     expect(readConfig({})).toEqual({
       kubeconfig: undefined,
       namespace: 'sync-operator',
+      cdiNamespace: 'cdi',
       podName: hostname(),
       metricsAddress: undefined,
       healthAddress: undefined,
@@ -21,6 +22,7 @@ describe('the environment', () => {
     const config = readConfig({
       KUBECONFIG: '/k',
       OPERATOR_NAMESPACE: 'ns',
+      CDI_NAMESPACE: 'openshift-cnv',
       POD_NAME: 'pod',
       METRICS_ADDRESS: ':8080',
       HEALTH_ADDRESS: '127.0.0.1:8081',
@@ -35,6 +37,7 @@ describe('the environment', () => {
       kubeconfig: '/k',
       namespace: 'ns',
       podName: 'pod',
+      cdiNamespace: 'openshift-cnv',
       metricsAddress: ':8080',
       healthAddress: '127.0.0.1:8081',
       lease: { durationMs: 1_000, renewDeadlineMs: 700, retryPeriodMs: 200 },

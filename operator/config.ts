@@ -9,6 +9,8 @@ export interface OperatorConfig {
   /** Where the policy, the ledger and the Lease are. */
   readonly namespace: string
   readonly podName: string
+  /** Where CDI is installed: the Lease of its controller tells whether it works. */
+  readonly cdiNamespace: string
   /** `host:port` or `:port`; undefined: no listener. */
   readonly metricsAddress: string | undefined
   readonly healthAddress: string | undefined
@@ -48,6 +50,7 @@ const blankIsAbsent = z
 const environment = z.object({
   KUBECONFIG: blankIsAbsent,
   OPERATOR_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'sync-operator'),
+  CDI_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'cdi'),
   POD_NAME: blankIsAbsent.transform((text) => text ?? hostname()),
   METRICS_ADDRESS: blankIsAbsent,
   HEALTH_ADDRESS: blankIsAbsent,
@@ -80,6 +83,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): O
     kubeconfig: data.KUBECONFIG,
     namespace: data.OPERATOR_NAMESPACE,
     podName: data.POD_NAME,
+    cdiNamespace: data.CDI_NAMESPACE,
     metricsAddress: data.METRICS_ADDRESS,
     healthAddress: data.HEALTH_ADDRESS,
     lease,

@@ -49,6 +49,7 @@ async function main(): Promise<void> {
     random: Math.random,
     log,
     namespace: config.namespace,
+    cdiNamespace: config.cdiNamespace,
     identity: `${config.podName}_${randomUUID().slice(0, 8)}`,
     lease: config.lease,
     metrics,

@@ -28,6 +28,8 @@ export interface OperatorOptions extends Basics {
   /** For the Lease alone, so that its renewals wait for nothing. */
   readonly leaseClient: KubeClient
   readonly namespace: string
+  /** Where CDI is installed. Default `cdi`. */
+  readonly cdiNamespace?: string
   /** Of this process; no other may have the same. */
   readonly identity: string
   readonly lease: LeaseTimings
@@ -124,7 +126,7 @@ export class Operator {
   }
 
   async #lead(term: AbortSignal, hadPredecessor: boolean): Promise<void> {
-    const { client, clock, random, log, namespace, identity } = this.#options
+    const { client, clock, random, log, namespace, cdiNamespace, identity } = this.#options
     this.#policy.onNote = (subject, note) => this.#events.record(subject, note)
     this.#policy.repeatNotes()
     try {
@@ -132,6 +134,7 @@ export class Operator {
       const images = new ImageController({
         ...services,
         namespace,
+        cdiNamespace,
         identity,
         caches: this.#caches,
         hadPredecessor,

@@ -40,7 +40,7 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   allow('cdi.kubevirt.io', ['storageprofiles'], READ),
   // Whether cdi-controller works, read only where a download stands still.
   {
-    ...allow('coordination.k8s.io', ['leases'], ['list']),
+    ...allow('coordination.k8s.io', ['leases'], ['get']),
     resourceNames: ['cdi-controller-leader-election-helper'],
   },
   allow('snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'update', 'patch', 'delete']),

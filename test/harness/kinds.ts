@@ -117,3 +117,8 @@ export function toldOf<T extends KubeObject & { readonly status?: { readonly obs
   const isTold = found?.status?.observedGeneration === found?.metadata.generation
   return found !== undefined && isTold && holds(found) ? found : undefined
 }
+
+/** Name of the snapshot that a disk is cloned from. */
+export function snapshotOf(disk: DataVolume | undefined): string {
+  return String((disk?.spec.source?.['snapshot'] as { readonly name?: string } | undefined)?.name)
+}

@@ -15,10 +15,17 @@ afterEach(() => {
   for (const one of stopping.splice(0)) one.abort()
 })
 
-function build() {
+function build(more: { readonly cdiNamespace?: string } = {}) {
   const client = new FakeClient()
   const clock = new FakeClock()
-  const pulse = new CdiPulse({ client, clock, random: () => 0, log: fakeLog(), runtimeMetrics: new RuntimeMetrics() })
+  const pulse = new CdiPulse({
+    client,
+    clock,
+    random: () => 0,
+    log: fakeLog(),
+    runtimeMetrics: new RuntimeMetrics(),
+    ...more,
+  })
   const stop = new AbortController()
   stopping.push(stop)
   void pulse.run(stop.signal)
@@ -54,7 +61,7 @@ describe('the pulse of CDI', () => {
     await clock.advance(10 * MINUTE)
     expect(client.calls).toEqual([])
     await pass(MINUTE, beat)
-    expect(new Set(client.said())).toEqual(new Set(['list Lease ']))
+    expect(new Set(client.said())).toEqual(new Set(['get Lease cdi/cdi-controller-leader-election-helper']))
     await clock.advance(2 * MINUTE)
     const asked = client.calls.length
     await clock.advance(10 * MINUTE)
@@ -103,11 +110,29 @@ describe('the pulse of CDI', () => {
     expect(workedAgo()).toBeGreaterThanOrEqual(10 * MINUTE)
   })
 
-  it('is not hushed by a Lease that somebody else gave its name', async () => {
+  it.each<[string, boolean]>([
+    ['is not hushed', true],
+    ['is not replaced', false],
+  ])('%s by a Lease of the same name elsewhere, renewed or not', async (_what, isAtWork) => {
+    const { pulse, beat, pass, workedAgo } = build()
+    beat()
+    beat('of-a-tenant')
+    await pass(10 * MINUTE, () => beat(isAtWork ? 'cdi' : 'of-a-tenant'))
+    expect(workedAgo() <= 10 * SECOND).toBe(isAtWork)
+    expect(pulse.isSilent).toBe(!isAtWork)
+  })
+
+  it('is taken to be there where only somebody else has a Lease of that name', async () => {
     const { pulse, beat, pass, workedAgo } = build()
     beat('of-a-tenant')
-    await pass(10 * MINUTE, beat)
-    expect(workedAgo()).toBeLessThanOrEqual(10 * SECOND)
-    expect(pulse.isSilent).toBe(false)
+    await pass(10 * MINUTE)
+    expect([workedAgo(), pulse.isSilent]).toEqual([0, false])
+  })
+
+  it('is looked for where CDI is installed', async () => {
+    const { pulse, beat, pass } = build({ cdiNamespace: 'openshift-cnv' })
+    beat('openshift-cnv')
+    await pass(10 * MINUTE)
+    expect(pulse.isSilent).toBe(true)
   })
 })

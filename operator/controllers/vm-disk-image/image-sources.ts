@@ -20,6 +20,8 @@ export interface ImageControllerOptions extends Services {
   readonly hadPredecessor: boolean
   readonly metrics: ImageMetrics
   readonly namespace: string
+  /** Where CDI is installed. Default `cdi`. */
+  readonly cdiNamespace?: string | undefined
   readonly identity: string
   readonly policy: () => Policy
   readonly limit: (ledgerLimit: number | undefined) => number

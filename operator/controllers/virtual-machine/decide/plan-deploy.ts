@@ -48,9 +48,10 @@ function planDiskless(draft: Draft): Step | undefined {
   const { phase, reason, message } = blocked?.standing ?? (clone === undefined ? anew : standingOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name`
   const standing: Standing = { phase, reason, message: `${message}; ${why}` }
+  const remove = removalOf(machine)
   const step = {
-    remove: removalOf(machine),
-    onlyIf: [{ absent: diskNames(vm), whose: 'ours' as const }],
+    remove,
+    ...(remove.length > 0 && { onlyIf: [{ absent: diskNames(vm), whose: 'ours' as const }] }),
     status: { addresses: undefined },
   }
   return blocked === undefined ? judged(draft, standing, step) : { ...blocked, ...step, standing }

@@ -201,6 +201,7 @@ describe('a status is worth a write', () => {
     ['the phase of the disk', { clone: { name: 'vm-root', uid: 'u', phase: 'CloneInProgress', progress: '1.0%' } }],
     ['KubeVirt’s state', { kubevirt: { name: 'vm', printableStatus: 'Starting', nodeName: 'node-1' } }],
     ['the phase of the image', { image: { ...QUEUED_IMAGE, phase: 'Failed' } }],
+    ['that its image has none any more', { image: { ...QUEUED_IMAGE, queuePosition: undefined } }],
     ['another place in the queue', { image: { ...QUEUED_IMAGE, queuePosition: 1 } }],
     ['a text', { message: 'other' }],
     ['a text of a condition', { conditions: statusOf(at('Provisioning', 'Cloning', 'other')).conditions }],

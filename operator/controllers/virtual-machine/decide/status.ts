@@ -95,6 +95,9 @@ export function isWorthWriting(
   sinceWriteMs: number | undefined,
   everyMs = MOVES_EVERY_MS,
 ): boolean {
+  // The first place in the queue is news. How it moves, and that it is gone for a while, goes with other news.
+  const hasPlace = ({ image }: VirtualMachineStatus) => image?.queuePosition !== undefined
+  if (hasPlace(after) && !hasPlace(before)) return true
   if (!isSame(significant(before), significant(after))) return true
   return !isSame(before, after) && (sinceWriteMs ?? everyMs) >= everyMs
 }
@@ -115,8 +118,7 @@ function significant(status: VirtualMachineStatus): unknown {
     // Who waits for a machine reads its addresses when it is ready.
     addresses: status.phase === 'Ready' ? addresses : undefined,
     clone: clone && { ...clone, uid: undefined, phase: undefined, progress: undefined, progressTime: undefined },
-    // That it has a place in the queue is news. Which one moves by itself.
-    image: image && { namespace: image.namespace, name: image.name, isQueued: image.queuePosition !== undefined },
+    image: image && { namespace: image.namespace, name: image.name },
     conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
     message: newsIn(status),
     remarks: conditions

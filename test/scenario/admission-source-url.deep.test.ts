@@ -1,0 +1,3 @@
+import { sourceUrlSuite } from './source-url-suite.ts'
+
+sourceUrlSuite({ every: 1 })
