@@ -80,7 +80,8 @@ describe('a virtual machine on a real API server', () => {
       .toContain('the API server refuses what is to be done: ')
     expect((await look())?.status?.message).toContain('no Secrets here')
     for (const type of ADMISSION) await client.delete(type, rule)
-    await expect.poll(async () => (await look())?.status?.phase, PATIENCE).toBe('Ready')
+    // What was refused is tried again after up to a minute.
+    await expect.poll(async () => (await look())?.status?.phase, { ...PATIENCE, timeout: 120_000 }).toBe('Ready')
     await client.delete(MACHINE, { namespace, name: 'vm' })
     await expect.poll(look, PATIENCE).toBeUndefined()
     await world.finish()
