@@ -14,6 +14,8 @@ export interface OperatorProps {
   readonly image: string
   /** @default `sync-operator` */
   readonly namespace?: string
+  /** Where CDI is installed: the Lease of its controller tells whether it works. @default `cdi` */
+  readonly cdiNamespace?: string
   /** One leads, the others wait for its Lease. @default 2 */
   readonly replicas?: number
   /** Quantities. @default requests of 100m and 128Mi, a limit of 256Mi of memory and none of CPU */
@@ -80,7 +82,9 @@ export class Operator extends Construct {
 const SELECTOR = { 'app.kubernetes.io/name': NAME }
 const LABELS_OF_OPERATOR = { ...SELECTOR, 'app.kubernetes.io/part-of': 'open-terrain' }
 
-function deploymentSpec({ image, replicas = 2, resources = DEFAULT_RESOURCES }: OperatorProps): object {
+function deploymentSpec(props: OperatorProps): object {
+  const { image, cdiNamespace = 'cdi', replicas = 2, resources = DEFAULT_RESOURCES } = props
+  const env = [...ENV, { name: 'CDI_NAMESPACE', value: cdiNamespace }]
   return {
     replicas,
     selector: { matchLabels: SELECTOR },
@@ -103,19 +107,20 @@ function deploymentSpec({ image, replicas = 2, resources = DEFAULT_RESOURCES }: 
             labelSelector: { matchLabels: SELECTOR },
           },
         ],
-        containers: [{ name: 'operator', image, resources, ...CONTAINER }],
+        containers: [{ name: 'operator', image, env, resources, ...CONTAINER }],
       },
     },
   }
 }
 
+const ENV = [
+  { name: 'OPERATOR_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+  { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+  { name: 'METRICS_ADDRESS', value: `:${METRICS_PORT}` },
+  { name: 'HEALTH_ADDRESS', value: `:${HEALTH_PORT}` },
+]
+
 const CONTAINER = {
-  env: [
-    { name: 'OPERATOR_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
-    { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
-    { name: 'METRICS_ADDRESS', value: `:${METRICS_PORT}` },
-    { name: 'HEALTH_ADDRESS', value: `:${HEALTH_PORT}` },
-  ],
   ports: [
     { name: 'metrics', containerPort: METRICS_PORT },
     { name: 'health', containerPort: HEALTH_PORT },

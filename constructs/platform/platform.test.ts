@@ -46,6 +46,14 @@ describe('Operator', () => {
     ).toMatchSnapshot()
   })
 
+  it('is told where CDI is', () => {
+    const props = { image: 'registry.example/operator@sha256:0', cdiNamespace: 'openshift-cnv' }
+    const objects = render((chart) => new Operator(chart, 'Operator', props))
+    const deployment = objects.find((one) => 'kind' in one && one.kind === 'Deployment')
+    const env = expect.arrayContaining([{ name: 'CDI_NAMESPACE', value: 'openshift-cnv' }])
+    expect(deployment).toMatchObject({ spec: { template: { spec: { containers: [{ env }] } } } })
+  })
+
   it('grants no wildcard, and writes to claims and pods to nobody', () => {
     const rules = [...CLUSTER_ACCESS, ...NAMESPACE_ACCESS]
     expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
