@@ -31,8 +31,7 @@ export function mutantSuite(mutants: readonly Mutant[]): void {
   const needed = new Map<Kind, number>()
 
   it.concurrent.each(mutants)('is caught, by invariant $invariant: $name', async (mutant) => {
-    const { kind, schedules = SCHEDULES } = mutant
-    const { isUsed, seed = schedules, invariant, message } = await verdictOn(kind, schedules, mutant)
+    const { isUsed, seed = SCHEDULES, invariant, message } = await verdictOn(mutant.kind, SCHEDULES, mutant)
     expect(isUsed).toBe(true)
     expect([mutant.invariant, ...(mutant.alsoCaughtAs ?? [])], message).toContain(invariant)
     needed.set(mutant.kind, Math.max(needed.get(mutant.kind) ?? 0, seed))

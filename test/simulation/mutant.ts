@@ -11,6 +11,4 @@ export interface Mutant {
   readonly seam: Seam
   /** Schedules in which it has to show. */
   readonly kind: Kind
-  /** How many of them it takes at most, where it shows so rarely that the deep tests alone look for it. */
-  readonly schedules?: number
 }

@@ -226,25 +226,6 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     kind: 'impatient',
   },
   {
-    name: 'a download that is seen before its claim is taken for a stray',
-    invariant: 7,
-    alsoCaughtAs: [4],
-    seam: seam(
-      IN_ADMISSION.admission,
-      'Admission',
-      (Admission) =>
-        class extends Admission {
-          override isStray(dataVolume: DataVolumeView): boolean {
-            const { ownerReferences: [owner] = [] } = dataVolume.metadata
-            const hasSlot = this.slotOf(owner?.uid ?? '') !== undefined
-            return super.isStray(dataVolume) || (dataVolume.phase !== 'Succeeded' && !hasSlot)
-          }
-        },
-    ),
-    kind: 'writesLaggingTakeOvers',
-    schedules: 100,
-  },
-  {
     name: 'an orphan that stands still keeps its slot for ever',
     invariant: 2,
     seam: timedOut(() => false),
