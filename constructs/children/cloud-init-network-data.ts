@@ -8,7 +8,7 @@ export interface StaticRoute {
   readonly via: string
 }
 
-/** An interface of the machine, and what the guest is told about its network. */
+/** An interface of the machine, and what the guest learns about its network. */
 export interface GuestInterface {
   /** Network of the workspace, by name. */
   readonly network: string

@@ -17,7 +17,7 @@ export function isKeptByDependentsAlone(object: KubeObject): boolean {
 }
 
 /**
- * Ends the wait of children that are being deleted in the foreground and should long be gone, with a second deletion, in the background. Whoever
+ * Ends the wait of children that are being deleted in the foreground and should long be gone, with a second deletion, in the background. Anyone who
  * knows the uid of an object can keep it so for ever, from any namespace: the garbage collector waits for all that name it as an owner that they
  * block, and a finalizer keeps them.
  * @param plan what is to be done besides

@@ -21,8 +21,8 @@ export interface LookAlikeOptions<T extends KubeObject> {
 }
 
 /**
- * Notices what looks like a child of ours and is none: it is counted and told of, and nothing else comes of it. Anybody can make thousands,
- * so few of them are told of.
+ * Notices what looks like a child of ours and is none: it is counted and reported, and nothing else comes of it. Anybody can make thousands,
+ * so few of them are reported.
  */
 export class LookAlikes<T extends KubeObject> {
   readonly #options: LookAlikeOptions<T>

@@ -3,7 +3,10 @@ import type { Services } from './services.ts'
 import type { Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
 
-export interface LookLoopOptions extends Omit<Services, 'events'> {
+export type LookServices = Omit<Services, 'events'>
+
+/** Of those whose looks concern objects. */
+export interface LookLoopOptions extends LookServices {
   /** Called with the `<namespace>/<name>` of each object of which something else is known. */
   readonly onNews: (key: string) => void
 }
@@ -18,7 +21,7 @@ export class LookLoop {
    * @param look Throws ApiError; it is repeated then, later each time
    */
   constructor(
-    options: LookLoopOptions,
+    options: LookServices,
     name: string,
     look: (key: string, signal: AbortSignal) => Promise<Wake | undefined>,
   ) {

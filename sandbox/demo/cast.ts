@@ -87,6 +87,11 @@ export async function gatherCast(): Promise<Performer[]> {
   )
 }
 
+/** The images of the DataSync. */
+export function releasedIn(cast: readonly Performer[]): Performer[] {
+  return cast.filter(({ role }) => role === 'released')
+}
+
 interface ImageIn {
   readonly name: string
   readonly spec: VMDiskImageSpec

@@ -1,10 +1,10 @@
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
-import { RELEASE, SAME_RELEASE } from './cast.ts'
+import { RELEASE, releasedIn, SAME_RELEASE } from './cast.ts'
 import { type Check, type Evidence, historyOf, judge, lastImage } from './evidence.ts'
 
 /** A pipeline that waits for a release goes on when its images are there, and not before; a second one of the same shares them. */
 export function preloadsARelease(evidence: Evidence): Check {
-  const images = evidence.cast.filter(({ role }) => role === 'released').map(({ name }) => name)
+  const images = releasedIn(evidence.cast).map(({ name }) => name)
   const [first, second] = [RELEASE, SAME_RELEASE].map((name) => settledOf(evidence, name))
   const problems = [RELEASE, SAME_RELEASE].flatMap((name) => wrongEnd(evidence, name, images.length))
   for (const name of images) {

@@ -14,6 +14,7 @@ import {
   type Performer,
   REFRESHED,
   RELEASE,
+  releasedIn,
   SAME_RELEASE,
   TEMPLATED,
 } from './cast.ts'
@@ -68,7 +69,6 @@ export async function setStage({ client, say }: Pick<Stage, 'client' | 'say'>): 
 
 /** All images at once, as a pipeline would, and among them a virtual machine whose image does not exist yet. */
 export async function createImages({ client, observer, cast, signal, say }: Stage): Promise<void> {
-  const [release] = cast.filter(({ role }) => role === 'released')
   for (const { name, role, manifest } of cast) {
     if (role === 'released') continue
     await create(client, manifest)
@@ -79,7 +79,9 @@ export async function createImages({ client, observer, cast, signal, say }: Stag
   }
   const count = cast.filter(({ role }) => role !== 'templated' && role !== 'released').length
   say(`created ${count} images: vmdiskimage.yaml and fleet.yaml of the examples, and three that get into trouble`)
-  if (release !== undefined) await create(client, release.manifest)
+  const [release] = releasedIn(cast)
+  if (release === undefined) return
+  await create(client, release.manifest)
   say(`created DataSync ${RELEASE} (datasync.yaml of the examples), which has its images made behind all others`)
 }
 
@@ -217,14 +219,14 @@ async function deleteInUse({ client, observer, signal, say }: Stage): Promise<Ac
 async function releaseTwice({ client, observer, cast, signal, say }: Stage): Promise<void> {
   const isSettled = (name: string) => observer.dataSync(name)?.isSettled === true
   await observer.until(`DataSync ${RELEASE} to be Settled`, signal, () => isSettled(RELEASE))
-  const manifest = cast.find(({ role }) => role === 'released')?.manifest
-  if (manifest === undefined) return
-  await create(client, { ...manifest, metadata: { name: SAME_RELEASE } })
+  const released = releasedIn(cast)
+  const [release] = released
+  if (release === undefined) return
+  await create(client, { ...release.manifest, metadata: { name: SAME_RELEASE } })
   say(`created DataSync ${SAME_RELEASE}, another one of the same workspace and version`)
   await observer.until(`DataSync ${SAME_RELEASE} to be Settled`, signal, () => isSettled(SAME_RELEASE))
-  const images = cast.filter(({ role }) => role === 'released').map(({ name }) => name)
-  const isNamed = (name: string) => observer.image(name)?.status.references?.count === 2
-  await observer.until(`the images of ${RELEASE} to tell that two refer to them`, signal, () => images.every(isNamed))
+  const isNamed = ({ name }: Performer) => observer.image(name)?.status.references?.count === 2
+  await observer.until(`the images of ${RELEASE} to tell that two refer to them`, signal, () => released.every(isNamed))
 }
 
 /** Asks the API server itself, as below. */

@@ -2,7 +2,7 @@ import { isApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { LEASE } from '../../kube/resource-types.ts'
-import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
+import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
 import type { Wake } from '../../runtime/wake.ts'
 
 /** Of cdi-controller. It is renewed every two seconds, for as long as one works. */
@@ -14,7 +14,7 @@ const LISTEN_MS = 60_000
 const SILENT_MS = 30_000
 const KEY = 'cdi'
 
-export interface CdiPulseOptions extends Omit<LookLoopOptions, 'onNews'> {
+export interface CdiPulseOptions extends LookServices {
   /** Where CDI is installed. A Lease of the same name anywhere else is somebody's, and says nothing. */
   readonly cdiNamespace?: string | undefined
 }
@@ -39,11 +39,7 @@ export class CdiPulse {
 
   constructor(options: CdiPulseOptions) {
     this.#options = options
-    this.#loop = new LookLoop(
-      { ...options, onNews: () => undefined },
-      'vmdiskimage-cdi-pulse',
-      async (_key, signal) => await this.#look(signal),
-    )
+    this.#loop = new LookLoop(options, 'vmdiskimage-cdi-pulse', async (_key, signal) => await this.#look(signal))
   }
 
   /** Serves until `signal` aborts. */

@@ -96,13 +96,13 @@ export async function measureDataSyncs(load: DataSyncLoad, tell: (line: string) 
 
 async function oneRun({ dataSyncs, vms }: DataSyncLoad): Promise<DataSyncRun> {
   const images = dataSyncs * vms
-  const byHand = await onStage(async ({ stage, observer, span }) =>
+  const byHand = await onStage(images, async ({ stage, observer, span }) =>
     span(
       () => stage.createImages('image', images),
       (timeoutMs) => observer.until('all images', () => observer.countIn('Succeeded') === images, timeoutMs),
     ),
   )
-  return await onStage(async ({ stage, observer, span, peakMb }) => {
+  return await onStage(images, async ({ stage, observer, span, peakMb }) => {
     const release = (prefix: string, count: number) =>
       span(
         () => stage.createDataSyncs(prefix, dataSyncs, vms),
@@ -111,7 +111,7 @@ async function oneRun({ dataSyncs, vms }: DataSyncLoad): Promise<DataSyncRun> {
     const first = await release('first', dataSyncs)
     const shared = await release('second', 2 * dataSyncs)
     return { byHand, first, shared, peakMb: await peakMb() }
-  }, images)
+  })
 }
 
 interface Scene {
@@ -121,7 +121,7 @@ interface Scene {
   readonly peakMb: () => Promise<number>
 }
 
-async function onStage<T>(play: (scene: Scene) => Promise<T>, images = 1_000): Promise<T> {
+async function onStage<T>(images: number, play: (scene: Scene) => Promise<T>): Promise<T> {
   await using stage = await Stage.start({ policy: { concurrency: String(LIMIT) }, spread: NAMESPACES })
   await stage.startSimulators({ durationMs: IMPORT_MS })
   const observer = await stage.observe()
