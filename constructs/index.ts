@@ -21,9 +21,10 @@ export {
   parseDataSyncSpec,
 } from './api/data-sync.ts'
 export { formatDuration, parseDuration } from './api/duration.ts'
+export { fillImageUrl } from './api/image-url-template.ts'
 export { ANNOTATIONS, FINALIZER, LABELS, MANAGER } from './api/labels.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
-export type { SpecProblem } from './api/parse-spec.ts'
+export { problemsText, type SpecProblem } from './api/parse-spec.ts'
 export {
   CONCURRENCY_MAX,
   isUrlAllowed,
@@ -87,9 +88,31 @@ export {
   type VMDiskImageStatus,
   vmDiskImage,
 } from './api/vm-disk-image.ts'
+export {
+  COMPONENT_MESSAGE_MAX,
+  type ParsedWorkspaceSpec,
+  parseWorkspaceSpec,
+  WORKSPACE_CONDITIONS,
+  WORKSPACE_PHASES,
+  WORKSPACE_REASON_HELP,
+  WORKSPACE_REASONS,
+  type WorkspaceComponent,
+  type WorkspaceContainer,
+  type WorkspaceContainerCluster,
+  type WorkspaceNetwork,
+  type WorkspacePhase,
+  type WorkspaceReason,
+  type WorkspaceSpec,
+  type WorkspaceSpecInput,
+  type WorkspaceStatus,
+  type WorkspaceVm,
+  type WorkspaceVolume,
+  workspace,
+} from './api/workspace.ts'
 export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
+export { Workspace, type WorkspaceProps } from './authoring/workspace.ts'
 export {
   CloneDataVolume,
   type CloneDataVolumeObject,
@@ -158,6 +181,55 @@ export {
   type VolumeSnapshotProps,
   type VolumeSnapshotSpec,
 } from './children/volume-snapshot.ts'
+export {
+  type AnsibleObject,
+  isAnsibleTooLarge,
+  renderWorkspaceAnsible,
+  type WorkspaceAnsibleProps,
+} from './children/workspace-ansible.ts'
+export type { WorkspaceChild, WorkspaceChildMetadata, WorkspaceRef } from './children/workspace-child.ts'
+export {
+  type ContainerClusterProps,
+  type ContainerSpec,
+  type DeploymentObject,
+  type PodSpec,
+  renderContainerCluster,
+} from './children/workspace-containers.ts'
+export {
+  renderWorkspaceMachine,
+  type WorkspaceMachineObject,
+  type WorkspaceMachineProps,
+} from './children/workspace-machine.ts'
+export { ansibleName, claimName, networkNames, persistentVolumeName } from './children/workspace-names.ts'
+export {
+  type PodSecurityLevel,
+  podSecurityLevel,
+  type ResourceQuotaObject,
+  renderWorkspaceNamespace,
+  renderWorkspaceQuota,
+  type WorkspaceNamespaceObject,
+  type WorkspaceNamespaceProps,
+  type WorkspaceQuotaProps,
+} from './children/workspace-namespace.ts'
+export {
+  type NetworkAttachmentDefinitionObject,
+  renderWorkspaceNetwork,
+  type WorkspaceNetworkProps,
+} from './children/workspace-network.ts'
+export {
+  type NetworkPolicyObject,
+  type NetworkPolicySpec,
+  renderWorkspaceNetworkPolicies,
+  type WorkspaceNetworkPoliciesProps,
+} from './children/workspace-network-policies.ts'
+export { ANSIBLE_VOLUME } from './children/workspace-node-group.ts'
+export type { PodNetwork } from './children/workspace-pod-network.ts'
+export {
+  type ClaimObject,
+  type PersistentVolumeObject,
+  renderWorkspaceVolume,
+  type WorkspaceVolumeProps,
+} from './children/workspace-volume.ts'
 export { AdmissionPolicies, type AdmissionPoliciesProps } from './platform/admission-policies.ts'
 export { Crd, resourceSchema } from './platform/crd.ts'
 export { Operator, type OperatorProps } from './platform/operator.ts'

@@ -13,6 +13,8 @@ import {
   VIRTUAL_MACHINE_REASON_HELP,
   virtualMachine,
   vmDiskImage,
+  WORKSPACE_REASON_HELP,
+  workspace,
 } from '@open-terrain/constructs'
 
 const REASONS_BY_KIND: readonly (readonly [Resource, string, Readonly<Record<string, ReasonHelp>>])[] = [
@@ -22,6 +24,11 @@ const REASONS_BY_KIND: readonly (readonly [Resource, string, Readonly<Record<str
     dataSync,
     'In conditions, in `status.images` beside the reasons of the VMDiskImage, and in Events.',
     DATA_SYNC_REASON_HELP,
+  ],
+  [
+    workspace,
+    'In conditions, in `status.components` beside the reasons of machines and images, and in Events.',
+    WORKSPACE_REASON_HELP,
   ],
 ]
 

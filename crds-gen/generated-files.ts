@@ -1,9 +1,9 @@
-import { Crd, dataSync, type Resource, render, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
+import { Crd, dataSync, type Resource, render, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
 import { stringify } from 'yaml'
 import { apiReference } from './api-reference.ts'
 
 /** Every kind of the API, in the order of the reference. */
-export const RESOURCES: readonly Resource[] = [vmDiskImage, virtualMachine, dataSync]
+export const RESOURCES: readonly Resource[] = [vmDiskImage, virtualMachine, dataSync, workspace]
 
 const SOURCE = 'from constructs/ by `npm run gen`; do not edit'
 

@@ -35,7 +35,7 @@ const requireOfNode: Plugin = {
 
 /**
  * Leaves out what would be loaded and never used: the Kubernetes client's generated models (only its kubeconfig part is
- * ours), zod's translations, most of undici, and the YAML writer of cdk8s (we render objects, not files). Together they are
+ * ours), zod's translations, most of undici, and the YAML writer of cdk8s, which is not the one that writes plays. Together they are
  * more than a third of the resident memory of an idle operator.
  */
 const leaveOut: Plugin = {

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { anImage } from './controllers/vm-disk-image/world.fixtures.ts'
-import { apiError, type FakeCall, FakeClient } from './kube/fake-client.fixtures.ts'
-import { FakeClock, settled } from './kube/fake-clock.fixtures.ts'
+import { anImage } from './controllers/vm-disk-image/image-objects.fixtures.ts'
+import { apiError } from './kube/api-error.fixtures.ts'
+import { type FakeClock, settled } from './kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from './kube/kube-client.ts'
 import type { KubeObject } from './kube/kube-object.ts'
+import { type ScriptedCall, ScriptedClient } from './kube/scripted-client.fixtures.ts'
 import { Operator } from './operator.ts'
 import { fakeLog } from './runtime/fake-log.fixtures.ts'
 
@@ -11,13 +12,13 @@ const SECOND = 1_000
 /** The process has 3 s from SIGTERM to its end. */
 const STOPPED_WITHIN_MS = 2_500
 
-let client: FakeClient
+let client: ScriptedClient
 let clock: FakeClock
 let stop: AbortController
 let isStopped: boolean
 beforeEach(() => {
-  client = new FakeClient()
-  clock = new FakeClock()
+  client = new ScriptedClient('sync-operator', 'team')
+  clock = client.clock
   stop = new AbortController()
   isStopped = false
 })
@@ -55,7 +56,7 @@ async function start(): Promise<void> {
 }
 
 /** Nobody answers any more; a request ends when its signal aborts, or when its patience does. */
-function hang({ options }: FakeCall): Promise<never> {
+function hang({ options }: ScriptedCall): Promise<never> {
   const { signal, timeoutMs = 30 * SECOND } = (options ?? {}) as RequestOptions
   const given = Promise.withResolvers<never>()
   const giveUp = () => given.reject(apiError('NoAnswer'))
@@ -66,7 +67,7 @@ function hang({ options }: FakeCall): Promise<never> {
 }
 
 /** From the first such call on. */
-function hangFrom(isFirst: (call: FakeCall) => boolean): { readonly isHanging: () => boolean } {
+function hangFrom(isFirst: (call: ScriptedCall) => boolean): { readonly isHanging: () => boolean } {
   let isHanging = false
   client.before = (call) => {
     isHanging ||= isFirst(call)
@@ -75,12 +76,12 @@ function hangFrom(isFirst: (call: FakeCall) => boolean): { readonly isHanging: (
   return { isHanging: () => isHanging }
 }
 
-const isOf = (verb: string, kind: string) => (call: FakeCall) => call.verb === verb && call.kind === kind
-const ledger = (verb: string) => (call: FakeCall) => isOf(verb, 'ConfigMap')(call) && call.key.endsWith('-slots')
+const isOf = (verb: string, kind: string) => (call: ScriptedCall) => call.verb === verb && call.kind === kind
+const ledger = (verb: string) => (call: ScriptedCall) => isOf(verb, 'ConfigMap')(call) && call.key.endsWith('-slots')
 
 describe('an operator that is told to stop', () => {
-  it.each<[string, (call: FakeCall) => boolean]>([
-    ['lists', isOf('list', 'VMDiskImage')],
+  it.each<[string, (call: ScriptedCall) => boolean]>([
+    ['lists', isOf('stream', 'VMDiskImage')],
     ['gets the Lease', isOf('create', 'Lease')],
     ['reads the ledger', ledger('get')],
     ['looks for downloads before it makes a ledger', isOf('list', 'DataVolume')],
@@ -98,7 +99,7 @@ describe('an operator that is told to stop', () => {
     expect(isStopped).toBe(true)
   })
 
-  it.each<[string, (call: FakeCall) => boolean]>([
+  it.each<[string, (call: ScriptedCall) => boolean]>([
     ['for the DataVolume', isOf('get', 'DataVolume')],
     ['for its importer', isOf('list', 'Pod')],
   ])('is gone in time, though the API server hangs since a slot was looked at: %s', async (_name, isFirst) => {
@@ -109,9 +110,6 @@ describe('an operator that is told to stop', () => {
     const [dataVolume] = client.all('DataVolume')
     if (dataVolume === undefined) throw new Error('nothing downloads')
     client.drop('DataVolume', `team/${dataVolume.metadata.name}`)
-    const watch = client.watches.find(({ kind }) => kind === 'DataVolume')
-    const resourceVersion = `${Number(dataVolume.metadata.resourceVersion) + 50}`
-    watch?.send({ type: 'DELETED', object: { ...dataVolume, metadata: { ...dataVolume.metadata, resourceVersion } } })
     await settled()
     expect(isHanging()).toBe(true)
     stop.abort()

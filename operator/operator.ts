@@ -1,23 +1,27 @@
+import { DATA_SYNC_PHASES, WORKSPACE_PHASES } from '@open-terrain/constructs'
+import { ClusterCaches } from './cluster/caches.ts'
 import { DataSyncCaches } from './controllers/data-sync/caches.ts'
 import { DataSyncController } from './controllers/data-sync/controller.ts'
-import { DataSyncMetrics } from './controllers/data-sync/data-sync-metrics.ts'
 import { DataSyncReferences } from './controllers/data-sync/references.ts'
 import { MachineCaches } from './controllers/virtual-machine/caches.ts'
 import { MachineController } from './controllers/virtual-machine/controller.ts'
 import { MachineMetrics } from './controllers/virtual-machine/machine-metrics.ts'
 import { MachineReferences } from './controllers/virtual-machine/references.ts'
-import { Caches } from './controllers/vm-disk-image/caches.ts'
+import { ImageCaches } from './controllers/vm-disk-image/caches.ts'
 import { ImageController } from './controllers/vm-disk-image/controller.ts'
 import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
+import { WorkspaceCaches } from './controllers/workspace/caches.ts'
+import { WorkspaceController } from './controllers/workspace/controller.ts'
+import { WorkspaceReferences } from './controllers/workspace/references.ts'
 import type { KubeClient } from './kube/kube-client.ts'
-import { apiVersionOf, type ResourceType } from './kube/kube-object.ts'
 import { PolicyWatch } from './policy-watch.ts'
 import type { Basics } from './runtime/basics.ts'
-import { type Contents, contentsOf } from './runtime/contents.ts'
+import { type CacheDigest, digestOf, selectedKind } from './runtime/cache-digest.ts'
 import { EventRecorder } from './runtime/event-recorder.ts'
 import { LeaderElector, type LeaseTimings } from './runtime/leader.ts'
 import { Meters } from './runtime/meters.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
+import { PhaseGauge } from './runtime/phase-gauge.ts'
 import { Reflectors } from './runtime/reflectors.ts'
 
 const LEASE_NAME = 'sync-operator'
@@ -47,11 +51,13 @@ export class Operator {
   readonly #options: OperatorOptions
   readonly #imageMetrics: ImageMetrics
   readonly #machineMetrics: MachineMetrics
-  readonly #dataSyncMetrics: DataSyncMetrics
+  readonly #dataSyncPhases: PhaseGauge
+  readonly #workspacePhases: PhaseGauge
   readonly #reflectors: Reflectors
-  readonly #caches: Caches
+  readonly #imageCaches: ImageCaches
   readonly #machineCaches: MachineCaches
   readonly #dataSyncCaches: DataSyncCaches
+  readonly #workspaceCaches: WorkspaceCaches
   readonly #policy: PolicyWatch
   readonly #events: EventRecorder
   #isSynced = false
@@ -63,13 +69,26 @@ export class Operator {
     this.metrics = options.metrics ?? new RuntimeMetrics()
     this.#imageMetrics = new ImageMetrics(this.metrics.registry, clock)
     this.#machineMetrics = new MachineMetrics(this.metrics.registry)
-    this.#dataSyncMetrics = new DataSyncMetrics(this.metrics.registry)
-    const onRelist = (type: ResourceType) => this.metrics.relisted(cacheName(type))
-    this.#reflectors = new Reflectors({ ...basics, onRelist })
-    this.#caches = new Caches(this.#reflectors)
-    this.#machineCaches = new MachineCaches(this.#reflectors, this.#caches)
-    this.#dataSyncCaches = new DataSyncCaches(this.#reflectors, this.#caches)
-    for (const { type, store } of this.#reflectors.kept) this.metrics.observeCache(cacheName(type), () => store.size)
+    this.#dataSyncPhases = new PhaseGauge(
+      this.metrics.registry,
+      'ot_data_sync_phase',
+      'DataSyncs by phase',
+      Object.keys(DATA_SYNC_PHASES),
+    )
+    this.#workspacePhases = new PhaseGauge(
+      this.metrics.registry,
+      'ot_workspace_phase',
+      'Workspaces by phase',
+      Object.keys(WORKSPACE_PHASES),
+    )
+    this.#reflectors = new Reflectors({ ...basics, onRelist: ({ name }) => this.metrics.relisted(name) })
+    const cluster = new ClusterCaches(this.#reflectors)
+    this.#imageCaches = new ImageCaches(cluster)
+    const { images } = this.#imageCaches
+    this.#machineCaches = new MachineCaches(this.#reflectors, images, cluster)
+    this.#dataSyncCaches = new DataSyncCaches(this.#reflectors, images, cluster)
+    this.#workspaceCaches = new WorkspaceCaches(this.#reflectors, images, this.#machineCaches.machines, cluster)
+    for (const { name, store } of this.#reflectors.kept) this.metrics.observeCache(name, () => store.size)
     const valid = new Meters(this.metrics.registry).gauge(
       'ot_config_valid',
       '0 while a key of the policy has a value that is not used',
@@ -85,11 +104,9 @@ export class Operator {
     return this.#isSynced
   }
 
-  /** What the caches hold, by `<apiVersion>/<plural>`: to be compared with fresh lists. Sorts all of it, so it is not for every scrape. */
-  cached(): Readonly<Record<string, Contents>> {
-    const contents = this.#reflectors.kept.map(({ type, store }) => {
-      return [`${apiVersionOf(type)}/${type.plural}`, contentsOf(store.values())] as const
-    })
+  /** What the caches hold, by `<apiVersion>/<plural>`, and `?<label selector>` where that is not all: to be compared with fresh lists. Sorts all of it, so it is not for every scrape. */
+  cached(): Readonly<Record<string, CacheDigest>> {
+    const contents = this.#reflectors.kept.map((copy) => [selectedKind(copy), digestOf(copy.store.values())] as const)
     return Object.fromEntries(contents)
   }
 
@@ -131,12 +148,16 @@ export class Operator {
     this.#policy.repeatNotes()
     try {
       const services = { client, clock, random, log, events: this.#events, runtimeMetrics: this.metrics }
+      const policy = {
+        policy: () => this.#policy.current,
+        onPolicyChange: (listener: () => void) => this.#policy.onChange(listener),
+      }
       const images = new ImageController({
         ...services,
         namespace,
         cdiNamespace,
         identity,
-        caches: this.#caches,
+        caches: this.#imageCaches,
         hadPredecessor,
         metrics: this.#imageMetrics,
         policy: () => this.#policy.current,
@@ -145,6 +166,7 @@ export class Operator {
         references: [
           new MachineReferences(client, this.#machineCaches),
           new DataSyncReferences(client, this.#dataSyncCaches),
+          new WorkspaceReferences(client, this.#workspaceCaches, policy),
         ],
       })
       const machines = new MachineController({
@@ -152,24 +174,25 @@ export class Operator {
         caches: this.#machineCaches,
         metrics: this.#machineMetrics,
         countReferences: images.countReferences,
-        policy: () => this.#policy.current,
-        onPolicyChange: (listener) => this.#policy.onChange(listener),
+        ...policy,
       })
       const dataSyncs = new DataSyncController({
         ...services,
         caches: this.#dataSyncCaches,
-        metrics: this.#dataSyncMetrics,
+        phases: this.#dataSyncPhases,
       })
-      await Promise.all([images.run(term), machines.run(term), dataSyncs.run(term)])
+      const workspaces = new WorkspaceController({
+        ...services,
+        caches: this.#workspaceCaches,
+        phases: this.#workspacePhases,
+        countReferences: images.countReferences,
+        ...policy,
+      })
+      await Promise.all([images, machines, dataSyncs, workspaces].map((one) => one.run(term)))
     } finally {
       this.#policy.onNote = undefined
     }
   }
-}
-
-/** KubeVirt's VirtualMachine and ours have the same name. */
-function cacheName({ kind, group }: ResourceType): string {
-  return kind.startsWith('VirtualMachine') ? `${kind}.${group}` : kind
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

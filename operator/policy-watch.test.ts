@@ -1,20 +1,21 @@
 import { POLICY_NAME } from '@open-terrain/constructs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from './kube/fake-client.fixtures.ts'
-import { FakeClock, settled } from './kube/fake-clock.fixtures.ts'
+import { apiError } from './kube/api-error.fixtures.ts'
+import { settled } from './kube/fake-clock.fixtures.ts'
 import type { KubeObject } from './kube/kube-object.ts'
+import { ScriptedClient } from './kube/scripted-client.fixtures.ts'
 import { PolicyWatch } from './policy-watch.ts'
 import { fakeLog } from './runtime/fake-log.fixtures.ts'
 
-let client = new FakeClient()
-let clock = new FakeClock()
+let client = new ScriptedClient()
+let clock = client.clock
 let stop = new AbortController()
 let notes: string[] = []
 let valid: boolean[] = []
 let changes = 0
 beforeEach(() => {
-  client = new FakeClient()
-  clock = new FakeClock()
+  client = new ScriptedClient()
+  clock = client.clock
   stop = new AbortController()
   notes = []
   valid = []
@@ -56,14 +57,12 @@ async function start() {
 
 /** Somebody edits the ConfigMap. */
 async function write(data: Record<string, string> | undefined, uid?: string): Promise<void> {
-  client.watches.at(-1)?.send({ type: 'MODIFIED', object: client.put(configMap(data, uid)) })
+  client.put(configMap(data, uid))
   await settled()
 }
 
 async function remove(): Promise<void> {
-  const object = client.put(configMap({}))
   client.drop('ConfigMap', `ns/${POLICY_NAME}`)
-  client.watches.at(-1)?.send({ type: 'DELETED', object })
   await settled()
 }
 
@@ -172,8 +171,7 @@ describe('the policy', () => {
   it('that says something in binary keeps the value of before', async () => {
     client.put(configMap({ concurrency: '7' }))
     const watch = await start()
-    const object = client.put({ ...configMap(undefined), binaryData: { concurrency: 'AAH/' } } as KubeObject)
-    client.watches.at(-1)?.send({ type: 'MODIFIED', object })
+    client.put({ ...configMap(undefined), binaryData: { concurrency: 'AAH/' } } as KubeObject)
     await settled()
     expect(watch.current.concurrency).toBe(7)
     expect(notes).toEqual([expect.stringMatching(/^InvalidPolicy concurrency: .*binaryData/)])

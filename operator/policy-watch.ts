@@ -4,6 +4,7 @@ import type { KubeObject } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
 import type { Basics } from './runtime/basics.ts'
 import type { EventNote } from './runtime/event-recorder.ts'
+import { firstFew } from './runtime/first-few.ts'
 import { Reflector } from './runtime/reflector.ts'
 import { type Change, Store } from './runtime/store.ts'
 
@@ -135,11 +136,10 @@ function unusable({ key, value, message, instead = 'the last good value stays in
 }
 
 function noKeys(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_SHOWN).join(', ')
+  const shown = firstFew(names, NAMES_SHOWN)
   if (names.length === 1)
     return `${shown}: is not a key of the policy, so it has no effect: correct its name, or take it out`
-  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : ''
-  return `${shown}${more}: are not keys of the policy, so they have no effect: correct their names, or take them out`
+  return `${shown}: are not keys of the policy, so they have no effect: correct their names, or take them out`
 }
 
 function warning(message: string): EventNote {

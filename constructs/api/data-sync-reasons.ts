@@ -1,4 +1,4 @@
-import type { ReasonHelp } from './vm-disk-image-reasons.ts'
+import { namesIn, type ReasonHelp } from './vm-disk-image-reasons.ts'
 
 const NOTHING = 'Nothing: it goes on by itself.'
 
@@ -70,6 +70,4 @@ export const DATA_SYNC_REASON_HELP = {
 export type DataSyncReason = keyof typeof DATA_SYNC_REASON_HELP
 
 /** `DATA_SYNC_REASONS.Queued` is `'Queued'`, and so on for every key of `DATA_SYNC_REASON_HELP`. */
-export const DATA_SYNC_REASONS = Object.fromEntries(
-  Object.keys(DATA_SYNC_REASON_HELP).map((reason) => [reason, reason]),
-) as { readonly [R in DataSyncReason]: R }
+export const DATA_SYNC_REASONS = namesIn(DATA_SYNC_REASON_HELP)

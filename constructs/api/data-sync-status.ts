@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { conditions, count } from './shared.ts'
+import { count, statusHead } from './shared.ts'
 
 /** Most vms of one DataSync. */
 export const VMS_MAX = 100
@@ -43,18 +43,12 @@ const image = z
 
 export const dataSyncStatus = z
   .object({
-    observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
-    phase: phase.describe('Where the images are on their way: Queued, Syncing, Succeeded or Failed.').optional(),
-    reason: z.string().max(1024).describe('One word that says why the DataSync is in this phase.').optional(),
-    message: z
-      .string()
-      .max(4096)
-      .describe('A sentence that says what is going on or what the DataSync waits for.')
-      .optional(),
-    conditions: conditions(
-      'Ready: every image is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the DataSync is Succeeded or Failed with this ' +
+    ...statusHead(phase, 'DataSync', {
+      phase: 'Where the images are on their way: Queued, Syncing, Succeeded or Failed.',
+      conditions:
+        'Ready: every image is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the DataSync is Succeeded or Failed with this ' +
         'spec: who waits for it can stop waiting.',
-    ).optional(),
+    }),
     progress: z.string().max(16).describe('Progress of all downloads together, such as 45.3%.').optional(),
     counts: z
       .object({

@@ -1,4 +1,4 @@
-import type { SpecFixture } from './vm-disk-image.fixtures.ts'
+import { accepted, refused, type SpecFixture } from './spec.fixtures.ts'
 
 const URL = 'https://images.example.com/lab/attacker.qcow2'
 
@@ -15,9 +15,6 @@ export const PROPOSED_DATA_SYNC = {
     ],
   },
 } as const
-
-const accepted = (name: string, spec: unknown): SpecFixture => ({ name, spec, valid: true })
-const refused = (name: string, spec: unknown, path: string): SpecFixture => ({ name, spec, valid: false, path })
 
 const least = { workspaceId: '035', vms: [{ name: 'a', url: URL, sourceType: 'http' }] }
 /** A spec of one vm, with these fields beside its name. */

@@ -10,21 +10,11 @@ import {
   dataSync,
   parseDataSyncSpec,
 } from './data-sync.ts'
+import { explainsReasons, judgesSpecs } from './kind-suite.fixtures.ts'
 import { parseVMDiskImageSpec } from './vm-disk-image.ts'
 
 describe('parseDataSyncSpec', () => {
-  it.each(DATA_SYNC_FIXTURES.filter(({ valid }) => valid))('accepts $name', ({ spec }) => {
-    expect(parseDataSyncSpec(spec)).toMatchObject({ ok: true })
-  })
-
-  it.each(DATA_SYNC_FIXTURES.filter(({ valid }) => !valid))('refuses $name', ({ spec, path }) => {
-    const parsed = parseDataSyncSpec(spec)
-    expect(parsed.ok ? undefined : parsed.problems.map((problem) => problem.path)).toContain(path)
-  })
-
-  it.each([undefined, null, 'text', 7, []])('names the spec where it is no object: %j', (raw) => {
-    expect(parseDataSyncSpec(raw)).toMatchObject({ ok: false, problems: [{ path: 'spec' }] })
-  })
+  judgesSpecs(DATA_SYNC_FIXTURES, parseDataSyncSpec)
 
   it('reads the manifest of the proposal as it is written, with the zeros of its identifier', () => {
     const { spec } = PROPOSED_DATA_SYNC
@@ -114,13 +104,7 @@ describe('the image of a vm', () => {
 })
 
 describe('DataSync', () => {
-  it('has a meaning and a remedy for every reason', () => {
-    expect(Object.keys(DATA_SYNC_REASONS)).toEqual(Object.keys(DATA_SYNC_REASON_HELP))
-    for (const { meaning, remedy } of Object.values(DATA_SYNC_REASON_HELP)) {
-      expect(meaning).toMatch(/\.$/)
-      expect(remedy).toMatch(/\.$/)
-    }
-  })
+  explainsReasons(DATA_SYNC_REASONS, DATA_SYNC_REASON_HELP)
 
   it('reads a status in full and an empty one', () => {
     const conditions = Object.values(DATA_SYNC_CONDITIONS).map((type) => {

@@ -16,8 +16,14 @@ export const LABELS = {
   vmUid: 'pelotech.ot/virtualmachine-uid',
   /** Name of the VirtualMachine; shortened to 63 characters where it is longer. */
   vmName: 'pelotech.ot/virtualmachine',
-  /** Name of the Workspace that a machine belongs to; shortened to 63 characters where it is longer. */
+  /** Name of the Workspace that an object belongs to; shortened to 63 characters where it is longer. */
   workspace: 'pelotech.ot/workspace',
+  /** Uid of the Workspace. On all that is made for one, and on the pods of its container clusters. */
+  workspaceUid: 'pelotech.ot/workspace-uid',
+  /** Name of the container cluster of a Workspace: on its Deployment and its pods. */
+  containerCluster: 'pelotech.ot/container-cluster',
+  /** On pods, those of machines included: what has the same group runs on one node. */
+  nodeGroup: 'pelotech.ot/node-group',
   /** On KubeVirt's VirtualMachine, its instance and its pod: `baseVm`, `baseVmVersion` and `version` of the spec. */
   baseVm: 'pelotech.ot/base-vm',
   baseVmVersion: 'pelotech.ot/base-vm-version',
@@ -49,6 +55,10 @@ export const ANNOTATIONS = {
    * was given when it first started.
    */
   cloudInit: 'pelotech.ot/cloud-init',
+  /** On the claim of a Workspace's volume, where no folder of the nodes holds it: `localPath` of the spec. */
+  localPath: 'pelotech.ot/local-path',
+  /** On children of a Workspace: hash of what they were rendered as, which tells what is not wanted any more from what others have added. */
+  rendered: 'pelotech.ot/rendered',
   /** On KubeVirt's VirtualMachine or its instance: when we last had KubeVirt try again what was refused. */
   retriedAt: 'pelotech.ot/retried-at',
 } as const

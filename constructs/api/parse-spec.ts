@@ -1,4 +1,5 @@
-import type { z } from 'zod'
+import { z } from 'zod'
+import { unwrapped } from '../schema/unwrapped.ts'
 import { isTold, withValue } from './told-value.ts'
 
 export interface SpecProblem {
@@ -12,9 +13,14 @@ export type Parsed<Spec> =
   | { readonly ok: true; readonly spec: Spec }
   | { readonly ok: false; readonly problems: readonly SpecProblem[] }
 
+/** All problems as one message for people. */
+export function problemsText(problems: readonly SpecProblem[]): string {
+  return problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+}
+
 /** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
 export function parseSpec<Schema extends z.ZodType>(schema: Schema, raw: unknown): Parsed<z.output<Schema>> {
-  const written = withoutNulls(raw)
+  const written = withoutNulls(schema, raw)
   const result = schema.safeParse(written)
   if (result.success) return { ok: true, spec: result.data }
   const problems = new Map<string, SpecProblem>()
@@ -67,12 +73,17 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The API server drops a field without a value (`secretRef:` in YAML) before it looks at anything else, at any depth; an item of a
- * list without a value stays.
+ * The API server drops a field without a value (`secretRef:` in YAML) before it looks at anything else, at any depth that it knows the fields of; an item
+ * of a list without a value stays, and so does all that is kept as it is.
  */
-function withoutNulls(raw: unknown): unknown {
-  if (typeof raw !== 'object' || raw === null) return raw
-  if (Array.isArray(raw)) return raw.map(withoutNulls)
-  const fields = Object.entries(raw).filter(([, value]) => value !== null)
-  return Object.fromEntries(fields.map(([field, value]) => [field, withoutNulls(value)]))
+function withoutNulls(schema: z.core.$ZodType, raw: unknown): unknown {
+  const known = unwrapped(schema)
+  if (Array.isArray(raw))
+    return known instanceof z.ZodArray ? raw.map((item) => withoutNulls(known.element, item)) : raw
+  if (typeof raw !== 'object' || raw === null || !(known instanceof z.ZodObject)) return raw
+  const shape: Readonly<Record<string, z.core.$ZodType>> = known.shape
+  const fields = Object.entries(raw).filter(([field, value]) => value !== null && Object.hasOwn(shape, field))
+  return Object.fromEntries(
+    fields.map(([field, value]) => [field, withoutNulls(shape[field] as z.core.$ZodType, value)]),
+  )
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseDuration } from './duration.ts'
+import { IMAGE_URL_WORDS, unknownWords } from './image-url-template.ts'
 import { parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { isUrlPrefix } from './source-url.ts'
 import { RECLAIM_POLICIES } from './vm-disk-image.ts'
@@ -64,6 +65,9 @@ export const urlTemplate = z
   .max(2048)
   .regex(/^(https?|gs|docker|oci-archive):\/\/([!-z|~]|\{[a-zA-Z]+\})+$/, {
     error: 'must be a URL with placeholders such as {name}, {version} or {baseVm}',
+  })
+  .refine((template) => unknownWords(template).length === 0, {
+    error: `must have no other placeholders than ${IMAGE_URL_WORDS.map((word) => `{${word}}`).join(', ')}`,
   })
 
 export const hostPath = z

@@ -64,6 +64,21 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['networkDriver', 'ovn-layer2', 'networkDriver', 'ovn-layer2'],
   ['localVolumeRoot', '/var/lib/ot', 'localVolumeRoot', '/var/lib/ot'],
   ['allowHostPorts', 'false', 'allowHostPorts', false],
+  ['allowedCapabilities', 'NET_ADMIN, SYS_TIME\nNET_ADMIN', 'allowedCapabilities', ['NET_ADMIN', 'SYS_TIME']],
+  ['allowedCapabilities', '', 'allowedCapabilities', []],
+  [
+    'workspaceQuota',
+    'requests.cpu=16,requests.memory=64Gi\npods=50, count/virtualmachines.pelotech.ot=9, requests.nvidia.com/gpu=2',
+    'workspaceQuota',
+    {
+      'requests.cpu': '16',
+      'requests.memory': '64Gi',
+      pods: '50',
+      'count/virtualmachines.pelotech.ot': '9',
+      'requests.nvidia.com/gpu': '2',
+    },
+  ],
+  ['workspaceQuota', '', 'workspaceQuota', undefined],
   ['vmProvisionTimeout', '30m', 'vmProvisionTimeoutMs', 1_800_000],
   ['kickLimit', '0', 'kickLimit', 0],
 ]
@@ -92,7 +107,7 @@ const BAD: readonly (readonly [string, string])[] = [
   ...['-1h', '3d', 'none'].map((value) => ['userUnreferencedTTL', value] as const),
   ...['', 'True', 'yes', '1'].map((value) => ['keepSourceVolume', value] as const),
   ...['', 'Farm', 'a/b', 'a'.repeat(64)].map((value) => ['imageNamespace', value] as const),
-  ...['x/{name}', 'https://a.example/{na me}', 'https://a.example/{name'].map(
+  ...['x/{name}', 'https://a.example/{na me}', 'https://a.example/{name', 'https://a.example/{lab}'].map(
     (value) => ['imageUrlTemplate', value] as const,
   ),
   ...['A', 'a b'].map((value) => ['defaultStorageClass', value] as const),
@@ -101,6 +116,20 @@ const BAD: readonly (readonly [string, string])[] = [
   ...['*', 'a.example', 'https://a.example https://u:p@b.example', 's3://b'].map(
     (value) => ['allowedSourceUrls', value] as const,
   ),
+  ...['CAP_CHOWN', 'net_admin', '*', 'NET_ADMIN;SYS_TIME'].map((value) => ['allowedCapabilities', value] as const),
+  ...[
+    'pods',
+    'pods=',
+    'pods=1.5',
+    'pods=-1',
+    'pods=1,pods=2',
+    'gpu=1',
+    'cpu=two',
+    'cpu=2=3',
+    'count/pods=1.5',
+    'cpu=1e99999999',
+    '__proto__=1',
+  ].map((value) => ['workspaceQuota', value] as const),
   ...['', 'macvtap'].map((value) => ['networkDriver', value] as const),
   ...['var/lib', '/var/../etc', '/'].map((value) => ['localVolumeRoot', value] as const),
 ]

@@ -13,6 +13,7 @@ import {
   urlTemplate,
   withoutSecrets,
 } from './policy-values.ts'
+import { BASELINE_CAPABILITIES, capabilities, quota } from './policy-workspace-values.ts'
 import { objectName } from './shared.ts'
 import { isSourceUrlAllowed } from './source-url.ts'
 import { type ReclaimPolicy, SOURCE_TYPES, type SourceType } from './vm-disk-image.ts'
@@ -61,6 +62,10 @@ export interface Policy {
   readonly networkDriver: NetworkDriver
   readonly localVolumeRoot: string | undefined
   readonly allowHostPorts: boolean
+  /** In upper case, without `CAP_`. */
+  readonly allowedCapabilities: readonly string[]
+  /** `spec.hard` of a ResourceQuota. */
+  readonly workspaceQuota: Readonly<Record<string, string>> | undefined
   readonly vmProvisionTimeoutMs: number
   readonly kickLimit: number
 }
@@ -93,6 +98,8 @@ export const POLICY_DEFAULTS: Policy = {
   networkDriver: 'bridge',
   localVolumeRoot: undefined,
   allowHostPorts: true,
+  allowedCapabilities: [...BASELINE_CAPABILITIES],
+  workspaceQuota: undefined,
   vmProvisionTimeoutMs: 30 * 60_000,
   kickLimit: 3,
 }
@@ -165,12 +172,12 @@ export const POLICY_SCHEMA = {
   imageNamespace: key(
     'imageNamespace',
     objectName().max(63),
-    'Namespace of the images that workspaces make. No effect yet.',
+    'Namespace of the images that machines of workspaces are made from, and that are made for them. It has to exist.',
   ),
   imageUrlTemplate: key(
     'imageUrlTemplate',
     orNone(urlTemplate),
-    'URL of images that no template names, with {name}, {version}, {baseVm}. No effect yet.',
+    'URL of the image of a machine of a workspace, where there is none and the machine has no vmDiskImageTemplate, with {name}, {version}, {baseVm} and {baseVmVersion} of the machine.',
   ),
   defaultStorageClass: key('defaultStorageClass', orNone(objectName()), 'For images without storageClass.'),
   defaultSnapshotClass: key('defaultSnapshotClass', orNone(objectName()), 'For images without snapshotClass.'),
@@ -190,17 +197,27 @@ export const POLICY_SCHEMA = {
   networkDriver: key(
     'networkDriver',
     z.enum(NETWORK_DRIVERS, { error: `must be one of ${NETWORK_DRIVERS.join(', ')}` }),
-    'How workspace networks are made: bridge (one node) or ovn-layer2 (across nodes). No effect yet.',
+    'How networks of workspaces are made: bridge (all of a workspace runs on one node) or ovn-layer2 (across nodes).',
   ),
   localVolumeRoot: key(
     'localVolumeRoot',
     orNone(hostPath),
-    'Folder on the nodes below which workspace volumes with a localPath lie. No effect yet.',
+    'Folder on the nodes with the label pelotech.ot/local-volumes: "true" below which volumes of workspaces with a localPath lie, as <localVolumeRoot>/<workspace>/<localPath>. None: they lie where the default storage class puts them.',
   ),
   allowHostPorts: key(
     'allowHostPorts',
     flag,
-    'Whether workspace containers may use ports of their node. No effect yet.',
+    'Whether containers of workspaces may use ports of their node. Where false, a container cluster with a hostPort is not created.',
+  ),
+  allowedCapabilities: key(
+    'allowedCapabilities',
+    capabilities,
+    'Linux capabilities that containers of workspaces may add, separated by commas, blanks or line ends. The default are those of the level baseline of the Pod Security Standards. An empty text allows none. A container cluster that adds another one is not created.',
+  ),
+  workspaceQuota: key(
+    'workspaceQuota',
+    orNone(quota),
+    'Most that one workspace may ask for, as hard limits of a ResourceQuota: requests.cpu=16,requests.memory=64Gi,pods=50, separated by commas, blanks or line ends.',
   ),
   vmProvisionTimeout: key(
     'vmProvisionTimeoutMs',

@@ -37,6 +37,17 @@ export function dnsLabel(): z.ZodString {
   )
 }
 
+const LABEL_VALUE = '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$'
+
+/** What becomes a label and a part of a URL: a label value. Of the schemas; `labelText` of names.ts makes one of any text. */
+export function labelTextField(description: string) {
+  return matching(
+    z.string().min(1).max(63),
+    LABEL_VALUE,
+    'must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends',
+  ).describe(description)
+}
+
 /**
  * Text of 1 to `max` characters in any alphabet. JavaScript counts most emoji twice, the API server counts every character once: the
  * rule counts alike.
@@ -123,4 +134,23 @@ export function conditions(description: string) {
     .array(condition)
     .max(16)
     .meta({ description, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+}
+
+/** What the status of each kind begins with. @param who what people call an object of the kind */
+export function statusHead<Phase extends z.ZodType>(
+  phase: Phase,
+  who: string,
+  says: { readonly phase: string; readonly conditions: string },
+) {
+  return {
+    observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
+    phase: phase.describe(says.phase).optional(),
+    reason: z.string().max(1024).describe(`One word that says why the ${who} is in this phase.`).optional(),
+    message: z
+      .string()
+      .max(4096)
+      .describe(`A sentence that says what is going on or what the ${who} waits for.`)
+      .optional(),
+    conditions: conditions(says.conditions).optional(),
+  }
 }

@@ -12,6 +12,11 @@ export function memoryField(description: string) {
   return sizeField({ name: 'memory', description, example: '2Gi or 512M', min: ['64Mi', 26], max: ['16Ti', 44] })
 }
 
+/** Less than 4 MiB, no runtime starts a process in. */
+export function containerMemoryField(description: string) {
+  return sizeField({ name: 'memory', description, example: '256Mi or 2G', min: ['4Mi', 22], max: ['16Ti', 44] })
+}
+
 const FORM = new RegExp(QUANTITY_PATTERN)
 
 /** A bound as people write it, and the power of two that it is. */

@@ -1,3 +1,6 @@
+import { celMatches } from '../schema/cel.ts'
+import { cel, intOrString } from './shared.ts'
+
 /** More than KubeVirt starts on any node of today. */
 export const CPU_MAX = 512
 
@@ -27,4 +30,29 @@ export function cpuShape(cpu: string): CpuShape {
 export function cpuMillis(cpu: string): number | undefined {
   if (!new RegExp(CPU_PATTERN).test(cpu)) return undefined
   return cpu.endsWith('m') ? Number(cpu.slice(0, -1)) : Math.round(Number(cpu) * 1000)
+}
+
+/** CPUs in the manifest, as a number or a text, read as a text. */
+export function cpuField(description: string) {
+  const cpu = cel(
+    intOrString({
+      description,
+      pattern: CPU_PATTERN,
+      maxLength: 8,
+      error: "must be a number of CPUs such as 2, '1.5' (in quotes) or 500m",
+    }),
+    {
+      rule:
+        `type(self) == int ? self >= 1 && self <= ${CPU_MAX} : !${celMatches('self', CPU_PATTERN)} || ` +
+        `quantity(self).compareTo(quantity('1m')) >= 0 && quantity(self).compareTo(quantity('${CPU_MAX}')) <= 0`,
+      message: `cpu must be between 1m and ${CPU_MAX}`,
+      holds: (value: string | number) => {
+        if (typeof value === 'number') return value >= 1 && value <= CPU_MAX
+        const millis = cpuMillis(value)
+        return millis === undefined || (millis >= 1 && millis <= CPU_MAX * 1000)
+      },
+    },
+  )
+
+  return cpu.transform(String)
 }

@@ -1,19 +1,26 @@
 import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
-import { cel, dnsLabel } from './shared.ts'
+import { UNUSABLE_ADDRESS } from './address-fields.ts'
+import { cel, dnsLabel, matching } from './shared.ts'
 
 const INTERFACES_MAX = 32
+/** Those of a network of a Workspace, and its gateway. */
+const ROUTES_MAX = 33
+const NAMESERVERS_MAX = 8
 const OCTET = '(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
 const GROUP16 = '[0-9a-fA-F]{1,4}'
+
+const IPV4 = `(${OCTET}[.]){3}${OCTET}`
 
 /** RE2 and JavaScript alike. */
 const PATTERNS = {
   /** The one spelling that all programs read alike, and a network of a length that a machine can be in. */
-  ipv4: `^(${OCTET}[.]){3}${OCTET}/([89]|[12][0-9]|3[0-2])$`,
+  ipv4: `^${IPV4}/([89]|[12][0-9]|3[0-2])$`,
   ipv6: `^${ipv6Pattern()}/(1[6-9]|[2-9][0-9]|1[01][0-9]|12[0-8])$`,
-  /** This network, loopback, link-local, multicast, reserved and broadcast. For IPv6 all that begins with zeros, such as `::1`. */
-  unusable:
-    '^((0|127|22[4-9]|2[34][0-9]|25[0-5])[.]|169[.]254[.]|:|0{1,4}:|[fF][eE][89abAB][0-9a-fA-F]:|[fF]{2}[0-9a-fA-F]{2}:)',
+  /** An address alone. */
+  host: `^(${IPV4}|${ipv6Pattern()})$`,
+  /** Any network, the whole Internet included. */
+  network: `^(${IPV4}/([0-9]|[12][0-9]|3[0-2])|${ipv6Pattern()}/([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8]))$`,
 } as const
 
 const ipAddress = cel(
@@ -25,11 +32,31 @@ const ipAddress = cel(
     holds: isAddress,
   },
   {
-    rule: `!${celMatches('self', PATTERNS.unusable)}`,
+    rule: `!${celMatches('self', UNUSABLE_ADDRESS)}`,
     message: 'ipAddress must not be an unspecified, loopback, link-local, multicast or reserved address',
-    holds: (address: string) => !new RegExp(PATTERNS.unusable).test(address),
+    holds: (address: string) => !new RegExp(UNUSABLE_ADDRESS).test(address),
   },
 )
+
+const address = (field: string) =>
+  matching(
+    z.string().min(1).max(45),
+    PATTERNS.host,
+    `${field} must be an IPv4 or IPv6 address such as 10.10.0.1, without the length of a network`,
+  )
+
+const route = z
+  .object({
+    to: matching(
+      z.string().min(1).max(49),
+      PATTERNS.network,
+      'to must be a network in CIDR form such as 172.26.0.0/15 or 0.0.0.0/0',
+    ).describe('Network that the route leads to, in CIDR form, such as 172.26.0.0/15; 0.0.0.0/0 and ::/0 are all.'),
+    via: address('via').describe(
+      'Address that packets are sent to. A route over an address that is not in the network of the interface, or is its own, is left out.',
+    ),
+  })
+  .describe('One route.')
 
 const networkInterface = z
   .object({
@@ -37,6 +64,18 @@ const networkInterface = z
     ipAddress: ipAddress.describe(
       'Static address of the guest in CIDR form, IPv4 or IPv6, such as 10.10.0.161/24: the address, then the length of its network.',
     ),
+    routes: z
+      .array(route)
+      .max(ROUTES_MAX)
+      .describe(
+        'Routes over this interface, the first one to a network counts. Where several interfaces have a default route, that of the first of them counts. Default: none.',
+      )
+      .optional(),
+    nameservers: z
+      .array(address('a name server').describe('Address of one name server.'))
+      .max(NAMESERVERS_MAX)
+      .describe('Name servers that the guest asks over this interface. Default: none.')
+      .optional(),
   })
   .describe('One network interface.')
 

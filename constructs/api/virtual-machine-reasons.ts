@@ -1,4 +1,4 @@
-import type { ReasonHelp } from './vm-disk-image-reasons.ts'
+import { namesIn, type ReasonHelp } from './vm-disk-image-reasons.ts'
 
 const NOTHING = 'Nothing: it goes on by itself.'
 
@@ -293,6 +293,4 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
 export type VirtualMachineReason = keyof typeof VIRTUAL_MACHINE_REASON_HELP
 
 /** `VIRTUAL_MACHINE_REASONS.Cloning` is `'Cloning'`, and so on for every key of `VIRTUAL_MACHINE_REASON_HELP`. */
-export const VIRTUAL_MACHINE_REASONS = Object.fromEntries(
-  Object.keys(VIRTUAL_MACHINE_REASON_HELP).map((reason) => [reason, reason]),
-) as { readonly [R in VirtualMachineReason]: R }
+export const VIRTUAL_MACHINE_REASONS = namesIn(VIRTUAL_MACHINE_REASON_HELP)

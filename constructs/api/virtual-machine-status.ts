@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { conditions, count, dateTime } from './shared.ts'
+import { count, dateTime, statusHead } from './shared.ts'
 import { PHASES } from './vm-disk-image-status.ts'
 
 export const VIRTUAL_MACHINE_PHASES = {
@@ -105,22 +105,13 @@ const kicks = z
 
 export const virtualMachineStatus = z
   .object({
-    observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
-    phase: z
-      .enum(VIRTUAL_MACHINE_PHASES)
-      .describe('Where the virtual machine is on its way: Provisioning, Failed or Ready.')
-      .optional(),
-    reason: z.string().max(1024).describe('One word that says why the machine is in this phase.').optional(),
-    message: z
-      .string()
-      .max(4096)
-      .describe('A sentence that says what is going on or what the machine waits for.')
-      .optional(),
-    conditions: conditions(
-      'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work goes on, or ' +
+    ...statusHead(z.enum(VIRTUAL_MACHINE_PHASES), 'machine', {
+      phase: 'Where the virtual machine is on its way: Provisioning, Failed or Ready.',
+      conditions:
+        'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work goes on, or ' +
         'cannot without a change. Settled: the machine is Ready or Failed with this spec, and who waits for it can stop waiting. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +
         'template. FullCopy: the disk is no cheap clone. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk.',
-    ).optional(),
+    }),
     image: image.optional(),
     clone: clone.optional(),
     kubevirt: kubevirt.optional(),

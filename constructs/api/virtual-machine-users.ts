@@ -2,9 +2,12 @@ import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
 import { cel, matching, objectName, text } from './shared.ts'
 
-const USERS_MAX = 16
-const KEYS_MAX = 16
-const KEY_LENGTH_MAX = 4096
+/** Most users of a machine, most keys of a user, and most characters of a key. */
+interface UserLimits {
+  readonly users: number
+  readonly keys: number
+  readonly keyLength: number
+}
 
 /**
  * What ends a line or a text for YAML, for the tools of the guest or for a terminal: C0, DEL, C1, the line and paragraph separators,
@@ -39,65 +42,72 @@ const passwordSecretRef = z
   })
   .describe('Where the password is, instead of plain_text_passwd.')
 
-const userFields = z.object({
-  name: cel(line('name', 64), {
-    rule: "!self.contains(':')",
-    message: 'name must not contain ":", which ends a field in the list of users of the guest',
-    holds: (name: string) => !name.includes(':'),
-  }).describe(
-    'Name of the user. Where it is no login that Linux takes, such as demo user, the login is made from it (demo-user) and the name ' +
-      'becomes the full name. So it is with names that images give to users and groups of the system, such as sudo (user-sudo), and with ' +
-      'default (user-default), which cloud-init calls the user that the image brings.',
-  ),
-  plain_text_passwd: line('plain_text_passwd', 256)
-    .describe('Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef.')
-    .optional(),
-  passwordSecretRef: passwordSecretRef.optional(),
-  lock_passwd: z
-    .boolean()
-    .describe(
-      'True: no login with a password. Set it to false together with a password. Default: true, as in cloud-init.',
-    )
-    .optional(),
-  sudo: line('sudo', 512).describe('Rule for sudo, such as ALL=(ALL) NOPASSWD:ALL. Default: none.').optional(),
-  groups: cel(z.string().min(1).max(1024), {
-    rule: celMatches('self', PATTERNS.groups),
-    message:
-      'groups must be names of groups with commas between them, such as sudo,docker: each of lower-case letters, digits, "-" and "_", ' +
-      'at most 32, with a letter or "_" first',
-    holds: (groups: string) => new RegExp(PATTERNS.groups).test(groups),
+const userFields = (limits: UserLimits) =>
+  z.object({
+    name: cel(line('name', 64), {
+      rule: "!self.contains(':')",
+      message: 'name must not contain ":", which ends a field in the list of users of the guest',
+      holds: (name: string) => !name.includes(':'),
+    }).describe(
+      'Name of the user. Where it is no login that Linux takes, such as demo user, the login is made from it (demo-user) and the name ' +
+        'becomes the full name. So it is with names that images give to users and groups of the system, such as sudo (user-sudo), and with ' +
+        'default (user-default), which cloud-init calls the user that the image brings.',
+    ),
+    plain_text_passwd: line('plain_text_passwd', 256)
+      .describe('Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef.')
+      .optional(),
+    passwordSecretRef: passwordSecretRef.optional(),
+    lock_passwd: z
+      .boolean()
+      .describe(
+        'True: no login with a password. Set it to false together with a password. Default: true, as in cloud-init.',
+      )
+      .optional(),
+    sudo: line('sudo', 512).describe('Rule for sudo, such as ALL=(ALL) NOPASSWD:ALL. Default: none.').optional(),
+    groups: cel(z.string().min(1).max(1024), {
+      rule: celMatches('self', PATTERNS.groups),
+      message:
+        'groups must be names of groups with commas between them, such as sudo,docker: each of lower-case letters, digits, "-" and "_", ' +
+        'at most 32, with a letter or "_" first',
+      holds: (groups: string) => new RegExp(PATTERNS.groups).test(groups),
+    })
+      .describe('Further groups of the user with commas between them, such as sudo,docker.')
+      .optional(),
+    ssh_authorized_keys: z
+      .array(
+        cel(z.string().min(1).max(limits.keyLength), {
+          rule: celMatches('self', PATTERNS.sshKey),
+          message:
+            'ssh_authorized_keys must hold public keys in one line of ASCII each, such as ssh-ed25519 AAAA... comment',
+          holds: (key: string) => new RegExp(PATTERNS.sshKey).test(key),
+        }).describe('One public key, as in the file authorized_keys.'),
+      )
+      .max(limits.keys)
+      .describe('Public keys that the user may log in with.')
+      .optional(),
   })
-    .describe('Further groups of the user with commas between them, such as sudo,docker.')
-    .optional(),
-  ssh_authorized_keys: z
-    .array(
-      cel(z.string().min(1).max(KEY_LENGTH_MAX), {
-        rule: celMatches('self', PATTERNS.sshKey),
-        message:
-          'ssh_authorized_keys must hold public keys in one line of ASCII each, such as ssh-ed25519 AAAA... comment',
-        holds: (key: string) => new RegExp(PATTERNS.sshKey).test(key),
-      }).describe('One public key, as in the file authorized_keys.'),
-    )
-    .max(KEYS_MAX)
-    .describe('Public keys that the user may log in with.')
-    .optional(),
-})
 
-type UserFields = z.output<typeof userFields>
+type UserFields = z.output<ReturnType<typeof userFields>>
 
-const user = cel(userFields, {
-  rule: '!has(self.plain_text_passwd) || !has(self.passwordSecretRef)',
-  message: 'passwordSecretRef must be left out where plain_text_passwd is set, and the other way round',
-  field: 'passwordSecretRef',
-  holds: ({ plain_text_passwd, passwordSecretRef }: UserFields) =>
-    plain_text_passwd === undefined || passwordSecretRef === undefined,
-}).describe('One user of the guest, in the terms of cloud-init.')
+/** Users of the guest, beside the one that its image brings. */
+export function usersField(limits: UserLimits) {
+  const user = cel(userFields(limits), {
+    rule: '!has(self.plain_text_passwd) || !has(self.passwordSecretRef)',
+    message: 'passwordSecretRef must be left out where plain_text_passwd is set, and the other way round',
+    field: 'passwordSecretRef',
+    holds: ({ plain_text_passwd, passwordSecretRef }: UserFields) =>
+      plain_text_passwd === undefined || passwordSecretRef === undefined,
+  }).describe('One user of the guest, in the terms of cloud-init.')
 
-export const users = cel(
-  z.array(user).max(USERS_MAX).describe('Users of the guest, beside the one that its image brings. Default: none.'),
-  {
-    rule: 'self.all(one, self.exists_one(other, other.name == one.name))',
-    message: 'users must have different names: name every user only once',
-    holds: (list: readonly UserFields[]) => new Set(list.map(({ name }) => name)).size === list.length,
-  },
-)
+  return cel(
+    z
+      .array(user)
+      .max(limits.users)
+      .describe('Users of the guest, beside the one that its image brings. Default: none.'),
+    {
+      rule: 'self.all(one, self.exists_one(other, other.name == one.name))',
+      message: 'users must have different names: name every user only once',
+      holds: (list: readonly UserFields[]) => new Set(list.map(({ name }) => name)).size === list.length,
+    },
+  )
+}

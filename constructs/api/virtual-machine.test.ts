@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { explainsReasons, judgesSpecs } from './kind-suite.fixtures.ts'
 import {
   PROPOSED_VIRTUAL_MACHINE,
   VIRTUAL_MACHINE_FIXTURES,
@@ -14,18 +15,7 @@ import {
 } from './virtual-machine.ts'
 
 describe('parseVirtualMachineSpec', () => {
-  it.each(VIRTUAL_MACHINE_FIXTURES.filter(({ valid }) => valid))('accepts $name', ({ spec }) => {
-    expect(parseVirtualMachineSpec(spec)).toMatchObject({ ok: true })
-  })
-
-  it.each(VIRTUAL_MACHINE_FIXTURES.filter(({ valid }) => !valid))('refuses $name', ({ spec, path }) => {
-    const parsed = parseVirtualMachineSpec(spec)
-    expect(parsed.ok ? undefined : parsed.problems.map((problem) => problem.path)).toContain(path)
-  })
-
-  it.each([undefined, null, 'text', 7, []])('names the spec where it is no object: %j', (raw) => {
-    expect(parseVirtualMachineSpec(raw)).toMatchObject({ ok: false, problems: [{ path: 'spec' }] })
-  })
+  judgesSpecs(VIRTUAL_MACHINE_FIXTURES, parseVirtualMachineSpec)
 
   it('reads the manifest of the proposal as it is written', () => {
     const { spec } = PROPOSED_VIRTUAL_MACHINE
@@ -114,13 +104,7 @@ describe('VirtualMachine', () => {
     expect(name).not.toMatch(pattern)
   })
 
-  it('has a meaning and a remedy for every reason', () => {
-    expect(Object.keys(VIRTUAL_MACHINE_REASONS)).toEqual(Object.keys(VIRTUAL_MACHINE_REASON_HELP))
-    for (const { meaning, remedy } of Object.values(VIRTUAL_MACHINE_REASON_HELP)) {
-      expect(meaning).toMatch(/\.$/)
-      expect(remedy).toMatch(/\.$/)
-    }
-  })
+  explainsReasons(VIRTUAL_MACHINE_REASONS, VIRTUAL_MACHINE_REASON_HELP)
 
   it('has room for all of its conditions, and names each in the description', () => {
     const types = Object.values(VIRTUAL_MACHINE_CONDITIONS)

@@ -1,13 +1,12 @@
 import { z } from 'zod'
-import { celMatches } from '../schema/cel.ts'
 import { defineResource } from '../schema/define-resource.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
-import { cel, DNS_LABEL, dnsLabel, GROUP, intOrString, matching, objectName, VERSION } from './shared.ts'
+import { DNS_LABEL, dnsLabel, GROUP, labelTextField, objectName, VERSION } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
-import { CPU_MAX, CPU_PATTERN, cpuMillis } from './virtual-machine-cpu.ts'
+import { cpuField } from './virtual-machine-cpu.ts'
 import { interfaces } from './virtual-machine-interfaces.ts'
 import { virtualMachineStatus } from './virtual-machine-status.ts'
-import { users } from './virtual-machine-users.ts'
+import { usersField } from './virtual-machine-users.ts'
 import { vmDiskImage } from './vm-disk-image.ts'
 
 export {
@@ -30,42 +29,12 @@ export type VMDiskImageMode = (typeof VM_DISK_IMAGE_MODES)[number]
 export const RUN_STRATEGIES = ['Always', 'Halted', 'Manual'] as const
 export type RunStrategy = (typeof RUN_STRATEGIES)[number]
 
-const LABEL_VALUE = '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$'
-
-/** What becomes a label and a part of a URL: a label value. */
-function labelText(description: string) {
-  return matching(
-    z.string().min(1).max(63),
-    LABEL_VALUE,
-    'must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends',
-  ).describe(description)
-}
-
-const cpu = cel(
-  intOrString({
-    description:
-      "Virtual CPUs, at most 512. A fraction such as 500m or '1.5' (in quotes: YAML takes it for a number otherwise, which is refused) gives " +
-      'the guest the next whole number of them and reserves only the fraction on the node.',
-    pattern: CPU_PATTERN,
-    maxLength: 8,
-    error: "must be a number of CPUs such as 2, '1.5' (in quotes) or 500m",
-  }),
-  {
-    rule:
-      `type(self) == int ? self >= 1 && self <= ${CPU_MAX} : !${celMatches('self', CPU_PATTERN)} || ` +
-      `quantity(self).compareTo(quantity('1m')) >= 0 && quantity(self).compareTo(quantity('${CPU_MAX}')) <= 0`,
-    message: `cpu must be between 1m and ${CPU_MAX}`,
-    holds: (value: string | number) => {
-      if (typeof value === 'number') return value >= 1 && value <= CPU_MAX
-      const millis = cpuMillis(value)
-      return millis === undefined || (millis >= 1 && millis <= CPU_MAX * 1000)
-    },
-  },
-)
-
 const resources = z
   .object({
-    cpu: cpu.transform(String),
+    cpu: cpuField(
+      "Virtual CPUs, at most 512. A fraction such as 500m or '1.5' (in quotes: YAML takes it for a number otherwise, which is refused) gives " +
+        'the guest the next whole number of them and reserves only the fraction on the node.',
+    ),
     memory: memoryField('Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti.'),
     diskSize: diskSizeField(
       'Size of the root disk as a quantity such as 24Gi. A disk is never smaller than its image. Default: the size of the image.',
@@ -86,13 +55,13 @@ const vmDiskImageRef = z
 
 const spec = z
   .object({
-    baseVm: labelText(
+    baseVm: labelTextField(
       "Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label of KubeVirt's machine, its instance and its pod.",
     ).optional(),
-    baseVmVersion: labelText(
+    baseVmVersion: labelTextField(
       "Version of that machine, such as 2.1.2; quote a number. A label of KubeVirt's machine, its instance and its pod.",
     ).optional(),
-    version: labelText(
+    version: labelTextField(
       "Version of this machine, such as 2.1.0; quote a number. A label of KubeVirt's machine, its instance and its pod.",
     ).optional(),
     name: dnsLabel().describe('Host name of the guest. Default: the name of the virtual machine.').optional(),
@@ -107,9 +76,15 @@ const spec = z
           'and stop it with virtctl, and it is left as they leave it. Default: Always.',
       )
       .optional(),
-    users: users.optional(),
+    users: usersField({ users: 16, keys: 16, keyLength: 4096 }).optional(),
     resources,
     interfaces: interfaces.optional(),
+    nodeGroup: dnsLabel()
+      .describe(
+        'Machines and pods of the namespace with the same node group run on one node, as networks that are Linux bridges of a node need it. Default: ' +
+          'none, any node will do.',
+      )
+      .optional(),
     vmDiskImageRef,
     vmDiskImageTemplate: vmDiskImage.spec
       .describe('The VMDiskImage to create where the one in vmDiskImageRef does not exist: the fields of its spec.')

@@ -7,6 +7,11 @@ export interface ReasonHelp {
   readonly remedy: string
 }
 
+/** Each reason under its own name. */
+export function namesIn<Help extends object>(help: Help): { readonly [R in keyof Help]: R } {
+  return Object.fromEntries(Object.keys(help).map((reason) => [reason, reason])) as { readonly [R in keyof Help]: R }
+}
+
 const NOTHING = 'Nothing to do: it goes on by itself.'
 
 export const REASON_HELP = {
@@ -292,6 +297,4 @@ export const REASON_HELP = {
 export type Reason = keyof typeof REASON_HELP
 
 /** `REASONS.Queued` is `'Queued'`, and so on for every key of `REASON_HELP`. */
-export const REASONS = Object.fromEntries(Object.keys(REASON_HELP).map((reason) => [reason, reason])) as {
-  readonly [R in keyof typeof REASON_HELP]: R
-}
+export const REASONS = namesIn(REASON_HELP)

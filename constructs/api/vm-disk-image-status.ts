@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { conditions, count, dateTime, matching } from './shared.ts'
+import { count, dateTime, matching, statusHead } from './shared.ts'
 
 export const PHASES = {
   /** Waits for a slot, for something that is missing, or for its next attempt. */
@@ -62,21 +62,12 @@ const artifact = z
 
 export const vmDiskImageStatus = z
   .object({
-    observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
-    phase: z
-      .enum(PHASES)
-      .describe('Where the image is on its way: Queued, Syncing, Snapshotting, Succeeded or Failed.')
-      .optional(),
-    reason: z.string().max(1024).describe('One word that says why the image is in this phase.').optional(),
-    message: z
-      .string()
-      .max(4096)
-      .describe('A sentence that says what is going on or what the image waits for.')
-      .optional(),
-    conditions: conditions(
-      'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
+    ...statusHead(z.enum(PHASES), 'image', {
+      phase: 'Where the image is on its way: Queued, Syncing, Snapshotting, Succeeded or Failed.',
+      conditions:
+        'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
         'Settled: it is Failed, or Succeeded with an artifact of this spec, and who waits for it can stop waiting. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
-    ).optional(),
+    }),
     ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')
       .describe('Place in the queue: a decimal number, the smallest of all is served first.')
       .optional(),

@@ -1,19 +1,6 @@
-/**
- * Specs that the API server and `parseVMDiskImageSpec` have to judge alike. The table test checks the zod side, a scenario on a
- * real API server the CEL side.
- */
-export interface SpecFixture {
-  readonly name: string
-  readonly spec: unknown
-  readonly valid: boolean
-  /** Field that the first problem is about, where it is refused. */
-  readonly path?: string
-}
+import { accepted, refused, type SpecFixture } from './spec.fixtures.ts'
 
 const HTTP = { sourceType: 'http', url: 'https://images.example.com/a.qcow2', diskSize: '24Gi' }
-
-const accepted = (name: string, spec: unknown): SpecFixture => ({ name, spec, valid: true })
-const refused = (name: string, spec: unknown, path: string): SpecFixture => ({ name, spec, valid: false, path })
 
 const acceptedUrl = (url: string, sourceType?: string) =>
   accepted(`${sourceType ?? 'any type'} from ${shown(url)}`, {

@@ -1,20 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { explainsReasons, judgesSpecs } from './kind-suite.fixtures.ts'
 import { SPEC_FIXTURES } from './vm-disk-image.fixtures.ts'
 import { parseVMDiskImageSpec, REASON_HELP, REASONS, revisionOf, vmDiskImage } from './vm-disk-image.ts'
 
 describe('parseVMDiskImageSpec', () => {
-  it.each(SPEC_FIXTURES.filter(({ valid }) => valid))('accepts $name', ({ spec }) => {
-    expect(parseVMDiskImageSpec(spec)).toMatchObject({ ok: true })
-  })
-
-  it.each(SPEC_FIXTURES.filter(({ valid }) => !valid))('refuses $name', ({ spec, path }) => {
-    const parsed = parseVMDiskImageSpec(spec)
-    expect(parsed.ok ? undefined : parsed.problems[0]?.path).toBe(path)
-  })
-
-  it.each([undefined, null, 'text', 7, []])('names the spec where it is no object: %j', (raw) => {
-    expect(parseVMDiskImageSpec(raw)).toMatchObject({ ok: false, problems: [{ path: 'spec' }] })
-  })
+  judgesSpecs(SPEC_FIXTURES, parseVMDiskImageSpec)
 
   it('reads a diskSize in bytes as a text', () => {
     expect(parseVMDiskImageSpec({ sourceType: 'blank', diskSize: 1048576 })).toEqual({
@@ -79,13 +69,7 @@ describe('revisionOf', () => {
 })
 
 describe('VMDiskImage', () => {
-  it('has a meaning and a remedy for every reason', () => {
-    expect(Object.keys(REASONS)).toEqual(Object.keys(REASON_HELP))
-    for (const { meaning, remedy } of Object.values(REASON_HELP)) {
-      expect(meaning).toMatch(/\.$/)
-      expect(remedy).toMatch(/\.$/)
-    }
-  })
+  explainsReasons(REASONS, REASON_HELP)
 
   it('reads a status in full and an empty one', () => {
     const condition = { type: 'Ready', status: 'True', reason: 'Synced', message: '', observedGeneration: 1 }

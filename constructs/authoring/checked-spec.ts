@@ -1,48 +1,66 @@
-import type { ApiObjectMetadata } from 'cdk8s'
+import { ApiObject, type ApiObjectMetadata, Chart, JsonPatch } from 'cdk8s'
+import type { Construct } from 'constructs'
 import { z } from 'zod'
 import type { Parsed } from '../api/parse-spec.ts'
 import { dnsLabel } from '../api/shared.ts'
 import { withValue } from '../api/told-value.ts'
+import type { Resource } from '../schema/define-resource.ts'
+import { unwrapped } from '../schema/unwrapped.ts'
+import { withKeptJson, withoutKeptJson } from './kept-json.ts'
 
 /** What a construct of a kind of ours is given: the metadata, and the fields of the spec beside it. */
-export interface Authored<Spec> {
-  /** Path of the construct. */
-  readonly place: string
-  readonly kind: string
-  readonly schema: z.ZodType
+interface Authored<Spec> {
+  readonly resource: Resource
   /** What `metadata.name` has to be. */
   readonly name: z.ZodString
   readonly parse: (spec: unknown) => Parsed<Spec>
+}
+
+/** An object of a kind of ours that people write. Throws at synth what {@link checkedProps} throws. */
+export class AuthoredObject extends ApiObject {
+  constructor(scope: Construct, id: string, authored: Authored<object>, props: unknown) {
+    const { apiVersion, kind } = authored.resource
+    super(scope, id, { apiVersion, kind, ...checkedProps(`${scope.node.path}/${id}`, authored, props) })
+    // What is in no namespace is not in that of its chart either.
+    if (!authored.resource.namespaced && Chart.of(this).namespace !== undefined)
+      this.addJsonPatch(JsonPatch.remove('/metadata/namespace'))
+  }
+
+  override toJson(): unknown {
+    return withoutKeptJson(super.toJson())
+  }
 }
 
 /**
  * Metadata and spec as they are to be written. Throws, naming place, field, value and fix, on what the API server would refuse, and on
  * fields that nobody knows, which it would only warn of.
  */
-export function checkedProps<Spec>(
-  { place, kind, schema, name, parse }: Authored<Spec>,
+function checkedProps<Spec>(
+  place: string,
+  { resource, name, parse }: Authored<Spec>,
   props: unknown,
-): { metadata: ApiObjectMetadata; spec: Spec } {
+): { metadata: ApiObjectMetadata; spec: unknown } {
   if (!isObject(props))
     throw new Error(`${place}: ${withValue('the props must be an object with metadata and fields of the spec', props)}`)
   const { metadata, ...written } = props
   const parsed = parse(written)
   const problems = [
-    ...metadataProblems(metadata, name),
+    ...metadataProblems(metadata, name, resource),
     ...(parsed.ok ? [] : parsed.problems.map(({ path, message }) => `${path}: ${message}`)),
-    ...unknownFields(schema, written, 'spec').map((unknown) => `${unknown}; remove it or correct its spelling`),
+    ...unknownFields(resource.spec, written, 'spec').map((unknown) => `${unknown}; remove it or correct its spelling`),
   ]
   if (!parsed.ok || problems.length > 0)
-    throw new Error(`${place}: the ${kind} is not valid\n  ${problems.join('\n  ')}`)
-  return { metadata: metadata as ApiObjectMetadata, spec: parsed.spec }
+    throw new Error(`${place}: the ${resource.kind} is not valid\n  ${problems.join('\n  ')}`)
+  return { metadata: metadata as ApiObjectMetadata, spec: withKeptJson(resource.spec, parsed.spec) }
 }
 
-function metadataProblems(metadata: unknown, name: z.ZodString): string[] {
+function metadataProblems(metadata: unknown, name: z.ZodString, { kind, namespaced }: Resource): string[] {
   if (!isObject(metadata)) return [withValue('metadata: must be an object with a name', metadata)]
-  return [
-    ...problemOf('metadata.name', name, metadata['name']),
-    ...(metadata['namespace'] === undefined ? [] : problemOf('metadata.namespace', dnsLabel(), metadata['namespace'])),
-  ]
+  const problems = problemOf('metadata.name', name, metadata['name'])
+  const { namespace } = metadata
+  if (namespace === undefined) return problems
+  const outside = withValue(`metadata.namespace: must be left out: a ${kind} is in no namespace`, namespace)
+  return [...problems, ...(namespaced ? problemOf('metadata.namespace', dnsLabel(), namespace) : [outside])]
 }
 
 function problemOf(path: string, schema: z.ZodString, value: unknown): string[] {
@@ -70,8 +88,4 @@ function unknownFields(schema: z.core.$ZodType, value: unknown, path: string): s
     const known = Object.hasOwn(shape, field) ? shape[field] : undefined
     return known === undefined ? [`${path} has no field ${field}`] : unknownFields(known, child, `${path}.${field}`)
   })
-}
-
-function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
-  return schema instanceof z.ZodOptional ? unwrapped(schema.unwrap()) : schema
 }

@@ -1,19 +1,16 @@
-import { ApiObject, type ApiObjectMetadata } from 'cdk8s'
+import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { type DataSyncSpecInput, dataSync, parseDataSyncSpec } from '../api/data-sync.ts'
 import { objectName } from '../api/shared.ts'
-import { checkedProps } from './checked-spec.ts'
+import { AuthoredObject } from './checked-spec.ts'
 
 export interface DataSyncProps extends DataSyncSpecInput {
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 
 /** The disk images of one version of a workspace. Throws at synth, naming field and fix, on what the API server would refuse. */
-export class DataSync extends ApiObject {
+export class DataSync extends AuthoredObject {
   constructor(scope: Construct, id: string, props: DataSyncProps) {
-    const place = `${scope.node.path}/${id}`
-    const { apiVersion, kind, spec: schema } = dataSync
-    const authored = { place, kind, schema, name: objectName(), parse: parseDataSyncSpec }
-    super(scope, id, { apiVersion, kind, ...checkedProps(authored, props) })
+    super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, props)
   }
 }

@@ -1,8 +1,8 @@
-import { ApiObject, type ApiObjectMetadata } from 'cdk8s'
+import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
 import { parseVirtualMachineSpec, type VirtualMachineSpecInput, virtualMachine } from '../api/virtual-machine.ts'
-import { checkedProps } from './checked-spec.ts'
+import { AuthoredObject } from './checked-spec.ts'
 
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
   /** `name` is needed: it names the machine in KubeVirt too. A DNS-1123 label of at most 63 characters. */
@@ -12,11 +12,8 @@ export interface VirtualMachineProps extends VirtualMachineSpecInput {
 /**
  * A virtual machine whose disk is cloned from a VMDiskImage. Throws at synth, naming field and fix, on what the API server would refuse.
  */
-export class VirtualMachine extends ApiObject {
+export class VirtualMachine extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VirtualMachineProps) {
-    const place = `${scope.node.path}/${id}`
-    const { apiVersion, kind, spec: schema } = virtualMachine
-    const authored = { place, kind, schema, name: dnsLabel(), parse: parseVirtualMachineSpec }
-    super(scope, id, { apiVersion, kind, ...checkedProps(authored, props) })
+    super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, props)
   }
 }

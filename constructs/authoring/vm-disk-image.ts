@@ -1,8 +1,8 @@
-import { ApiObject, type ApiObjectMetadata } from 'cdk8s'
+import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
 import { parseVMDiskImageSpec, type VMDiskImageSpecInput, vmDiskImage } from '../api/vm-disk-image.ts'
-import { checkedProps } from './checked-spec.ts'
+import { AuthoredObject } from './checked-spec.ts'
 
 export interface VMDiskImageProps extends VMDiskImageSpecInput {
   /** `name` is needed: it is what virtual machines and workspaces refer to. */
@@ -10,11 +10,8 @@ export interface VMDiskImageProps extends VMDiskImageSpecInput {
 }
 
 /** A disk image that the cluster keeps. Throws at synth, naming field and fix, on what the API server would refuse. */
-export class VMDiskImage extends ApiObject {
+export class VMDiskImage extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VMDiskImageProps) {
-    const place = `${scope.node.path}/${id}`
-    const { apiVersion, kind, spec: schema } = vmDiskImage
-    const authored = { place, kind, schema, name: objectName(), parse: parseVMDiskImageSpec }
-    super(scope, id, { apiVersion, kind, ...checkedProps(authored, props) })
+    super(scope, id, { resource: vmDiskImage, name: objectName(), parse: parseVMDiskImageSpec }, props)
   }
 }

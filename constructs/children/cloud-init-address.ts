@@ -27,6 +27,26 @@ export function isSameFamily(destination: string, hop: string): boolean {
   return parseAddress(destination.split('/', 1)[0] ?? '')?.family === parseAddress(hop)?.family
 }
 
+/** A network as its first address, such as `172.26.0.0/15` for `172.27.1.1/15`. Undefined where the text is no network. */
+export function networkOf(cidr: string): string | undefined {
+  const network = parseCidr(cidr)
+  if (network === undefined) return undefined
+  const { family, bits, prefix } = network
+  const shift = BigInt(WIDTH[family] - prefix)
+  return `${formatAddress({ ...network, bits: (bits >> shift) << shift })}/${prefix}`
+}
+
+/** The one spelling of an address, without `::` but for all zeros. */
+function formatAddress({ family, bits }: Network): string {
+  const [count, width, radix] = family === 4 ? [4, 8n, 10] : [8, 16n, 16]
+  if (family === 6 && bits === 0n) return '::'
+  const parts = Array.from({ length: count }, (_, at) => {
+    const part = (bits >> (BigInt(count - 1 - at) * width)) & ((1n << width) - 1n)
+    return part.toString(radix)
+  })
+  return parts.join(family === 4 ? '.' : ':')
+}
+
 function contains({ family, bits, prefix }: Network, address: Network): boolean {
   const shift = BigInt(WIDTH[family] - prefix)
   return family === address.family && bits >> shift === address.bits >> shift

@@ -1,4 +1,4 @@
-import { isOnLink, isSameFamily } from './cloud-init-address.ts'
+import { isOnLink, isSameFamily, networkOf } from './cloud-init-address.ts'
 import { cloudInitJson } from './cloud-init-json.ts'
 
 export interface StaticRoute {
@@ -34,11 +34,18 @@ export function renderNetworkData(interfaces: readonly GuestInterface[]): string
 }
 
 /**
- * The routes that this guest can use. A workspace states them per network, so that one may lead over the machine itself; that one,
- * and one whose next hop is not on the interface's own network, would make the guest's network fail to come up.
+ * The routes that this guest can use, the first one to each network. A workspace states them per network, so that one may lead over the
+ * machine itself; that one, and one whose next hop is not on the interface's own network, would make the guest's network fail to come
+ * up, as would a destination that is not the first address of its network.
  */
 export function usableRoutes({ ipAddress, routes = [] }: Pick<GuestInterface, 'ipAddress' | 'routes'>): StaticRoute[] {
-  return routes.filter(({ to, via }) => isSameFamily(to, via) && isOnLink(via, [ipAddress]))
+  const usable = new Map<string, StaticRoute>()
+  for (const { to, via } of routes) {
+    const network = networkOf(to)
+    if (network === undefined || usable.has(network)) continue
+    if (isSameFamily(to, via) && isOnLink(via, [ipAddress])) usable.set(network, { to: network, via })
+  }
+  return [...usable.values()]
 }
 
 function ethernet(each: GuestInterface, at: number): object {

@@ -7,6 +7,7 @@ import { cpuShape } from '../api/virtual-machine-cpu.ts'
 import { guestMemory } from './guest-memory.ts'
 import type { ImageChild } from './image-child.ts'
 import { withMacAddresses } from './mac-address.ts'
+import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
 import { render } from './render.ts'
 import { type VMRef, vmChildMetadata, vmChildNames, vmLabels } from './virtual-machine-child.ts'
 
@@ -36,11 +37,10 @@ export interface KubeVirtVirtualMachineProps {
     readonly baseVmVersion?: string | undefined
     readonly version?: string | undefined
   }
-  readonly workspace?: {
-    readonly name: string
-    /** Linux bridges are those of one node: all machines of the workspace have to be there. */
-    readonly isOnOneNode: boolean
-  }
+  /** Name of the Workspace that it belongs to. */
+  readonly workspace?: string | undefined
+  /** What has the same group in the namespace runs on one node. */
+  readonly nodeGroup?: string | undefined
 }
 
 interface GuestNic {
@@ -83,7 +83,7 @@ export interface KubeVirtVirtualMachineSpec {
     readonly spec: {
       readonly hostname: string
       readonly terminationGracePeriodSeconds: number
-      readonly affinity?: object
+      readonly affinity?: NodeGroupAffinity
       readonly domain: {
         readonly cpu: { readonly sockets: number; readonly cores: 1; readonly threads: 1 }
         readonly resources?: { readonly requests: { readonly cpu: string } }
@@ -113,14 +113,14 @@ const GRACE_SECONDS = 60
 /** The machine itself. It names its disk, which exists already: KubeVirt shows misleading states while it does not. */
 export class KubeVirtVirtualMachine extends ApiObject {
   constructor(scope: Construct, id: string, props: KubeVirtVirtualMachineProps) {
-    const { vm, version, workspace, cloudInit } = props
+    const { vm, cloudInit } = props
     super(scope, id, {
       apiVersion: 'kubevirt.io/v1',
       kind: 'VirtualMachine',
       metadata: vmChildMetadata({
         vm,
         name: vmChildNames(vm.name).machine,
-        labels: { ...versionLabels(version), ...workspaceLabels(workspace) },
+        labels: placeLabels(props),
         annotations: { [ANNOTATIONS.cloudInit]: cloudInit.fingerprint },
       }),
       spec: machineSpec(props),
@@ -134,17 +134,17 @@ export function renderKubeVirtVirtualMachine(props: KubeVirtVirtualMachineProps)
 }
 
 function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachineSpec {
-  const { vm, version, workspace } = props
+  const { vm, nodeGroup } = props
   const { autoattachPodInterface, interfaces, networks } = networking(props)
   const { sockets, request } = cpuShape(props.cpu)
   return {
     runStrategy: props.runStrategy ?? 'Always',
     template: {
-      metadata: { labels: { ...vmLabels(vm), ...versionLabels(version), ...workspaceLabels(workspace) } },
+      metadata: { labels: { ...vmLabels(vm), ...placeLabels(props) } },
       spec: {
         hostname: props.hostname,
         terminationGracePeriodSeconds: GRACE_SECONDS,
-        affinity: workspace?.isOnOneNode ? sameNodeAs(workspaceLabels(workspace)) : undefined,
+        affinity: nodeGroup === undefined ? undefined : sameNodeAs(nodeGroup),
         domain: {
           // Sockets are what KubeVirt can add while a machine runs.
           cpu: { sockets, cores: 1, threads: 1 },
@@ -204,8 +204,13 @@ function podNetwork(vm: VMRef): Networking {
   }
 }
 
-function workspaceLabels(workspace: KubeVirtVirtualMachineProps['workspace']): Readonly<Record<string, string>> {
-  return workspace === undefined ? {} : { [LABELS.workspace]: labelValue(workspace.name) }
+/** Of the machine, its instance and its pod. */
+function placeLabels({ version, workspace, nodeGroup }: KubeVirtVirtualMachineProps): Readonly<Record<string, string>> {
+  return {
+    ...versionLabels(version),
+    ...(workspace !== undefined && { [LABELS.workspace]: labelValue(workspace) }),
+    ...(nodeGroup !== undefined && { [LABELS.nodeGroup]: nodeGroup }),
+  }
 }
 
 /** On a guest that runs, its instance and its pod have them from its next start on, and no restart is asked for. */
@@ -215,10 +220,4 @@ function versionLabels({ baseVm, baseVmVersion, version }: KubeVirtVirtualMachin
     ...(baseVmVersion && { [LABELS.baseVmVersion]: labelValue(baseVmVersion) }),
     ...(version && { [LABELS.version]: labelValue(version) }),
   }
-}
-
-/** Required of the scheduler. The first pod satisfies its own term. */
-function sameNodeAs(matchLabels: Readonly<Record<string, string>>): object {
-  const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels } }
-  return { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } }
 }

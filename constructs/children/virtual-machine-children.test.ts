@@ -1,11 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyText, cloudInitProps } from '../../test/cloud-init/arbitraries.ts'
+import { PROPOSED_VIRTUAL_MACHINE } from '../api/virtual-machine.fixtures.ts'
 import { cloneSize, renderCloneDataVolume } from './clone-data-volume.ts'
-import { renderNetworkData, usableRoutes } from './cloud-init-network-data.ts'
 import { cloudInitFingerprint, cloudInitHash, renderCloudInit, renderCloudInitSecret } from './cloud-init-secret.ts'
-import { renderUserData } from './cloud-init-user-data.ts'
-import { guestMemory } from './guest-memory.ts'
 import { type KubeVirtVirtualMachineProps, renderKubeVirtVirtualMachine } from './kubevirt-virtual-machine.ts'
 import { withMacAddresses } from './mac-address.ts'
 import { vmChildNames } from './virtual-machine-child.ts'
@@ -35,15 +33,7 @@ const interfaces = withMacAddresses(vm.uid, vm.name, [
 
 const demo = renderCloudInit({
   hostname: 'demo-vm',
-  users: [
-    {
-      name: 'demo user',
-      plain_text_passwd: 'demo-pwd',
-      lock_passwd: false,
-      sudo: 'ALL=(ALL) NOPASSWD:ALL',
-      groups: 'sudo',
-    },
-  ],
+  users: PROPOSED_VIRTUAL_MACHINE.spec.users,
   interfaces,
 })
 
@@ -152,104 +142,9 @@ describe('cloudInitFingerprint', () => {
   })
 })
 
-describe('renderUserData', () => {
-  const user = (more: object) => {
-    const [, line = ''] = renderUserData({ hostname: 'vm', users: [{ name: 'demo', ...more }] }).split('\n')
-    return JSON.parse(line) as { ssh_pwauth?: boolean; users: [string, object] }
-  }
-
-  it.each([
-    [{ plain_text_passwd: 'x', lock_passwd: false }, true],
-    [{ plain_text_passwd: 'x', lock_passwd: true }, undefined],
-    [{ plain_text_passwd: 'x' }, undefined],
-    [{ lock_passwd: false }, undefined],
-    [{ plain_text_passwd: '', lock_passwd: false }, undefined],
-  ])('opens SSH to passwords only where one can be used: %j', (fields, expected) => {
-    expect(user(fields).ssh_pwauth).toBe(expected)
-  })
-
-  it.each([
-    ['demo,sudo', 'demo,sudo'],
-    ['sudo, demo , sudo', 'demo,sudo'],
-  ])('names the own group of a user among its groups: %s', (groups, all) => {
-    expect(user({ groups }).users[1]).toMatchObject({ primary_group: 'demo', groups: all })
-  })
-
-  it('leaves the groups of root to the image', () => {
-    expect(user({ name: 'root', groups: 'docker' }).users[1]).toEqual({ name: 'root', shell: '/bin/bash' })
-  })
-
-  it('says nothing that was not asked for', () => {
-    const empty = { ssh_authorized_keys: [], plain_text_passwd: '' }
-    expect(user(empty).users).toEqual([
-      'default',
-      { name: 'demo', primary_group: 'demo', groups: 'demo', shell: '/bin/bash' },
-    ])
-  })
-})
-
-describe('usableRoutes', () => {
-  const via = (ipAddress: string, hop: string, to = ipAddress.includes(':') ? '::/0' : '0.0.0.0/0') =>
-    usableRoutes({ ipAddress, routes: [{ to, via: hop }] }).length === 1
-
-  it.each([
-    ['10.0.0.5/24', '10.0.0.1', 'a neighbour'],
-    ['10.0.0.5/24', '10.0.0.255', 'the last one'],
-    ['172.27.11.11/28', '172.27.11.14', 'a neighbour in a small network'],
-    ['10.0.0.4/31', '10.0.0.5', 'the other end of a link'],
-    ['200.0.0.1/8', '200.255.255.255', 'a neighbour above half of all addresses'],
-    ['fd00::5/64', 'fd00::1', 'a neighbour'],
-    ['fd00:0:0:0:0:0:0:5/64', 'fd00::ffff:1', 'a neighbour in another spelling'],
-    ['fd00::5/64', 'fe80::1', 'a router by its link-local address'],
-  ])('of %s: %s is %s', (ipAddress, hop) => {
-    expect(via(ipAddress, hop)).toBe(true)
-  })
-
-  it.each([
-    ['10.0.0.5/24', '10.0.0.5', 'the machine itself'],
-    ['fd00::5/64', 'fd00:0::0:5', 'no address at all'],
-    ['fd00::5/64', 'FD00:0:0:0:0:0:0:5', 'the machine itself in another spelling'],
-    ['10.0.0.5/24', '10.0.1.1', 'off the link'],
-    ['172.27.11.11/28', '172.27.11.16', 'just off the link'],
-    ['fd00::5/64', 'fd00:0:0:1::1', 'off the link'],
-    ['10.0.0.5/32', '10.0.0.6', 'off a link of one'],
-    ['10.0.0.5/24', 'fe80::1', 'of the other family'],
-    ['10.0.0.5/24', '10.0.0', 'no address'],
-    ['10.0.0.5/24', '10.0.0.01', 'no plain address'],
-    ['10.0.0.5/24', '', 'nothing'],
-    ['fd00::5/64', 'fd00:::1', 'no address'],
-    ['fd00::5/64', 'fd00::12345', 'no address'],
-    ['fd00::5/64', 'fd00:1:2:3:4:5:6', 'too short'],
-  ])('of %s: not %s, which is %s', (ipAddress, hop) => {
-    expect(via(ipAddress, hop)).toBe(false)
-  })
-
-  it('does not mix families', () => {
-    expect(via('10.0.0.5/24', '10.0.0.1', '::/0')).toBe(false)
-    expect(via('fd00::5/64', 'fd00::1', '0.0.0.0/0')).toBe(false)
-    expect(via('fd00::5/64', 'fe80::1', 'default')).toBe(false)
-  })
-})
-
-describe('renderNetworkData', () => {
-  it('keeps guest names short however many interfaces and however long their networks', () => {
-    const networks = Array.from({ length: 32 }, (_, at) => ({
-      network: `${'n'.repeat(60)}${at}`,
-      ipAddress: `10.0.${at}.1/24`,
-    }))
-    const interfaces = withMacAddresses(vm.uid, vm.name, networks)
-    const { ethernets } = JSON.parse(renderNetworkData(interfaces)) as {
-      ethernets: Record<string, { 'set-name': string }>
-    }
-    const names = Object.values(ethernets).map((ethernet) => ethernet['set-name'])
-    expect(names).toEqual(interfaces.map((_, at) => `net${at}`))
-    for (const name of names) expect(name.length).toBeLessThanOrEqual(15)
-  })
-})
-
 describe('renderKubeVirtVirtualMachine', () => {
   it('is, in full', () => {
-    expect(machine({ workspace: { name: 'demo-workspace-1', isOnOneNode: true } })).toMatchSnapshot()
+    expect(machine({ workspace: 'demo-workspace-1', nodeGroup: 'demo-workspace-1' })).toMatchSnapshot()
   })
 
   it('is on the pod network without interfaces, with a MAC that stays', () => {
@@ -275,30 +170,10 @@ describe('renderKubeVirtVirtualMachine', () => {
     expect(domain.resources?.requests.cpu).toBe(request)
   })
 
-  it('is bound to no node where its networks are not', () => {
-    const { metadata, spec } = machine({ workspace: { name: 'w'.repeat(90), isOnOneNode: false } }).spec.template
+  it('is bound to no node without a node group', () => {
+    const { metadata, spec } = machine({ workspace: 'w'.repeat(90) }).spec.template
     expect(spec.affinity).toBeUndefined()
     expect(metadata.labels['pelotech.ot/workspace']).toHaveLength(63)
-  })
-})
-
-describe('guestMemory', () => {
-  it.each([
-    ['2Gi', '2Gi'],
-    ['2048Mi', '2Gi'],
-    ['1.5Gi', '1536Mi'],
-    ['0.5Ki', '512'],
-    ['2G', '2G'],
-    ['1500M', '1500M'],
-    ['2000M', '2G'],
-    ['2e9', '2G'],
-    ['2147483648', '2147483648'],
-  ])('%s is stored as %s', (memory, stored) => {
-    expect(guestMemory(memory)).toBe(stored)
-  })
-
-  it.each(['0', '-1Gi', 'much'])('refuses %s', (memory) => {
-    expect(() => guestMemory(memory)).toThrow(`memory "${memory}" is no quantity above 0`)
   })
 })
 
@@ -332,7 +207,7 @@ describe('all children of a machine', () => {
   it('have label values that fit', () => {
     fc.assert(
       fc.property(objectName, (name) => {
-        const props = { vm: { ...vm, name }, workspace: { name, isOnOneNode: true } }
+        const props = { vm: { ...vm, name }, workspace: name }
         const { metadata, spec } = machine(props)
         const labels = [metadata.labels, spec.template.metadata.labels, clone(props).metadata.labels]
         for (const value of labels.flatMap((each) => Object.values(each))) expect(value.length).toBeLessThanOrEqual(63)

@@ -24,11 +24,20 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   allow('pelotech.ot', ['vmdiskimages/status'], ['get', 'update', 'patch']),
   // Needed to set blockOwnerDeletion where OwnerReferencesPermissionEnforcement is on.
   allow('pelotech.ot', ['vmdiskimages/finalizers'], ['update']),
-  allow('pelotech.ot', ['virtualmachines'], [...READ, 'update', 'patch']),
+  // Created and deleted for workspaces.
+  allow('pelotech.ot', ['virtualmachines'], [...READ, 'create', 'update', 'patch', 'delete']),
   allow('pelotech.ot', ['virtualmachines/status'], ['get', 'update', 'patch']),
   allow('pelotech.ot', ['virtualmachines/finalizers'], ['update']),
   allow('pelotech.ot', ['datasyncs'], READ),
   allow('pelotech.ot', ['datasyncs/status'], ['get', 'update', 'patch']),
+  allow('pelotech.ot', ['workspaces'], [...READ, 'update', 'patch']),
+  allow('pelotech.ot', ['workspaces/status'], ['get', 'update', 'patch']),
+  allow('pelotech.ot', ['workspaces/finalizers'], ['update']),
+  // What workspaces are made of. Of claims, quotas, ConfigMaps and namespaces all are read anyway.
+  allow('', ['namespaces', 'resourcequotas', 'persistentvolumeclaims', 'configmaps'], ['create', 'patch', 'delete']),
+  allow('', ['persistentvolumes'], [...READ, 'create', 'patch', 'delete']),
+  allow('apps', ['deployments'], [...READ, 'create', 'patch', 'delete']),
+  allow('networking.k8s.io', ['networkpolicies'], [...READ, 'create', 'patch', 'delete']),
   allow('kubevirt.io', ['virtualmachines'], [...READ, 'create', 'update', 'patch', 'delete']),
   // Deleting the instance is how a virtual machine is restarted; an annotation has KubeVirt try again to create its pod.
   allow('kubevirt.io', ['virtualmachineinstances'], [...READ, 'patch', 'delete']),
@@ -52,9 +61,9 @@ export const CLUSTER_ACCESS: readonly AccessRule[] = [
   allow('', ['resourcequotas'], READ),
   // Of its own making: cloud-init data of virtual machines.
   allow('', ['secrets'], ['create', 'update', 'patch', 'delete']),
-  // Read only where a virtual machine does not start: what its pod and its networks lack.
+  // Read only where something does not start: what its pod and its networks lack.
   allow('', ['events'], ['list', 'create', 'patch']),
-  allow('k8s.cni.cncf.io', ['network-attachment-definitions'], ['list']),
+  allow('k8s.cni.cncf.io', ['network-attachment-definitions'], [...READ, 'create', 'patch', 'delete']),
   allow('events.k8s.io', ['events'], ['create', 'patch']),
 ]
 

@@ -5,6 +5,7 @@ import { OPERATOR_NAMESPACE, POLICY_NAME } from '../api/policy.ts'
 import { GROUP, VERSION } from '../api/shared.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
+import { workspace } from '../api/workspace.ts'
 import { type PolicyVariable, SOURCE_URL_VARIABLES } from './admission-policies-source-url.ts'
 import { IMAGE_CREATOR, IMAGE_USER } from './user-roles.ts'
 
@@ -137,17 +138,28 @@ const IMAGE_USE: PolicySpec = {
   ],
 }
 
-/** Of a VMDiskImage, of the one that a VirtualMachine has made, and of those of a DataSync. */
+const VMS = '.?spec.?vms.orValue([])'
+/** Of each vm the URL at this path. A source that is there already is no news, whichever vm it is of. */
+const urlsOfVms = (path: string) => {
+  const [field, url] = [path.replaceAll('.?', '.'), `vm.?${path}`]
+  const isKnown = `oldObject${VMS}.exists(old, old.?${path} == ${url})`
+  return (
+    `object${VMS}.filter(vm, ${url}.hasValue() && (request.operation == 'CREATE' || !${isKnown}))` +
+    `.map(vm, {'field': 'spec.vms: ${field} of vm "' + string(vm.name) + '"', 'text': string(vm.${field})})`
+  )
+}
+
+const TEMPLATE_URL = 'vmDiskImageTemplate.?url'
+
+/** Of a VMDiskImage, of the one that a VirtualMachine has made, and of those of a DataSync or of the machines of a Workspace. */
 const URLS = [
-  ...['url', 'vmDiskImageTemplate.?url'].map((path) => {
+  ...['url', TEMPLATE_URL].map((path) => {
     const url = `object.?spec.?${path}`
     const field = `spec.${path.replace('.?', '.')}`
     return `(${url}.hasValue() ? [{'field': '${field}', 'text': string(${url}.value())}] : [])`
   }),
-  // A source that is there already is no news, whichever vm it is of.
-  "object.?spec.?vms.orValue([]).filter(vm, has(vm.url) && (request.operation == 'CREATE' || " +
-    '!oldObject.?spec.?vms.orValue([]).exists(old, old.?url == vm.?url)))' +
-    ".map(vm, {'field': 'spec.vms: url of vm \"' + string(vm.name) + '\"', 'text': string(vm.url)})",
+  urlsOfVms('url'),
+  urlsOfVms(TEMPLATE_URL),
 ].join(' +\n')
 
 /** More prefixes are only counted in a refusal. */
@@ -159,10 +171,10 @@ const LIST = 'key allowedSourceUrls of ConfigMap {params.metadata.namespace}/{pa
  * rule cannot judge may pass.
  */
 const SOURCE_URL: PolicySpec = {
-  plurals: [vmDiskImage.plural, virtualMachine.plural, dataSync.plural],
+  plurals: [vmDiskImage.plural, virtualMachine.plural, dataSync.plural, workspace.plural],
   failurePolicy: 'Ignore',
   paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
-  matchConditions: [{ name: 'has-a-new-url', expression: isChanged('url', 'vmDiskImageTemplate.?url', 'vms') }],
+  matchConditions: [{ name: 'has-a-new-url', expression: isChanged('url', TEMPLATE_URL, 'vms') }],
   variables: [{ name: 'urls', expression: URLS }, ...SOURCE_URL_VARIABLES],
   validations: [
     {

@@ -46,7 +46,7 @@ describe('Operator', () => {
     ).toMatchSnapshot()
   })
 
-  it('is told where CDI is', () => {
+  it('knows where CDI is', () => {
     const props = { image: 'registry.example/operator@sha256:0', cdiNamespace: 'openshift-cnv' }
     const objects = render((chart) => new Operator(chart, 'Operator', props))
     const deployment = objects.find((one) => 'kind' in one && one.kind === 'Deployment')
@@ -54,18 +54,16 @@ describe('Operator', () => {
     expect(deployment).toMatchObject({ spec: { template: { spec: { containers: [{ env }] } } } })
   })
 
-  it('grants no wildcard, and writes to claims and pods to nobody', () => {
+  it('grants no wildcard, and writes to pods to nobody', () => {
     const rules = [...CLUSTER_ACCESS, ...NAMESPACE_ACCESS]
     expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
       '*',
     )
-    const readOnly = rules.filter(({ resources }) =>
-      ['persistentvolumeclaims', 'pods'].some((name) => resources.includes(name)),
-    )
+    const readOnly = rules.filter(({ resources }) => ['pods'].some((name) => resources.includes(name)))
     expect(readOnly.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch'])
   })
 
-  it('may do itself what the admission policies ask of whoever writes a VirtualMachine', () => {
+  it('may do itself what the admission policies ask of those who write a VirtualMachine', () => {
     const verbs = CLUSTER_ACCESS.filter(({ resources }) => resources.includes('vmdiskimages')).flatMap(
       (rule) => rule.verbs,
     )

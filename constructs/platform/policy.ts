@@ -39,5 +39,14 @@ export class SyncOperatorPolicy extends ApiObject {
 
 function policyData(values: PolicyValues): Record<string, string> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([key, value]) => [key, Array.isArray(value) ? value.join('\n') : String(value)]))
+  return Object.fromEntries(given.map(([key, value]) => [key, textOf(value)]))
+}
+
+/** Lists in lines, records as `name=value` in lines. */
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join('\n')
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Object.entries(value)
+    .map(([name, one]) => `${name}=${one}`)
+    .join('\n')
 }

@@ -4,6 +4,7 @@ import { dataSync } from '../api/data-sync.ts'
 import { GROUP } from '../api/shared.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
+import { workspace } from '../api/workspace.ts'
 import { type AccessRule, allow, READ } from './access.ts'
 
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'] as const
@@ -13,18 +14,22 @@ export const IMAGE_USER = 'open-terrain-image-user'
 /** The same, to users who may also have images made there by the template of a machine. */
 export const IMAGE_CREATOR = 'open-terrain-image-creator'
 
+/** For a ClusterRoleBinding, to those who may write Workspaces. Not a part of `edit` or `admin`: a Workspace reaches further than these do. */
+export const WORKSPACE_AUTHOR = 'open-terrain-workspace-author'
+
 const AGGREGATE_TO = (role: 'view' | 'edit') => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' })
 
 const KINDS = [vmDiskImage.plural, virtualMachine.plural, dataSync.plural]
 
 /**
  * ClusterRoles for the people who write objects of ours. `open-terrain-view` and `open-terrain-edit` are part of the `view`, `edit` and `admin`
- * of Kubernetes; the other two are for the namespace of shared images. Reading an image is not using it: to clone a disk is to read all of it.
+ * of Kubernetes; two are for the namespace of shared images, and one for authors of Workspaces. Reading an image is not using it: to clone a disk is
+ * to read all of it.
  */
 export class UserRoles extends Construct {
   constructor(scope: Construct, id: string) {
     super(scope, id)
-    this.add('open-terrain-view', [allow(GROUP, KINDS, READ)], AGGREGATE_TO('view'))
+    this.add('open-terrain-view', [allow(GROUP, [...KINDS, workspace.plural], READ)], AGGREGATE_TO('view'))
     this.add(
       'open-terrain-edit',
       [allow(GROUP, KINDS, [...READ, ...WRITE]), allow(GROUP, [vmDiskImage.plural], ['use'])],
@@ -32,6 +37,7 @@ export class UserRoles extends Construct {
     )
     this.add(IMAGE_USER, [allow(GROUP, [vmDiskImage.plural], [...READ, 'use'])])
     this.add(IMAGE_CREATOR, [allow(GROUP, [vmDiskImage.plural], [...READ, 'use', 'create'])])
+    this.add(WORKSPACE_AUTHOR, [allow(GROUP, [workspace.plural], [...READ, ...WRITE])])
   }
 
   private add(name: string, rules: readonly AccessRule[], labels: Record<string, string> = {}): void {

@@ -8,8 +8,18 @@ export interface CelRule<T> {
   readonly message: string
   /** Field below `self` that the message is about. Default: the value itself. */
   readonly field?: string
+  /** A sentence in place of the message that names what breaks the rule. Default: none, where the value itself says enough. */
+  readonly offender?: CelOffender<T>
   /** The same rule in TypeScript. Must agree with `rule` for every value that the schema's types let through. */
   readonly holds: (value: T) => boolean
+}
+
+/** What breaks a rule, in one sentence, told twice as the rule is. Asked only where the rule is broken. */
+export interface CelOffender<T> {
+  /** CEL expression that gives the sentence. Where it fails or gives a line break, the message of the rule is said. */
+  readonly rule: string
+  /** The same in TypeScript. Undefined where `rule` would fail. */
+  readonly of: (value: T) => string | undefined
 }
 
 /** Zod has no place for a check's CEL side, so it is kept here; `structural` refuses custom checks that are missing. */
@@ -24,7 +34,7 @@ export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly
     const check = z.check<z.output<Schema>>((payload) => {
       if (rule.holds(payload.value)) return
       const path = rule.field === undefined ? [] : [rule.field]
-      payload.issues.push({ code: 'custom', message: rule.message, path, input: payload.value })
+      payload.issues.push({ code: 'custom', message: messageOf(rule, payload.value), path, input: payload.value })
     })
     rulesByCheck.set(check, rule as CelRule<never>)
     return check
@@ -32,8 +42,21 @@ export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly
   return schema.check(...checks) as Schema
 }
 
+/** As the API server chooses it. */
+function messageOf<T>({ message, offender }: CelRule<T>, value: T): string {
+  const sentence = offender?.of(value)
+  return sentence === undefined || sentence.includes('\n') ? message : sentence
+}
+
 /** Checks for which the API server needs no CEL: a keyword of the schema says the same. */
 const checksByKeyword = new WeakSet<object>()
+
+/** A predicate that a keyword of the schema says to the API server. */
+export function keywordCheck<Value>(check: z.core.CheckFn<Value>): z.core.$ZodCheck<Value> {
+  const made = z.check<Value>(check)
+  checksByKeyword.add(made)
+  return made
+}
 
 /**
  * A list whose items differ in one field, which the API server merges by it: `x-kubernetes-list-type: map`. It refuses a second item of a
@@ -44,7 +67,7 @@ export function listMap<Item extends z.ZodObject>(
   key: keyof z.output<Item> & string,
   description: string,
 ): z.ZodArray<Item> {
-  const check = z.check<z.output<Item>[]>(({ value, issues }) => {
+  const check = keywordCheck<z.output<Item>[]>(({ value, issues }) => {
     const keys = value.map((item) => item[key])
     for (const [at, one] of keys.entries()) {
       if (keys.indexOf(one) === at) continue
@@ -52,7 +75,6 @@ export function listMap<Item extends z.ZodObject>(
       issues.push({ code: 'custom', message, path: [at], input: value })
     }
   })
-  checksByKeyword.add(check)
   const meta = { description, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] }
   return list.check(check).meta(meta) as z.ZodArray<Item>
 }

@@ -4,8 +4,10 @@ import { dataSync } from '../api/data-sync.ts'
 import { intOrString, matching } from '../api/shared.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
+import { workspace } from '../api/workspace.ts'
 import { resourceSchema } from '../platform/crd.ts'
 import { cel, celMatches, listMap } from './cel.ts'
+import { jsonObject } from './json-object.ts'
 import { type StructuralSchema, structural } from './structural.ts'
 
 const text = () => z.string().max(10).describe('A text.')
@@ -72,7 +74,13 @@ describe('structural', () => {
         d: z.array(text()).max(2).meta({ description: 'D.', 'x-kubernetes-list-type': 'set' }).optional(),
         e: z.record(z.string(), text()).describe('E.').optional(),
       }),
-      { rule: "self.a != 'x'", message: 'not x', field: 'a', holds: ({ a }) => a !== 'x' },
+      {
+        rule: "self.a != 'x'",
+        message: 'not x',
+        field: 'a',
+        offender: { rule: "'not ' + self.a", of: ({ a }) => `not ${a}` },
+        holds: ({ a }) => a !== 'x',
+      },
     ).describe('All.')
     expect(structural(schema, 'Kind')).toEqual({
       description: 'All.',
@@ -126,6 +134,7 @@ describe('structural', () => {
         {
           rule: "self.a != 'x'",
           message: 'not x',
+          messageExpression: "'not ' + self.a",
           fieldPath: '.a',
         },
       ],
@@ -160,10 +169,32 @@ describe('listMap', () => {
   })
 })
 
+describe('jsonObject', () => {
+  const fields = z.object({ any: jsonObject('Any fields.') })
+
+  it('is kept by the API server as it is', () => {
+    expect(structural(object(jsonObject('Any fields.')), 'Kind').properties?.['field']).toEqual({
+      description: 'Any fields.',
+      type: 'object',
+      'x-kubernetes-preserve-unknown-fields': true,
+    })
+  })
+
+  it('is kept with every key, at any depth', () => {
+    const any = JSON.parse('{"__proto__":{"constructor":null},"a":[null,{"b":null}],"":0}')
+    expect(JSON.stringify(fields.parse({ any }))).toBe(JSON.stringify({ any }))
+  })
+
+  it.each([null, [], 'a', 1, true, undefined])('is not %j', (any) => {
+    expect(fields.safeParse({ any }).error?.issues).toMatchObject([{ path: ['any'], code: 'invalid_type' }])
+  })
+})
+
 describe.each([
   { ...vmDiskImage, fields: 60 },
   { ...virtualMachine, fields: 60 },
   { ...dataSync, fields: 45 },
+  { ...workspace, fields: 130 },
 ])('$kind', ({ fields: least, ...resource }) => {
   it('has a description on every field of the CRD', () => {
     const { spec, status } = resourceSchema(resource).properties as Record<string, StructuralSchema>

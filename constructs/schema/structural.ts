@@ -18,6 +18,7 @@ export interface StructuralSchema {
 export interface ValidationRule {
   readonly rule: string
   readonly message: string
+  readonly messageExpression?: string
   readonly fieldPath?: string
 }
 
@@ -125,14 +126,19 @@ function isToText(out: z.core.$ZodType): boolean {
 function addRules(schema: z.core.$ZodTypes, node: JsonNode, place: string): void {
   const rules = (schema._zod.def.checks ?? []).map((check) => celRuleOf(check)).filter((rule) => rule !== undefined)
   if (rules.length === 0) return
-  for (const { rule } of rules) {
+  for (const rule of rules.flatMap(({ rule, offender }) => [rule, offender?.rule ?? ''])) {
     for (const [, pattern = ''] of rule.matchAll(CEL_PATTERN)) checkPattern(pattern, place)
   }
   node['x-kubernetes-validations'] = rules.map(validationRule)
 }
 
-function validationRule({ rule, message, field }: CelRule<never>): ValidationRule {
-  return field === undefined ? { rule, message } : { rule, message, fieldPath: `.${field}` }
+function validationRule({ rule, message, field, offender }: CelRule<never>): ValidationRule {
+  return {
+    rule,
+    message,
+    ...(offender !== undefined && { messageExpression: offender.rule }),
+    ...(field !== undefined && { fieldPath: `.${field}` }),
+  }
 }
 
 function checkPattern(pattern: string, place: string): void {

@@ -1,4 +1,6 @@
 import type { KubeObject } from '../kube/kube-object.ts'
+import type { Removal } from '../runtime/plan-writer.ts'
+import { referTo } from '../runtime/removals.ts'
 import { sooner, type Wake } from '../runtime/wake.ts'
 
 /** So long what belongs to an object may take to go. Importers have 30 s to end. */
@@ -22,19 +24,17 @@ export function isKeptByDependentsAlone(object: KubeObject): boolean {
  * block, and a finalizer keeps them.
  * @param plan what is to be done besides
  */
-export function endingWaits<R, T extends KubeObject>(
-  plan: { readonly remove: readonly R[]; readonly wake?: Wake },
-  children: readonly (T | undefined)[],
+export function endingWaits(
+  plan: { readonly remove: readonly Removal[]; readonly wake?: Wake },
+  children: readonly (KubeObject | undefined)[],
   now: number,
-  removalOf: (child: T, how: { name: string; uid: string; propagationPolicy: 'Background' }) => R,
-): { readonly remove: readonly R[]; readonly wake?: Wake } {
-  const waiting = children.filter((child) => child !== undefined).filter(isWaitingForDependents)
-  const removals: R[] = []
+): { readonly remove: readonly Removal[]; readonly wake?: Wake } {
+  const removals: Removal[] = []
   let { wake } = plan
-  for (const child of waiting) {
-    const { name, uid = '', deletionTimestamp = '' } = child.metadata
-    const leftMs = Date.parse(deletionTimestamp) + DEPENDENTS_MS - now
-    if (leftMs <= 0) removals.push(removalOf(child, { name, uid, propagationPolicy: 'Background' }))
+  for (const child of children) {
+    if (child === undefined || !isWaitingForDependents(child)) continue
+    const leftMs = Date.parse(child.metadata.deletionTimestamp ?? '') + DEPENDENTS_MS - now
+    if (leftMs <= 0) removals.push({ ...referTo(child), propagationPolicy: 'Background' })
     const afterMs = leftMs > 0 ? leftMs : DEPENDENTS_MS
     wake = sooner(wake, { afterMs, because: 'what is being deleted should be gone' })
   }

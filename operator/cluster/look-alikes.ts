@@ -14,6 +14,8 @@ export interface LookAlikeOptions<T extends KubeObject> {
   readonly managerLabel: { readonly key: string; readonly value: string }
   readonly owners: { get(key: string): T | undefined }
   readonly ownerWithUid: (uid: string) => T | undefined
+  /** Namespace in which labels of an owner are normal. Default: its own; a kind that is in no namespace has children in one. */
+  readonly homeOf?: (owner: T) => string | undefined
   readonly monotonic: () => number
   /** Each one, once. */
   readonly onFound: (kind: string) => void
@@ -26,7 +28,7 @@ export interface LookAlikeOptions<T extends KubeObject> {
  */
 export class LookAlikes<T extends KubeObject> {
   readonly #options: LookAlikeOptions<T>
-  /** When it was last told, by uid of who was told. */
+  /** When it was last reported, by uid of the object that the Event is about. */
   readonly #toldAt = new Map<string, number>()
 
   constructor(options: LookAlikeOptions<T>) {
@@ -48,13 +50,14 @@ export class LookAlikes<T extends KubeObject> {
 
   /** Whose child it seems to be; the object itself where there is no such owner. Undefined: it is one, or does not seem so. */
   #imitated(object: KubeObject): KubeObject | undefined {
-    const { type, uidLabel, owners, ownerWithUid, managerLabel } = this.#options
+    const { type, uidLabel, owners, ownerWithUid, managerLabel, homeOf } = this.#options
     const { namespace, labels } = object.metadata
     if (ownerAmong(object, owners) !== undefined) return undefined
     const controller = controllerOfKind(object, type)
     const named = ownerWithUid(controller?.uid ?? labels?.[uidLabel] ?? '')
-    // Within its namespace a label alone says little: it is on claims and pods, and stays on what lost its owner.
-    if (named !== undefined && (controller !== undefined || named.metadata.namespace !== namespace)) return named
+    // At home a label alone says little: it is on claims and pods, and stays on what lost its owner.
+    const home = named && (homeOf === undefined ? named.metadata.namespace : homeOf(named))
+    if (named !== undefined && (controller !== undefined || home !== namespace)) return named
     const isOfNamesake = labels?.[managerLabel.key] === managerLabel.value && controllerOf(object)?.kind === type.kind
     return controller !== undefined || isOfNamesake ? object : undefined
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, OwnerReference } from '../kube/kube-object.ts'
-import { isChildOf, ownerAmong } from './ownership.ts'
+import { Store } from '../runtime/store.ts'
+import { BY_OWNER, byOwnerOf, familyKey, isChildOf, ownerAmong } from './ownership.ts'
 
 const owner: KubeObject = {
   apiVersion: 'pelotech.ot/v1alpha1',
@@ -31,8 +32,34 @@ describe('an object', () => {
     expect(ownerAmong(object, new Map([['team/img', owner]]))).toBe(expected ? owner : undefined)
   })
 
+  it.each([undefined, 'team', 'other'])('in namespace %s may be the child of an owner that is in none', (namespace) => {
+    const clusterScoped = { ...owner, metadata: { name: 'img', uid: 'u1' } }
+    const { namespace: _none, ...metadata } = child().metadata
+    const object = { ...child(), metadata: namespace === undefined ? metadata : { ...metadata, namespace } }
+    expect(isChildOf(object, clusterScoped)).toBe(true)
+    expect(ownerAmong(object, new Map([['img', clusterScoped]]))).toBe(clusterScoped)
+  })
+
   it('is nobody’s child where its owner does not exist, or has no uid', () => {
     expect(ownerAmong(child(), new Map())).toBeUndefined()
     expect(isChildOf(child(), { ...owner, metadata: { name: 'img', namespace: 'team' } })).toBe(false)
   })
+})
+
+it('an index of children has those of one kind of owners, each in its own namespace', () => {
+  const index = new Store<KubeObject>().index(BY_OWNER, byOwnerOf({ group: 'pelotech.ot', kind: 'Workspace' }))
+  const put = (name: string, namespace: string | undefined, reference: object) =>
+    index.put({
+      apiVersion: 'v1',
+      kind: 'Any',
+      metadata: { name, ...(namespace && { namespace }), uid: name, ownerReferences: [{ ...REFERENCE, ...reference }] },
+    })
+  const lab = { kind: 'Workspace', name: 'lab', uid: 'lab' }
+  put('inside', 'lab', lab)
+  put('lab', undefined, lab)
+  put('forged', 'tenant', lab)
+  put('of-an-image', 'lab', { uid: 'lab' })
+  const found = (namespace?: string) =>
+    index.find(BY_OWNER, familyKey(namespace, 'lab')).map(({ metadata }) => metadata.name)
+  expect([found('lab'), found()]).toEqual([['inside'], ['lab']])
 })

@@ -1,10 +1,17 @@
 import { controllerOf } from '../kube/controller-of.ts'
-import { type KubeObject, keyOf, type ObjectMeta, type OwnerReference, type ResourceType } from '../kube/kube-object.ts'
+import {
+  groupOf,
+  type KubeObject,
+  keyOf,
+  type ObjectMeta,
+  type OwnerReference,
+  type ResourceType,
+} from '../kube/kube-object.ts'
 
 /**
  * Whose is it? The one place that decides it, for every kind. Anyone who may write in a namespace can write any label, name and owner
  * there, so labels only help to find: an object is a child if it is in the namespace of its owner, and its controller is the owner by
- * group, kind, name and uid. That the owner exists is proved by having it in hand.
+ * group, kind, name and uid. An owner that is in no namespace may have children in any. That the owner exists is proved by having it in hand.
  */
 
 /** Who may own something: an object that exists, or what is known of one. */
@@ -25,7 +32,7 @@ export function isChildOf(object: KubeObject, owner: Owner): boolean {
     controller.name === name &&
     controller.kind === owner.kind &&
     groupOf(controller.apiVersion) === groupOf(owner.apiVersion) &&
-    object.metadata.namespace === namespace
+    (namespace === undefined || object.metadata.namespace === namespace)
   )
 }
 
@@ -42,7 +49,8 @@ export function ownerAmong<T extends KubeObject>(
   const { namespace } = object.metadata
   const name = controllerOf(object)?.name
   if (name === undefined) return undefined
-  const owner = owners.get(keyOf(namespace === undefined ? { name } : { namespace, name }))
+  // Of a kind that is in no namespace, the name is the key.
+  const owner = owners.get(keyOf(namespace === undefined ? { name } : { namespace, name })) ?? owners.get(name)
   return owner !== undefined && isChildOf(object, owner) ? owner : undefined
 }
 
@@ -60,16 +68,22 @@ export function isOrphaned(object: KubeObject): boolean {
   return controllerOf(object) === undefined
 }
 
-/** API group of a version: versions of one group are the same kinds. Empty for the core group. */
-function groupOf(apiVersion: string): string {
-  const slash = apiVersion.indexOf('/')
-  return slash < 0 ? '' : apiVersion.slice(0, slash)
-}
-
 /**
- * Value under which children are found by their owner: the namespace counts as much as the uid.
+ * Value under which children are found by their owner. The namespace counts as much as the uid, so that what is forged elsewhere is not even looked at.
+ * @param namespace of the children. That of their owner; an owner that is in no namespace asks for each namespace in which it has some, and for undefined
  * @param uid of the owner
  */
 export function familyKey(namespace: string | undefined, uid: string): string {
   return [namespace ?? '', uid].join('/')
+}
+
+/** Index over children, by {@link familyKey} of what says to be their controller. It finds them; {@link childrenOf} tells whose they are. */
+export const BY_OWNER = 'owner'
+
+/** Index function: the {@link familyKey} of children that say to belong to an owner of this kind, and nothing for all others. */
+export function byOwnerOf(kind: Pick<ResourceType, 'group' | 'kind'>): (object: KubeObject) => readonly string[] {
+  return (object) => {
+    const owner = controllerOfKind(object, kind)
+    return owner === undefined ? [] : [familyKey(object.metadata.namespace, owner.uid)]
+  }
 }

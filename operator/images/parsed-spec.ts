@@ -1,5 +1,5 @@
 import { parseVMDiskImageSpec } from '@open-terrain/constructs'
-import { onceForEach } from '../runtime/once-for-each.ts'
+import { memoized } from '../runtime/memoized.ts'
 
-/** The spec of an image as its schema reads it: once for each that a cache hands out, whoever looks at it. */
-export const parsedImageSpec = onceForEach(parseVMDiskImageSpec)
+/** The spec of an image as its schema reads it: parsed once for each that a cache hands out. */
+export const parsedImageSpec = memoized(parseVMDiskImageSpec)

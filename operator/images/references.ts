@@ -1,5 +1,8 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../kube/kube-object.ts'
 
+/** Index over objects that name images: `<namespace>/<name>` of those. */
+export const BY_IMAGE = 'image'
+
 /** What refers to an image. */
 export interface References {
   readonly count: number

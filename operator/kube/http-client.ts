@@ -189,7 +189,7 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  /** Reports a request that begins now, once: with the first answer that it is told. */
+  /** Reports a request that begins now, once: with the first answer to it. */
   #reporter({ verb, type }: Call): (code: string, warning?: string) => void {
     const started = performance.now()
     let isReported = false

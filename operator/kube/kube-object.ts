@@ -63,6 +63,11 @@ export function apiVersionOf(type: ResourceType): string {
   return apiVersion
 }
 
+/** API group of a version: versions of one group are the same kinds. Empty for the core group. */
+export function groupOf(apiVersion: string): string {
+  return apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')))
+}
+
 /** `namespace/name`, or `name` for cluster-scoped objects: the key of caches, queues and logs. */
 export function keyOf(key: ObjectKey): string {
   // Joined, not concatenated: V8 keeps a concatenation beside the text that it becomes, and there are many of these.

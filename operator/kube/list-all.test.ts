@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from './fake-client.fixtures.ts'
+import { apiError } from './api-error.fixtures.ts'
 import type { KubeClient, ListOptions, ListPage } from './kube-client.ts'
 import type { KubeObject } from './kube-object.ts'
 import { listAll } from './list-all.ts'
 import { CONFIG_MAP } from './resource-types.ts'
+import { ScriptedClient } from './scripted-client.fixtures.ts'
 
 /** An API server with so many objects of one size. */
 function stored(count: number, bytesEach: number) {
   const limits: number[] = []
-  const client = new FakeClient()
+  const client = new ScriptedClient()
   for (let at = 0; at < count; at += 1) {
     client.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: String(at).padStart(6, '0'), namespace: 'n' } })
   }
@@ -65,7 +66,7 @@ describe('a live list', () => {
   })
 
   it('of a kind that is not installed is empty, and any other error is one', async () => {
-    const client = new FakeClient()
+    const client = new ScriptedClient()
     client.before = () => {
       throw apiError('NotFound')
     }

@@ -43,6 +43,13 @@ export async function* listAll<T>(client: KubeClient, type: ResourceType, listin
   }
 }
 
+/** The same, when all pages are there. Throws ApiError. */
+export async function listWhole<T>(client: KubeClient, type: ResourceType, listing: Listing<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const one of listAll(client, type, listing)) all.push(one)
+  return all
+}
+
 function nextLimit(limit: number, { bytes = 0, items }: ListPage<unknown>): number {
   const fitting = (PAGE_BYTES * items.length) / Math.max(1, bytes)
   return Math.max(1, Math.min(limit * GROWTH, PAGE_MAX, Math.floor(fitting)))

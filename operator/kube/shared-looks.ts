@@ -1,6 +1,6 @@
 /**
- * Looks at the cluster that many want at the same time, such as a live list before a deletion. Nobody is given what was read before it asked: whoever asks
- * while a look is under way gets the next one, together with all others who asked meanwhile.
+ * Looks at the cluster that many want at the same time, such as a live list before a deletion. Nobody gets what was read before they asked: those who ask
+ * while a look is under way get the next one, together with all others who asked meanwhile.
  *
  * ```
  * asks      a        b  c              d

@@ -1,19 +1,20 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
-import type { KubeObject } from '../kube/kube-object.ts'
-import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
+import { apiError } from '../kube/api-error.fixtures.ts'
+import { apiVersionOf, type KubeObject } from '../kube/kube-object.ts'
+import { DATA_VOLUME, SECRET } from '../kube/resource-types.ts'
+import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { applyChanges, type Changes } from './apply.ts'
 import { FINALIZERS_MAX, keptFinalizers } from './foreign.ts'
 
-let client = new FakeClient()
+let client = new ScriptedClient('n')
 let written: string[] = []
 beforeEach(() => {
-  client = new FakeClient()
+  client = new ScriptedClient('n')
   written = []
 })
 
 const anObject = (kind: string, name: string, more: Partial<KubeObject['metadata']> = {}): KubeObject => ({
-  apiVersion: 'v1',
+  apiVersion: apiVersionOf(kind === SECRET.kind ? SECRET : DATA_VOLUME),
   kind,
   metadata: { name, namespace: 'n', ...more },
 })
@@ -24,7 +25,7 @@ function apply(primary: KubeObject, changes: Partial<Changes>): Promise<void> {
     { children: [], removals: [], ...changes },
     {
       client,
-      type: CONFIG_MAP,
+      type: DATA_VOLUME,
       signal: new AbortController().signal,
       onWritten: ({ kind }, { metadata }) => written.push(`${kind} ${metadata.name} ${metadata.resourceVersion}`),
     },
@@ -36,18 +37,18 @@ const removal = (name: string, uid: string) =>
 describe('finalizers of others', () => {
   it('stay all, however many they are and few of them caches keep', async () => {
     const others = Array.from({ length: 1_000 }, (_, index) => `others.example/${index}`)
-    const stored = client.put(anObject('ConfigMap', 'a', { finalizers: [...others, 'ours'] }))
+    const stored = client.put(anObject('DataVolume', 'a', { finalizers: [...others, 'ours'] }))
     const kept = keptFinalizers(stored.metadata.finalizers, new Set(['ours']))
     expect(kept).toHaveLength(FINALIZERS_MAX)
     expect(kept).toContain('ours')
     await apply({ ...stored, metadata: { ...stored.metadata, finalizers: kept ?? [] } }, { releaseFinalizer: 'ours' })
-    expect(client.peek('ConfigMap', 'n/a')?.metadata.finalizers).toEqual(others)
+    expect(client.peek('DataVolume', 'n/a')?.metadata.finalizers).toEqual(others)
   })
 })
 
 describe('a child that was judged as it was seen', () => {
   it('is not created where it is gone by now, nor changed where it is another', async () => {
-    const primary = client.put(anObject('ConfigMap', 'a'))
+    const primary = client.put(anObject('DataVolume', 'a'))
     const wanted = anObject('Secret', 'child', { uid: 'seen', resourceVersion: '1' })
     await apply(primary, { children: [{ type: SECRET, wanted }] })
     expect(client.said('create')).toEqual([])
@@ -62,7 +63,7 @@ describe('annotations', () => {
   })
 
   it('are added to an object that is still the one that was seen, and nothing else of it changes', async () => {
-    const primary = client.put(anObject('ConfigMap', 'a'))
+    const primary = client.put(anObject('DataVolume', 'a'))
     const { metadata } = client.put(anObject('Secret', 'a', { labels: { 'pelotech.ot/image': 'i' } }))
     await apply(primary, touch(metadata.uid ?? ''))
     const { annotations, labels } = client.peek('Secret', 'n/a')?.metadata ?? {}
@@ -72,7 +73,7 @@ describe('annotations', () => {
 
 describe('changes', () => {
   it('are written in their order: status, finalizer, children, removals, and last the release', async () => {
-    const primary = client.put(anObject('ConfigMap', 'a', { finalizers: ['f', 'other'] }))
+    const primary = client.put(anObject('DataVolume', 'a', { finalizers: ['f', 'other'] }))
     const old = client.put(anObject('Secret', 'old'))
     await apply(primary, {
       status: { phase: 'x' },
@@ -82,49 +83,49 @@ describe('changes', () => {
       releaseFinalizer: 'f',
     })
     expect(client.said()).toEqual([
-      'status ConfigMap n/a',
-      'patch ConfigMap n/a',
+      'status DataVolume n/a',
+      'patch DataVolume n/a',
       'create Secret n/child',
       'delete Secret n/old',
-      'patch ConfigMap n/a',
+      'patch DataVolume n/a',
     ])
-    expect(client.peek('ConfigMap', 'n/a')).toMatchObject({
+    expect(client.peek('DataVolume', 'n/a')).toMatchObject({
       metadata: { finalizers: ['other', 'g'] },
       status: { phase: 'x' },
     })
     expect(written.map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual([
-      'ConfigMap a',
-      'ConfigMap a',
+      'DataVolume a',
+      'DataVolume a',
       'Secret child',
     ])
   })
 
   it('are no requests when there are none', async () => {
-    await apply(client.put(anObject('ConfigMap', 'a')), {})
+    await apply(client.put(anObject('DataVolume', 'a')), {})
     expect(client.calls).toEqual([])
   })
 
   it('to an object that changed since the plan are not made', async () => {
-    const primary = client.put(anObject('ConfigMap', 'a'))
-    client.put(anObject('ConfigMap', 'a'))
+    const primary = client.put(anObject('DataVolume', 'a'))
+    client.put(anObject('DataVolume', 'a'))
     await expect(apply(primary, { status: {} })).rejects.toMatchObject({ reason: 'Conflict' })
     await expect(apply(primary, { addFinalizer: 'f' })).rejects.toMatchObject({ reason: 'Conflict' })
     await expect(apply(primary, { releaseFinalizer: 'f' })).rejects.toMatchObject({ reason: 'Conflict' })
   })
 
   it('end at the first error: nothing is released when a removal failed', async () => {
-    const primary = client.put(anObject('ConfigMap', 'a', { finalizers: ['f'] }))
+    const primary = client.put(anObject('DataVolume', 'a', { finalizers: ['f'] }))
     const old = client.put(anObject('Secret', 'old'))
     client.before = ({ verb }) => {
       if (verb === 'delete') throw apiError('Unavailable')
     }
     const changes = { removals: [removal('old', old.metadata.uid ?? '')], releaseFinalizer: 'f' }
     await expect(apply(primary, changes)).rejects.toMatchObject({ reason: 'Unavailable' })
-    expect(client.peek('ConfigMap', 'n/a')?.metadata.finalizers).toEqual(['f'])
+    expect(client.peek('DataVolume', 'n/a')?.metadata.finalizers).toEqual(['f'])
   })
 
   it('remove nothing of the same name, and do not mind what is gone', async () => {
-    const primary = client.put(anObject('ConfigMap', 'a'))
+    const primary = client.put(anObject('DataVolume', 'a'))
     client.put(anObject('Secret', 'old', { uid: 'other' }))
     await apply(primary, { removals: [removal('old', 'ours'), removal('gone', 'ours')] })
     expect(client.peek('Secret', 'n/old')).toBeDefined()
@@ -132,7 +133,7 @@ describe('changes', () => {
   })
 
   it('create nothing over a namesake, and update nothing but what was seen', async () => {
-    const primary = client.put(anObject('ConfigMap', 'a'))
+    const primary = client.put(anObject('DataVolume', 'a'))
     client.put(anObject('Secret', 'child', { uid: 'other' }))
     const wanted = anObject('Secret', 'child')
     await expect(apply(primary, { children: [{ type: SECRET, wanted }] })).rejects.toMatchObject({
@@ -150,7 +151,7 @@ describe('changes', () => {
 
 describe('a removal of what was seen in one state', () => {
   it('is not made in another one, and says so', async () => {
-    const primary = client.put(anObject('ConfigMap', 'a'))
+    const primary = client.put(anObject('DataVolume', 'a'))
     const seen = client.put(anObject('Secret', 'child', { uid: 'one' }))
     client.put({ ...seen, metadata: { ...seen.metadata, labels: { changed: 'since' } } })
     const { resourceVersion = '' } = seen.metadata
@@ -159,6 +160,8 @@ describe('a removal of what was seen in one state', () => {
     expect(client.peek('Secret', 'n/child')).toBeDefined()
     const now = client.peek<KubeObject>('Secret', 'n/child')?.metadata.resourceVersion ?? ''
     await apply(primary, { removals: [{ ...stale, resourceVersion: now }] })
+    // Its garbage collector lets go what has no dependents.
+    await client.clock.advance(1_000)
     expect(client.peek('Secret', 'n/child')).toBeUndefined()
   })
 })

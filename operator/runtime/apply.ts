@@ -1,8 +1,7 @@
 import { isApiError } from '../kube/api-error.ts'
-import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
+import { applyChild, type Child, type Siblings, SiblingWriter, type WriteContext } from './child-writes.ts'
 import { FINALIZERS_MAX } from './foreign.ts'
-import { changeTo, labelsTo } from './owned-fields.ts'
 
 /** What is to be written for one object of ours, as data. Carried out by {@link applyChanges} in the order of its members. */
 export interface Changes {
@@ -13,14 +12,6 @@ export interface Changes {
   readonly touches?: readonly Touched[]
   readonly removals: readonly ChildRemoval[]
   readonly releaseFinalizer?: string
-}
-
-export interface Child {
-  readonly type: ResourceType
-  /** With a resourceVersion where it is only right for the state that was seen. */
-  readonly wanted: KubeObject
-  /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
-  readonly existing?: KubeObject
 }
 
 /** An object that exists, and gets annotations. */
@@ -44,17 +35,16 @@ export interface ChildRemoval {
   readonly isHeldBack?: () => Promise<boolean>
 }
 
-export interface ApplyContext {
-  readonly client: KubeClient
+export interface ApplyContext extends WriteContext {
   readonly type: ResourceType
-  readonly signal: AbortSignal
-  /** Is handed every answer, so that caches have our own writes at once. */
-  readonly onWritten: (type: ResourceType, object: KubeObject) => void
+  /** Absent: the first error of a child ends everything. */
+  readonly siblings?: Siblings
 }
 
 /**
  * Writes what is to be written for one object: status, finalizer, children, annotations, removals, and last the release of the
- * finalizer. The first error ends it; the next reconcile finds out what is still to be done.
+ * finalizer. The first error ends it; the next reconcile finds out what is still to be done. With {@link ApplyContext.siblings} what
+ * concerns one child does not end it: a refusal is noted, any other error is thrown when all children are done.
  *
  * Writes to the object itself carry the resourceVersion of what the plan was made from: when somebody was faster,
  * nothing is written (Conflict).
@@ -73,10 +63,13 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
     const { addFinalizer } = changes
     written(await patchFinalizers(current, (finalizers) => [...finalizers, addFinalizer], context))
   }
-  for (const child of changes.children) await applyChild(child, context)
+  const each = context.siblings && new SiblingWriter(context.siblings, context)
+  if (each !== undefined) await each.apply(changes.children)
+  else for (const child of changes.children) await applyChild(child, context)
   for (const { type: touched, key, seen, annotations } of changes.touches ?? [])
     onWritten(touched, await client.mergePatch(touched, key, { metadata: { ...seen, annotations } }, { signal }))
-  for (const removal of changes.removals) await remove(removal, context)
+  for (const removal of changes.removals) await (each?.try(() => remove(removal, context)) ?? remove(removal, context))
+  if (each?.late !== undefined) throw each.late
   if (changes.releaseFinalizer !== undefined) {
     const left = (finalizers: readonly string[]) => finalizers.filter((one) => one !== changes.releaseFinalizer)
     await patchFinalizers(current, left, context)
@@ -93,22 +86,6 @@ async function patchFinalizers(
   const { finalizers = [] } = isCut ? (await client.get(type, metadata, { signal })).metadata : metadata
   const patch = { metadata: { resourceVersion: metadata.resourceVersion, finalizers: change(finalizers) } }
   return await client.mergePatch(type, metadata, patch, { signal })
-}
-
-async function applyChild(
-  { type, wanted, existing }: Child,
-  { client, signal, onWritten }: ApplyContext,
-): Promise<void> {
-  if (existing === undefined) {
-    // A change of what is gone by now is no creation.
-    if (wanted.metadata.resourceVersion !== undefined) return
-    onWritten(type, await client.create(type, wanted, { signal }))
-    return
-  }
-  const { uid, resourceVersion } = { ...existing.metadata, ...wanted.metadata }
-  const metadata = { ...wanted.metadata, labels: labelsTo(wanted, existing), uid, resourceVersion }
-  const patch = { ...changeTo(wanted, existing), metadata }
-  onWritten(type, await client.mergePatch(type, wanted.metadata, patch, { signal }))
 }
 
 async function remove(

@@ -11,7 +11,7 @@ export interface Condition {
   readonly lastTransitionTime?: string | undefined
 }
 
-/** A condition before it is told since when, and for which generation. */
+/** A condition without its times and its generation. */
 export type Said = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
 
 /** Sets or replaces conditions; the transition time moves only with the status. Conditions not named stay. */

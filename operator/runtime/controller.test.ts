@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../kube/fake-client.fixtures.ts'
+import { apiError } from '../kube/api-error.fixtures.ts'
 import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
 import { systemClock } from './clock.ts'
 import { Controller, type ControllerOptions } from './controller.ts'

@@ -4,7 +4,7 @@ import type { Basics } from './basics.ts'
 import { sleep } from './clock.ts'
 import type { ControllerMetrics } from './metrics.ts'
 import { redactUrls, traceOf } from './redact.ts'
-import { Turnstile } from './turnstile.ts'
+import { Semaphore } from './semaphore.ts'
 import type { Wake } from './wake.ts'
 import type { WorkQueue } from './work-queue.ts'
 
@@ -41,7 +41,7 @@ const REJECTED_RETRY_MS = 30_000
 export class Controller {
   readonly #options: ControllerOptions
   readonly #failures = new Map<string, number>()
-  readonly #turnstile = new Turnstile(AT_ONCE)
+  readonly #semaphore = new Semaphore(AT_ONCE)
   #turnBegan = 0
   #turn: Promise<void> | undefined
 
@@ -61,7 +61,7 @@ export class Controller {
 
   async #work(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#turnstile.enter()
+      await this.#semaphore.acquire()
       const key = await this.#options.queue.take()
       await this.#handle(key, signal)
     }
@@ -72,7 +72,7 @@ export class Controller {
     const { queue, clock } = this.#options
     let hasLeft = false
     const leave = () => {
-      if (!hasLeft) this.#turnstile.leave()
+      if (!hasLeft) this.#semaphore.release()
       hasLeft = true
     }
     const cancelTimer = clock.setTimer(leave, SLOW_MS)

@@ -1,14 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
-import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
+import { apiError } from '../kube/api-error.fixtures.ts'
+import { settled } from '../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
+import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { fakeLog } from './fake-log.fixtures.ts'
 
 type Event = KubeObject & Record<string, unknown>
 
-let client = new FakeClient()
-let clock = new FakeClock()
+let client = new ScriptedClient('n')
+let clock = client.clock
 let recorder = aRecorder()
 function aRecorder() {
   let chance = 0
@@ -19,8 +20,8 @@ function aRecorder() {
   return new EventRecorder({ client, clock, random, log: fakeLog(), component: 'c', instance: 'i' })
 }
 beforeEach(() => {
-  client = new FakeClient()
-  clock = new FakeClock()
+  client = new ScriptedClient('n')
+  clock = client.clock
   recorder = aRecorder()
 })
 
@@ -114,6 +115,7 @@ describe('an Event', () => {
     recorder.record({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'x', uid: 'x' } }, note())
     await settled()
     expect(events()[0]?.metadata.namespace).toBe('default')
+    expect(events()[0]?.['involvedObject']).not.toHaveProperty('namespace')
   })
 })
 

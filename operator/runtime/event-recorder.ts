@@ -98,7 +98,7 @@ export class EventRecorder {
     note: EventNote,
     now: number,
   ): KubeObject & { metadata: ObjectMeta & { namespace: string } } {
-    const { name, namespace = 'default', uid, resourceVersion } = subject.metadata
+    const { name, namespace, uid, resourceVersion } = subject.metadata
     const suffix = Math.floor(this.#options.random() * 2 ** 48)
       .toString(16)
       .padStart(12, '0')
@@ -106,7 +106,8 @@ export class EventRecorder {
     const event = {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { name: `${name.slice(0, 200)}.${suffix}`, namespace },
+      // Where Events are that are about no namespace.
+      metadata: { name: `${name.slice(0, 200)}.${suffix}`, namespace: namespace ?? 'default' },
       involvedObject: { apiVersion: subject.apiVersion, kind: subject.kind, name, namespace, uid, resourceVersion },
       type: note.type,
       reason: note.reason,

@@ -1,13 +1,16 @@
+import type { ObjectMeta } from '../kube/kube-object.ts'
+import { isSame } from './owned-fields.ts'
+
 /** Caches hold tens of thousands of objects that say the same words: what is said often is kept once. */
 
 /** More than that are not remembered. */
-export const INTERNED_MAX = 10_000
+const INTERNED_MAX = 10_000
 const interned = new Map<string, string>()
 /** A word, a sentence without a name in it, or the version of an API: `cdi.kubevirt.io/v1beta1`. Times and hashes are hardly ever shared. */
 const WORD = /^[A-Za-z][A-Za-z., /-]{0,127}(\d+((alpha|beta)\d+)?)?$/
 
 /** Whether a text is one that many objects may say. */
-export function isCommon(text: string): boolean {
+function isCommon(text: string): boolean {
   return WORD.test(text)
 }
 
@@ -48,4 +51,67 @@ export function deduplicated<T>(value: T, seen: Map<string, string> = new Map())
   const copy = { ...value } as Record<string, unknown>
   for (const [key, member] of Object.entries(copy)) copy[key] = deduplicated(member, seen)
   return copy as T
+}
+
+/** A condition of somebody else's object. */
+export interface ConditionView {
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+}
+
+const conditions = new Map<string, ConditionView>()
+
+/** The one copy of a condition, where many objects may have it: most finished downloads say the same. */
+export function internCondition({ status, reason, message }: ConditionView): ConditionView {
+  const isOften = message === '' || isCommon(message)
+  const text = `${status} ${reason} ${message}`
+  const known = isOften ? conditions.get(text) : undefined
+  if (known !== undefined) return known
+  const own = { status: intern(status), reason: intern(reason), message: intern(message) }
+  if (isOften && conditions.size < INTERNED_MAX) conditions.set(text, own)
+  return own
+}
+
+interface Family {
+  labels: ObjectMeta['labels']
+  ownerReferences: ObjectMeta['ownerReferences']
+  /** Of the one that was looked at last. */
+  name: string
+  creationTimestamp: ObjectMeta['creationTimestamp']
+}
+/** By uid of the owner. More than anybody is expected to have; when it is full, it is emptied. */
+const families = new Map<string, Family>()
+const FAMILIES_MAX = 20_000
+
+/**
+ * The children of an object nearly all say the same about where they belong, and often have one name and one second: a fifth of what the caches weigh.
+ * @param owner uid of the object that they are made for, directly or not
+ */
+export function sharedInFamily(metadata: ObjectMeta, owner: string | undefined): ObjectMeta {
+  if (owner === undefined) return metadata
+  const { name, creationTimestamp, labels, ownerReferences } = metadata
+  const family = families.get(owner) ?? newFamily(owner)
+  // An equal text does not take the place of the one that the sibling has.
+  if (name !== family.name) family.name = name
+  if (creationTimestamp !== family.creationTimestamp) family.creationTimestamp = creationTimestamp
+  family.labels ??= labels
+  // A claim belongs to its DataVolume.
+  if (ownerReferences?.[0]?.uid === owner) family.ownerReferences ??= ownerReferences
+  return {
+    ...metadata,
+    name: family.name,
+    creationTimestamp: family.creationTimestamp,
+    labels: isSame(labels, family.labels) ? family.labels : labels,
+    ownerReferences: isSame(ownerReferences?.[0], family.ownerReferences?.[0])
+      ? family.ownerReferences
+      : ownerReferences,
+  }
+}
+
+function newFamily(owner: string): Family {
+  const family: Family = { labels: undefined, ownerReferences: undefined, name: '', creationTimestamp: undefined }
+  if (families.size >= FAMILIES_MAX) families.clear()
+  families.set(owner, family)
+  return family
 }

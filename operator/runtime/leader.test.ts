@@ -1,19 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
-import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
+import { apiError } from '../kube/api-error.fixtures.ts'
+import { settled } from '../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
+import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { fakeLog } from './fake-log.fixtures.ts'
 import { LeaderElector } from './leader.ts'
 
 type Lease = KubeObject & { spec: Record<string, unknown> }
 
 const TIMINGS = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
-let client = new FakeClient()
-let clock = new FakeClock()
+let client = new ScriptedClient('n')
+let clock = client.clock
 let candidates: Candidate[] = []
 beforeEach(() => {
-  client = new FakeClient()
-  clock = new FakeClock()
+  client = new ScriptedClient('n')
+  clock = client.clock
   candidates = []
 })
 afterEach(async () => {
@@ -28,7 +29,7 @@ class Candidate {
   /** Work that takes its time to end. */
   lingerMs = 0
   ended = false
-  readonly client: FakeClient
+  readonly client: ScriptedClient
   readonly elector: LeaderElector
   readonly log = fakeLog()
   hadPredecessor: boolean | undefined

@@ -70,7 +70,7 @@ export class LeaderElector {
   /**
    * Campaigns until `signal` aborts. While we lead, `lead` runs; its signal aborts when the lead is lost or we stop, and
    * only when it has returned is the Lease given up, so that the next leader never overlaps with us in good times.
-   * It is told whether anybody may have led since {@link look}.
+   * Its second argument says whether anybody may have led since {@link look}.
    */
   async run(signal: AbortSignal, lead: Lead): Promise<void> {
     while (!signal.aborted) {

@@ -33,7 +33,7 @@ export class Meters {
     })
   }
 
-  /** How many things there are of each sort, read when it is asked for. @param all sorts that are told even where there is nothing of them */
+  /** How many things there are of each sort, read when it is asked for. @param all sorts, reported also where there is nothing of them */
   counted(name: string, help: string, label: string, sorts: () => Iterable<string>, all: readonly string[] = []): void {
     const registers = this.#registers
     new Gauge({

@@ -1,34 +1,42 @@
 import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../kube/kube-object.ts'
+import type { ChildRefusals } from './child-refusals.ts'
 import { Controller } from './controller.ts'
 import { type ChildType, type ObjectPlan, type PlanCaches, PlanWriter, type Removal } from './plan-writer.ts'
 import { type LiveLooks, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
 import type { Services } from './services.ts'
+import type { StatusPace } from './status-pace.ts'
+import type { Readable } from './store.ts'
 import { sooner, type Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
 
 const WORKERS = 8
-
-/** Whether a status is written now, and when to look again where it is not. */
-export interface StatusPace {
-  readonly isStatusDue: boolean
-  readonly wake?: Wake | undefined
-}
 
 /**
  * What is particular about a kind of objects: everything else that a controller does is the same for all of them.
  * @typeParam P the object, as its cache has it
  * @typeParam T what {@link ObjectKind.prepare} finds out; undefined for a kind without it
  */
-export interface ObjectKind<P extends KubeObject, R extends Removal, L extends ObjectPlan<R>, T> {
+export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> {
   readonly type: ResourceType
   /** Undefined: this kind has none. */
   readonly finalizer?: string
-  /** By kind. */
-  readonly children: Readonly<Record<R['kind'], ChildType>>
-  readonly store: { readonly get: (key: string) => P | undefined }
+  /** Of the objects that its plans create, change or remove; it may be among them itself. */
+  readonly children: readonly ChildType[]
+  readonly store: Readable<P> & { keys(): Iterable<string>; values(): Iterable<P> }
   /** Objects of one group come in the order in which they want to be looked at, and groups take turns. Default: namespaces. */
   readonly groupOf?: (key: string) => string
+  /**
+   * Listens for what else than its own changes an object is looked at for, and returns how to stop that. A kind without it puts its objects into the queue by
+   * itself, and calls {@link ObjectController.forget} for those that are gone.
+   */
+  readonly listen?: (queue: WorkQueue) => readonly (() => void)[]
+  /** An object is gone. Only called where there is {@link ObjectKind.listen}. */
+  readonly onGone?: (primary: P) => void
+  /** What shows where the objects stand, as long as this serves. */
+  readonly gauges?: { readFrom(objects: (() => Iterable<P>) | undefined): void }
+  /** What runs beside it. */
+  readonly loops?: readonly { run(signal: AbortSignal): Promise<void> }[]
   /** What a plan needs beside the caches, and may take a request. Throws ApiError. */
   readonly prepare?: (primary: P, signal: AbortSignal) => Promise<T>
   /** Observes and decides. Undefined: nothing is known yet, and somebody will tell when it is. */
@@ -43,21 +51,31 @@ export interface ObjectKind<P extends KubeObject, R extends Removal, L extends O
   readonly onBegin?: (primary: P) => () => void
   /** Given where a status tells what the API server refuses: an object is looked at again when that is news. */
   readonly refusals?: Refusals
+  /**
+   * Given where one child that the API server refuses keeps no other from being written. What is refused is seen by the next plan, which comes at once; a plan goes on
+   * to ask for it.
+   */
+  readonly childRefusals?: ChildRefusals
+  /** Whether an object that has the name of a child belongs to the object; needed with {@link ObjectKind.childRefusals}. */
+  readonly isOurs?: (found: KubeObject, primary: P) => boolean
   /** A child was deleted, or the object itself. */
-  readonly onRemoved?: (primary: P, removal: R) => void
+  readonly onRemoved?: (primary: P, removal: Removal) => void
   /** A reconcile threw; it is repeated in any case. */
   readonly onError?: (primary: P, error: unknown) => void
 }
 
-/** The controller of one kind, for as long as this process leads: a key becomes observe, plan, apply. */
-export class ObjectController<P extends KubeObject, R extends Removal, L extends ObjectPlan<R>, T> {
+/**
+ * The controller of one kind, for as long as this process leads: a key becomes observe, plan, apply. Beside that it listens for changes, runs the kind's loops,
+ * shows its gauges, and forgets what is gone.
+ */
+export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   readonly queue: WorkQueue
   readonly #services: Services
-  readonly #kind: ObjectKind<P, R, L, T>
+  readonly #kind: ObjectKind<P, L, T>
   readonly #preconditions: Preconditions<P>
-  readonly #writer: PlanWriter<P, R>
+  readonly #writer: PlanWriter<P>
 
-  constructor(services: Services, caches: PlanCaches, kind: ObjectKind<P, R, L, T>) {
+  constructor(services: Services, caches: PlanCaches, kind: ObjectKind<P, L, T>) {
     this.queue = new WorkQueue(services.clock, { groupOf: kind.groupOf ?? namespaceOf })
     this.#services = services
     this.#kind = kind
@@ -69,6 +87,7 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
   forget(uid: string): void {
     this.#writer.forget(uid)
     this.#kind.refusals?.clear(uid)
+    this.#kind.childRefusals?.forget(uid)
   }
 
   /** Serves until `signal` aborts. */
@@ -87,7 +106,28 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
       workers: WORKERS,
       metrics: runtimeMetrics.forController(name),
     })
-    await controller.run(signal)
+    const { store, gauges, loops = [] } = this.#kind
+    const stops = this.#listen()
+    gauges?.readFrom(() => store.values())
+    try {
+      await Promise.all([controller, ...loops].map((one) => one.run(signal)))
+    } finally {
+      for (const stop of stops) stop()
+      gauges?.readFrom(undefined)
+    }
+  }
+
+  #listen(): readonly (() => void)[] {
+    const { store, listen, onGone } = this.#kind
+    if (listen === undefined) return []
+    for (const key of store.keys()) this.queue.add(key)
+    const own = store.onChange(({ key, before, after }) => {
+      this.queue.add(key)
+      if (before === undefined || after !== undefined) return
+      this.forget(before.metadata.uid ?? '')
+      onGone?.(before)
+    })
+    return [own, ...listen(this.queue)]
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
@@ -109,9 +149,10 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
   }
 
   #onError(primary: P, error: unknown): void {
-    const { refusals, onError } = this.#kind
+    const { refusals, childRefusals, onError } = this.#kind
     const { metadata } = primary
-    if (refusals?.note(metadata.uid ?? '', error)) this.queue.add(keyOf(metadata))
+    const isNews = refusals?.note(metadata.uid ?? '', error) === true
+    if (childRefusals?.takeNews(metadata.uid ?? '') === true || isNews) this.queue.add(keyOf(metadata))
     onError?.(primary, error)
   }
 
@@ -125,12 +166,17 @@ export class ObjectController<P extends KubeObject, R extends Removal, L extends
   }
 
   async #carryOut(primary: P, plan: L, signal: AbortSignal): Promise<Wake | undefined> {
-    const { pace, refusals } = this.#kind
+    const { pace, refusals, childRefusals } = this.#kind
+    const { uid = '' } = primary.metadata
     const unmet = await this.#preconditions.unmet(primary, plan.onlyIf, signal)
     if (unmet !== undefined) return unmet
-    const { isStatusDue, wake } = pace(primary, plan, this.#writer.sinceStatusWriteMs(primary.metadata.uid ?? ''))
+    const { isStatusDue, wake } = pace(primary, plan, this.#writer.sinceStatusWriteMs(uid))
     await this.#writer.write(primary, plan, isStatusDue, signal)
-    if (refusals?.clear(primary.metadata.uid ?? '')) this.queue.add(keyOf(primary.metadata))
-    return wake === undefined ? plan.wake : sooner(plan.wake, wake)
+    const wasRefused = refusals?.clear(uid) === true
+    if (childRefusals?.takeNews(uid) === true || wasRefused) this.queue.add(keyOf(primary.metadata))
+    return [wake, childRefusals?.wake(uid)].reduce(
+      (first, one) => (one === undefined ? first : sooner(first, one)),
+      plan.wake,
+    )
   }
 }

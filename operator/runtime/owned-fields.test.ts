@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { changeTo, labelsTo, ownsEqual } from './owned-fields.ts'
+import { changeTo, isChange, labelsTo, ownsEqual } from './owned-fields.ts'
 
+const ours = [{ apiVersion: 'pelotech.ot/v1', kind: 'Owner', name: 'o', uid: 'o', controller: true }]
 const aChild = (spec: unknown, metadata: Partial<KubeObject['metadata']> = {}): KubeObject =>
   ({ apiVersion: 'v1', kind: 'Child', metadata: { name: 'a', ...metadata }, spec }) as KubeObject
 
@@ -32,8 +33,8 @@ describe('a child is as wanted', () => {
     ['a missing label', aChild({}, { labels: { ours: '1' } }), aChild({})],
     [
       'a label of ours that we do not want any more',
-      aChild({}),
-      aChild({}, { labels: { 'pelotech.ot/version': '1' } }),
+      aChild({}, { ownerReferences: ours }),
+      aChild({}, { labels: { 'pelotech.ot/version': '1' }, ownerReferences: ours }),
     ],
     ['another label', aChild({}, { labels: { ours: '1' } }), aChild({}, { labels: { ours: '2' } })],
   ])('but not with %s', (_name, wanted, actual) => {
@@ -50,11 +51,34 @@ describe('the change', () => {
 
   it('takes away labels of ours, and none of others', () => {
     const actual = aChild({}, { labels: { 'pelotech.ot/version': '1', 'pelotech.ot/base-vm': 'a', theirs: '2' } })
-    const wanted = aChild({}, { labels: { 'pelotech.ot/base-vm': 'b' } })
+    const wanted = aChild({}, { labels: { 'pelotech.ot/base-vm': 'b' }, ownerReferences: ours })
     expect(labelsTo(wanted, actual)).toEqual({ 'pelotech.ot/version': null, 'pelotech.ot/base-vm': 'b' })
   })
 
   it('leaves the metadata to the caller', () => {
     expect(changeTo(aChild({}), aChild({}))).not.toHaveProperty('metadata')
   })
+})
+
+describe('a merge patch', () => {
+  const actual = { metadata: { name: 'a', labels: { b: '1' } }, spec: { list: [1], more: 2 } }
+  it.each<[string, object, boolean]>([
+    ['that says what is there', { metadata: { labels: { b: '1' } }, spec: { list: [1] } }, false],
+    ['that takes off what is not there', { metadata: { labels: { c: null } }, spec: { other: null } }, false],
+    ['of nothing', { spec: undefined }, false],
+    ['with another value', { spec: { list: [1, 2] } }, true],
+    ['with a new member', { metadata: { labels: { c: '1' } } }, true],
+    ['that takes something off', { spec: { more: null } }, true],
+    ['that takes all off', { spec: null }, true],
+  ])('%s: does it change anything?', (_what, patch, expected) => {
+    expect(isChange(patch, actual)).toBe(expected)
+  })
+})
+
+it('a change takes nothing off a volume or a claim that Kubernetes has written when it bound them', () => {
+  const volume = (spec: object) => ({ ...aChild(spec), kind: 'PersistentVolume' })
+  const wanted = volume({ capacity: { storage: '2Gi' }, claimRef: { name: 'c' } })
+  const actual = volume({ capacity: { storage: '1Gi' }, claimRef: { name: 'c', uid: 'u' }, volumeMode: 'Filesystem' })
+  expect(changeTo(wanted, actual)).toMatchObject({ spec: { claimRef: { name: 'c' } } })
+  expect(JSON.stringify(changeTo(wanted, actual))).not.toContain('null')
 })

@@ -1,8 +1,8 @@
-import type { KubeObject } from '../kube/kube-object.ts'
+import { groupOf, type KubeObject } from '../kube/kube-object.ts'
 
 /**
  * Whether a child is as we want it. Its spec is ours in full: a member that we do not want, left over from before, is a
- * difference. Of its metadata only what we ask for is, and labels under our name; those of others do not count, nor does the status.
+ * difference. Of its metadata only what we ask for is, and labels under the API group of its owner; those of others do not count, nor does the status.
  */
 export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
   const { metadata, ...content } = wanted
@@ -17,21 +17,33 @@ export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
 /** A JSON merge patch that makes the content of `actual`, metadata aside, that of `wanted`. */
 export function changeTo(wanted: KubeObject, actual: KubeObject): object {
   const { metadata: _wanted, ...content } = wanted
+  if (BOUND_BY_CLUSTER.has(wanted.kind)) return content
   return Object.fromEntries(
     Object.entries(content).map(([key, value]) => [key, difference(value, member(actual, key))]),
   )
 }
 
-/** Our API group, under which nobody else puts labels. */
-const OUR_LABELS = 'pelotech.ot/'
+/** Kubernetes completes these when it binds them to each other. To remove what it has written, such as the uid in claimRef, takes a claim its data. */
+const BOUND_BY_CLUSTER: ReadonlySet<string> = new Set(['PersistentVolume', 'PersistentVolumeClaim'])
+
+/** Whether a JSON merge patch would change anything. */
+export function isChange(patch: unknown, actual: unknown): boolean {
+  if (!isRecord(patch) || !isRecord(actual)) return !isSame(patch ?? undefined, actual ?? undefined)
+  return Object.entries(patch).some(([key, value]) => value !== undefined && isChange(value, actual[key]))
+}
 
 /** What a JSON merge patch has to say about labels: those that we want, and null for those of ours that we do not want any more. */
 export function labelsTo(wanted: KubeObject, actual: KubeObject): Readonly<Record<string, string | null>> {
   return { ...wanted.metadata.labels, ...Object.fromEntries(leftLabels(wanted, actual).map((label) => [label, null])) }
 }
 
+/** Nobody but its owner puts labels under the API group of that. */
 function leftLabels(wanted: KubeObject, actual: KubeObject): string[] {
-  const isLeft = (label: string) => label.startsWith(OUR_LABELS) && wanted.metadata.labels?.[label] === undefined
+  const { labels, ownerReferences = [] } = wanted.metadata
+  const owner = ownerReferences.find(({ controller }) => controller === true)
+  if (owner === undefined) return []
+  const prefix = `${groupOf(owner.apiVersion)}/`
+  const isLeft = (label: string) => label.startsWith(prefix) && labels?.[label] === undefined
   return Object.keys(actual.metadata.labels ?? {}).filter(isLeft)
 }
 

@@ -1,22 +1,23 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
-import { FakeClock } from '../kube/fake-clock.fixtures.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
-import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
+import { apiError } from '../kube/api-error.fixtures.ts'
+import { apiVersionOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import { DATA_VOLUME, SECRET } from '../kube/resource-types.ts'
+import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { fakeLog } from './fake-log.fixtures.ts'
 import { type ObjectPlan, PlanWriter, type Removal } from './plan-writer.ts'
+import { referTo } from './removals.ts'
 
-let client = new FakeClient()
-let clock = new FakeClock()
+let client = new ScriptedClient('n')
+let clock = client.clock
 let cached = new Map<string, KubeObject>()
 let heldBack = new Set<string>()
 let removed: string[] = []
 let log = fakeLog()
-let writer: PlanWriter<KubeObject, Removal>
+let writer: PlanWriter<KubeObject>
 beforeEach(() => {
-  client = new FakeClient()
-  clock = new FakeClock()
+  client = new ScriptedClient('n')
+  clock = client.clock
   cached = new Map()
   heldBack = new Set()
   removed = []
@@ -31,12 +32,12 @@ beforeEach(() => {
       observeWrite: (type, object) => void cached.set(id(type, keyOf(object.metadata)), object),
     },
     events: new EventRecorder({ client, clock, log: fakeLog(), random: () => 0.5, component: 'test', instance: 'me' }),
-    type: CONFIG_MAP,
+    type: DATA_VOLUME,
     finalizer: 'ours',
-    children: {
-      Secret: { type: SECRET, propagationPolicy: 'Foreground' },
-      ConfigMap: { type: CONFIG_MAP, propagationPolicy: 'Background' },
-    },
+    children: [
+      { type: SECRET, propagationPolicy: 'Foreground' },
+      { type: DATA_VOLUME, propagationPolicy: 'Background' },
+    ],
     onRemoved: (_primary, { name }) => removed.push(name),
     factsBetween: () => ({ attempt: 2 }),
     preconditions: {
@@ -50,7 +51,11 @@ beforeEach(() => {
 })
 
 const anObject = (kind: string, name: string, more: Partial<KubeObject['metadata']> = {}): KubeObject =>
-  client.put({ apiVersion: 'v1', kind, metadata: { name, namespace: 'n', ...more } })
+  client.put({
+    apiVersion: apiVersionOf(kind === SECRET.kind ? SECRET : DATA_VOLUME),
+    kind,
+    metadata: { name, namespace: 'n', ...more },
+  })
 
 async function write(primary: KubeObject, plan: Partial<ObjectPlan>, isStatusDue = false): Promise<string[]> {
   client.calls.length = 0
@@ -59,22 +64,20 @@ async function write(primary: KubeObject, plan: Partial<ObjectPlan>, isStatusDue
   await clock.advance(0)
   return client.said()
 }
-const removalOf = ({ kind, metadata: { name, uid = '' } }: KubeObject): Removal => ({
-  kind,
-  name,
-  uid,
-  onlyIf: [{ uncloned: { kind, namespace: 'n', name }, look: 'live' }],
+const removalOf = (object: KubeObject): Removal => ({
+  ...referTo(object),
+  onlyIf: [{ uncloned: { kind: object.kind, namespace: 'n', name: object.metadata.name }, look: 'live' }],
 })
 
 describe('a plan', () => {
   it('that asks for nothing new writes nothing', async () => {
-    expect(await write(anObject('ConfigMap', 'a'), { status: { phase: 'x' } })).toEqual([])
+    expect(await write(anObject('DataVolume', 'a'), { status: { phase: 'x' } })).toEqual([])
   })
 
   it('writes its status when that is due, and remembers when', async () => {
-    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
+    const primary = anObject('DataVolume', 'a', { uid: 'a' })
     expect(writer.sinceStatusWriteMs('a')).toBeUndefined()
-    expect(await write(primary, { status: { phase: 'x' } }, true)).toEqual(['status ConfigMap n/a'])
+    expect(await write(primary, { status: { phase: 'x' } }, true)).toEqual(['status DataVolume n/a'])
     await clock.advance(700)
     expect(writer.sinceStatusWriteMs('a')).toBe(700)
     writer.forget('a')
@@ -83,7 +86,7 @@ describe('a plan', () => {
 
   it('changes a child that the caches have, and creates one that they do not', async () => {
     const child = anObject('Secret', 'child')
-    const primary = anObject('ConfigMap', 'a')
+    const primary = anObject('DataVolume', 'a')
     const wanted: KubeObject = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'child', namespace: 'n' } }
     await expect(write(primary, { apply: [wanted] })).rejects.toMatchObject({ reason: 'AlreadyExists' })
     cached.set('Secret n/child', child)
@@ -96,7 +99,7 @@ describe('the log', () => {
     log.lines.filter((line) => line.level === level).map(({ facts, text }) => ({ text, ...(facts as object) }))
   const standing = (phase: string, reason: string, message = 'm') => ({ phase, reason, message })
   const object = (status: object): KubeObject =>
-    ({ ...anObject('ConfigMap', 'a', { uid: 'a' }), status }) as unknown as KubeObject
+    ({ ...anObject('DataVolume', 'a', { uid: 'a' }), status }) as unknown as KubeObject
 
   it('has one line for each change of phase or reason, with its facts', async () => {
     const message = 'from https://u:p@host/a.qcow2?X-Amz-Signature=abc'
@@ -104,8 +107,8 @@ describe('the log', () => {
     await write(object(standing('Queued', 'Queued')), { status: standing('Queued', 'Paused') }, true)
     const first = { key: 'n/a', phase: 'Queued', reason: 'Queued', message: 'from https://host/a.qcow2?…', attempt: 2 }
     expect(lines('info')).toEqual([
-      { text: 'ConfigMap is Queued', ...first },
-      { text: 'ConfigMap is Queued', ...first, from: 'Queued', reason: 'Paused', message: 'm' },
+      { text: 'DataVolume is Queued', ...first },
+      { text: 'DataVolume is Queued', ...first, from: 'Queued', reason: 'Paused', message: 'm' },
     ])
   })
 
@@ -125,12 +128,12 @@ describe('the log', () => {
   })
 
   it('says when an object is gone', async () => {
-    await write(anObject('ConfigMap', 'a', { uid: 'a', finalizers: ['ours'] }), { finalizer: 'release' })
-    expect(lines('info')).toEqual([{ text: 'ConfigMap is gone', key: 'n/a' }])
+    await write(anObject('DataVolume', 'a', { uid: 'a', finalizers: ['ours'] }), { finalizer: 'release' })
+    expect(lines('info')).toEqual([{ text: 'DataVolume is gone', key: 'n/a' }])
   })
 
   it('has every plan that does anything, for who debugs', async () => {
-    const primary = anObject('ConfigMap', 'a')
+    const primary = anObject('DataVolume', 'a')
     await write(primary, {})
     expect(lines('debug')).toEqual([])
     await write(primary, { remove: [removalOf(anObject('Secret', 'child', { uid: 'child' }))] })
@@ -140,7 +143,7 @@ describe('the log', () => {
 
 describe('what a status tells', () => {
   it('is an Event also when a later write fails, and once', async () => {
-    const primary = anObject('ConfigMap', 'a')
+    const primary = anObject('DataVolume', 'a')
     const child = anObject('Secret', 'child', { uid: 'child' })
     const note = { type: 'Warning', reason: 'Odd', message: 'it is' } as const
     client.before = ({ verb }) => {
@@ -162,10 +165,10 @@ describe('a fault of ours', () => {
   }
 
   it('is told in the status and as one Event, however often it is met', async () => {
-    const primary = anObject('ConfigMap', 'a', { uid: 'a', generation: 3 })
+    const primary = anObject('DataVolume', 'a', { uid: 'a', generation: 3 })
     await tellBug(primary)
     const message = expect.stringContaining('it is odd')
-    const told = client.peek<KubeObject & { status: object }>('ConfigMap', 'n/a')
+    const told = client.peek<KubeObject & { status: object }>('DataVolume', 'n/a')
     expect(told?.status).toMatchObject({
       observedGeneration: 3,
       reason: 'InternalError',
@@ -182,14 +185,14 @@ describe('a fault of ours', () => {
     client.before = ({ verb }) => {
       if (verb === 'status') throw apiError('Rejected')
     }
-    await tellBug(anObject('ConfigMap', 'a', { uid: 'a' }))
+    await tellBug(anObject('DataVolume', 'a', { uid: 'a' }))
     expect(events()).toEqual([])
   })
 })
 
 describe('a removal', () => {
   it('waits while it is held back, and is then made once', async () => {
-    const primary = anObject('ConfigMap', 'a')
+    const primary = anObject('DataVolume', 'a')
     const child = anObject('Secret', 'child', { uid: 'child' })
     heldBack.add('child')
     expect(await write(primary, { remove: [removalOf(child)] })).toEqual([])
@@ -199,15 +202,15 @@ describe('a removal', () => {
   })
 
   it('of which nobody knows whether it has to wait is not made; the status tells before that is asked', async () => {
-    const primary = anObject('ConfigMap', 'a')
+    const primary = anObject('DataVolume', 'a')
     const child = anObject('Secret', 'unknown', { uid: 'unknown' })
     const plan = { status: { phase: 'x' }, remove: [removalOf(child)] }
     await expect(write(primary, plan, true)).rejects.toMatchObject({ reason: 'Rejected' })
-    expect(client.said()).toEqual(['status ConfigMap n/a'])
+    expect(client.said()).toEqual(['status DataVolume n/a'])
   })
 
   it('that is held back is no Event', async () => {
-    const primary = anObject('ConfigMap', 'a')
+    const primary = anObject('DataVolume', 'a')
     const child = anObject('Secret', 'child', { uid: 'child' })
     const plan = {
       events: [{ type: 'Normal', reason: 'Odd', message: 'it goes' } as const],
@@ -220,24 +223,38 @@ describe('a removal', () => {
   })
 
   it('of the object itself is told, but not made together with a change of its status', async () => {
-    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
+    const primary = anObject('DataVolume', 'a', { uid: 'a' })
     const event = { type: 'Normal', reason: 'Odd', message: 'it goes' } as const
     const plan = { status: { phase: 'x' }, remove: [{ ...removalOf(primary), event }] }
-    expect(await write(primary, plan, true)).toEqual(['status ConfigMap n/a'])
+    expect(await write(primary, plan, true)).toEqual(['status DataVolume n/a'])
     expect(removed).toEqual([])
-    expect(await write(primary, plan)).toEqual(['delete ConfigMap n/a', expect.stringContaining('Event')])
+    expect(await write(primary, plan)).toEqual(['delete DataVolume n/a', expect.stringContaining('Event')])
     expect(removed).toEqual(['a'])
   })
 
+  it('is made in the namespace of the child, whatever namespace its owner is in', async () => {
+    const { namespace: _none, ...metadata } = anObject('DataVolume', 'a', { uid: 'a' }).metadata
+    const child = anObject('Secret', 'child', { uid: 'child', namespace: 'other' })
+    const primary = { apiVersion: apiVersionOf(DATA_VOLUME), kind: DATA_VOLUME.kind, metadata }
+    expect(await write(primary, { remove: [removalOf(child)] })).toEqual(['delete Secret other/child'])
+  })
+
+  it('of a kind of another group is a fault', async () => {
+    const removal = { apiVersion: 'else.example/v1', kind: 'Secret', name: 'child', uid: 'child' }
+    await expect(write(anObject('DataVolume', 'a'), { remove: [removal] })).rejects.toThrow('no kind of children')
+  })
+
   it('of the object itself does not keep its finalizer', async () => {
-    const primary = anObject('ConfigMap', 'a', { uid: 'a', finalizers: ['ours'] })
+    const primary = anObject('DataVolume', 'a', { uid: 'a', finalizers: ['ours'] })
     await write(primary, { remove: [removalOf(primary)] })
-    expect(await write(primary, { finalizer: 'release' })).toEqual([expect.stringContaining('patch ConfigMap n/a')])
+    const leaving = client.peek<KubeObject>('DataVolume', 'n/a') ?? primary
+    expect(leaving.metadata.deletionTimestamp).toBeDefined()
+    expect(await write(leaving, { finalizer: 'release' })).toEqual([expect.stringContaining('patch DataVolume n/a')])
   })
 
   it('is made again when the object is still there half a minute later', async () => {
-    const primary = anObject('ConfigMap', 'a')
-    const child = anObject('Secret', 'child', { uid: 'child' })
+    const primary = anObject('DataVolume', 'a')
+    const child = anObject('Secret', 'child', { uid: 'child', finalizers: ['theirs'] })
     await write(primary, { remove: [removalOf(child)] })
     await clock.advance(30_000)
     expect(await write(primary, { remove: [removalOf(child)] })).toEqual(['delete Secret n/child'])
@@ -246,25 +263,25 @@ describe('a removal', () => {
 
 describe('our finalizer', () => {
   it('is released once, and only where it is', async () => {
-    const primary = anObject('ConfigMap', 'a', { uid: 'a', finalizers: ['theirs', 'ours'] })
-    expect(await write(primary, { finalizer: 'release' })).toEqual(['patch ConfigMap n/a'])
-    expect(client.peek<KubeObject>('ConfigMap', 'n/a')?.metadata.finalizers).toEqual(['theirs'])
+    const primary = anObject('DataVolume', 'a', { uid: 'a', finalizers: ['theirs', 'ours'] })
+    expect(await write(primary, { finalizer: 'release' })).toEqual(['patch DataVolume n/a'])
+    expect(client.peek<KubeObject>('DataVolume', 'n/a')?.metadata.finalizers).toEqual(['theirs'])
     expect(await write(primary, { finalizer: 'release' })).toEqual([])
-    const another = anObject('ConfigMap', 'b', { uid: 'b', finalizers: ['theirs'] })
+    const another = anObject('DataVolume', 'b', { uid: 'b', finalizers: ['theirs'] })
     expect(await write(another, { finalizer: 'release' })).toEqual([])
   })
 })
 
 describe('an object that is gone', () => {
   it('needs nothing any more', async () => {
-    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
-    client.drop('ConfigMap', 'n/a')
-    await expect(write(primary, {}, true)).resolves.toEqual(['status ConfigMap n/a'])
+    const primary = anObject('DataVolume', 'a', { uid: 'a' })
+    client.drop('DataVolume', 'n/a')
+    await expect(write(primary, {}, true)).resolves.toEqual(['status DataVolume n/a'])
   })
 
   it('is not believed to be gone while the caches have it', async () => {
-    const primary = anObject('ConfigMap', 'a', { uid: 'a' })
-    cached.set('ConfigMap n/a', primary)
+    const primary = anObject('DataVolume', 'a', { uid: 'a' })
+    cached.set('DataVolume n/a', primary)
     client.before = () => {
       throw apiError('NotFound')
     }

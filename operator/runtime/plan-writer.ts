@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../kube/api-error.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
-import { applyChanges, type Changes } from './apply.ts'
+import { groupOf, type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../kube/kube-object.ts'
+import { type ApplyContext, applyChanges, type Changes } from './apply.ts'
 import { BUG_REASON, statusWithBug } from './bug.ts'
+import type { ChildRefusals } from './child-refusals.ts'
 import type { EventNote } from './event-recorder.ts'
 import type { Precondition, Preconditions } from './preconditions.ts'
 import { redactUrls } from './redact.ts'
@@ -17,29 +18,30 @@ const DELETED_SEEN_MS = 30_000
  * What is to be done about one object, as printable data. It is carried out in this order: status, finalizer, children,
  * annotations, removals; the release of the finalizer last.
  */
-export interface ObjectPlan<R extends Removal = Removal> {
+export interface ObjectPlan {
   readonly status: object
   readonly finalizer: 'add' | 'keep' | 'release'
   /** Children as they should be. */
   readonly apply: readonly KubeObject[]
-  readonly remove: readonly R[]
-  readonly touch?: readonly Touch<R>[]
+  readonly remove: readonly Removal[]
+  readonly touch?: readonly Touch[]
   readonly events: readonly EventNote[]
   readonly wake?: Wake
   /** Nothing of the plan is carried out where one of them does not hold. */
   readonly onlyIf?: readonly Precondition[]
 }
 
-/**
- * A child to delete, if it is still the one that was seen. It is in the namespace of its owner. Or the object itself: not together with a change of
- * its status, which is looked at once more.
- */
-export interface Removal {
+/** Names an object that was seen: another one of that name is not meant. */
+export interface ObjectReference extends ObjectKey {
+  readonly apiVersion: string
   readonly kind: string
-  readonly name: string
   readonly uid: string
-  /** Where it is only right for the state that was seen. */
+  /** Where it is only meant in the state that was seen. */
   readonly resourceVersion?: string
+}
+
+/** A child to delete. Or the object itself: not together with a change of its status, which is looked at once more. */
+export interface Removal extends ObjectReference {
   /** Where it is another one than that of its kind. */
   readonly propagationPolicy?: 'Background'
   /** It waits as long as one of them does not hold. */
@@ -48,13 +50,8 @@ export interface Removal {
   readonly event?: EventNote
 }
 
-/** Annotations for an object, if it is still the one that was seen: whoever waits before a new try makes it when the object changes. */
-export interface Touch<R extends Removal = Removal> {
-  readonly kind: R['kind']
-  readonly name: string
-  readonly uid: string
-  /** Where they follow from the state that was seen. */
-  readonly resourceVersion?: string
+/** Annotations for an object: a controller that waits before a new try makes it at once when the object changes. */
+export interface Touch extends ObjectReference {
   readonly annotations: Readonly<Record<string, string>>
 }
 
@@ -71,29 +68,31 @@ export interface PlanCaches {
   readonly observeWrite: (type: ResourceType, object: KubeObject) => void
 }
 
-export interface PlanWriterOptions<P extends KubeObject, R extends Removal>
-  extends Omit<Services, 'random' | 'runtimeMetrics'> {
+export interface PlanWriterOptions<P extends KubeObject> extends Omit<Services, 'random' | 'runtimeMetrics'> {
   readonly caches: PlanCaches
   readonly type: ResourceType
   /** Undefined: this kind has none. */
   readonly finalizer?: string
-  /** By kind. */
-  readonly children: Readonly<Record<R['kind'], ChildType>>
+  readonly children: readonly ChildType[]
   /** For what must not rest on a cache: asked right before a removal is made. */
   readonly preconditions: Pick<Preconditions<P>, 'unmet'>
+  /** Given where one child that is refused keeps no other from being written. */
+  readonly childRefusals?: ChildRefusals
+  /** Whether an object belongs to that one; asked where there are {@link PlanWriterOptions.childRefusals}. */
+  readonly isOurs?: (found: KubeObject, primary: P) => boolean
   /** A child was deleted, or the object itself. */
-  readonly onRemoved?: (primary: P, removal: R) => void
+  readonly onRemoved?: (primary: P, removal: Removal) => void
   /** What the log says of a change of state beside phase, reason and message. */
   readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
 }
 
 /** Carries out plans for objects of one kind. What it has written enters the caches at once. */
-export class PlanWriter<P extends KubeObject, R extends Removal> {
-  readonly #options: PlanWriterOptions<P, R>
+export class PlanWriter<P extends KubeObject> {
+  readonly #options: PlanWriterOptions<P>
   readonly #statusWrittenAt = new Map<string, number>()
   readonly #deletedAt = new Map<string, number>()
 
-  constructor(options: PlanWriterOptions<P, R>) {
+  constructor(options: PlanWriterOptions<P>) {
     this.#options = options
   }
 
@@ -109,15 +108,15 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
   }
 
   /** @param isStatusDue whether the status says anything that is worth a write. Throws ApiError. */
-  async write(primary: P, plan: ObjectPlan<R>, isStatusDue: boolean, signal: AbortSignal): Promise<void> {
+  async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<void> {
     const { client, type, caches, clock, events } = this.#options
     const { uid = '' } = primary.metadata
-    const deleted: R[] = []
+    const deleted: Removal[] = []
     const changes: Changes = {
       ...(isStatusDue && { status: plan.status }),
       ...(!this.#wasJustDeleted(uid) && this.#finalizerChange(primary, plan)),
       children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
-      touches: this.#touches(primary, plan.touch ?? []),
+      touches: this.#touches(plan.touch ?? []),
       removals: this.#removals(primary, plan.remove, isStatusDue, async (removal) => {
         const unmet = await this.#options.preconditions.unmet(primary, removal.onlyIf, signal)
         if (unmet === undefined) deleted.push(removal)
@@ -133,14 +132,14 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     const onWritten = (written: ResourceType, object: KubeObject) => {
       caches.observeWrite(written, object)
       if (!isStatusDue) return
-      // The status comes first, and is told at once: what fails after it is planned again, but is not news any more.
+      // The status comes first, and its Events with it: what fails after it is planned again, but is not news any more.
       this.#statusWrittenAt.set(uid, clock.monotonic())
       if (!isLogged) this.#logTransition(primary, plan.status)
       isLogged = true
       tell()
     }
     try {
-      await applyChanges(primary, changes, { client, type, signal, onWritten })
+      await applyChanges(primary, changes, { client, type, signal, onWritten, ...this.#siblings(primary, plan) })
     } catch (error) {
       if (!this.#isGone(primary, error)) throw error
     }
@@ -166,7 +165,14 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     }
   }
 
-  #tellRemoved(primary: P, removal: R): void {
+  /** The finalizer is released only where everything else was done. */
+  #siblings(owner: P, { finalizer }: ObjectPlan): Pick<ApplyContext, 'siblings'> {
+    const { childRefusals: refusals, isOurs } = this.#options
+    if (refusals === undefined || finalizer === 'release') return {}
+    return { siblings: { owner, refusals, isOurs: (found) => isOurs?.(found, owner) === true } }
+  }
+
+  #tellRemoved(primary: P, removal: Removal): void {
     const { log, events, onRemoved } = this.#options
     if (removal.event !== undefined) {
       log.info({ key: keyOf(primary.metadata) }, removal.event.message)
@@ -184,7 +190,7 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     log.info(facts, `${type.kind} is ${transition['phase']}`)
   }
 
-  #logPlan({ metadata }: P, { finalizer, apply, remove, touch = [], wake }: ObjectPlan<R>, isStatusDue: boolean): void {
+  #logPlan({ metadata }: P, { finalizer, apply, remove, touch = [], wake }: ObjectPlan, isStatusDue: boolean): void {
     const count = apply.length + remove.length + touch.length
     const isIdle = !isStatusDue && finalizer === 'keep' && count === 0
     if (isIdle) return
@@ -201,10 +207,7 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     this.#options.log.debug({ key: keyOf(metadata), ...facts }, `plan for a ${this.#options.type.kind}`)
   }
 
-  #finalizerChange(
-    { metadata }: P,
-    plan: ObjectPlan<R>,
-  ): Pick<Changes, 'addFinalizer' | 'releaseFinalizer'> | undefined {
+  #finalizerChange({ metadata }: P, plan: ObjectPlan): Pick<Changes, 'addFinalizer' | 'releaseFinalizer'> | undefined {
     const { finalizer } = this.#options
     if (finalizer === undefined) return undefined
     if (plan.finalizer === 'add') return { addFinalizer: finalizer }
@@ -212,36 +215,41 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     return isReleased ? { releaseFinalizer: finalizer } : undefined
   }
 
-  #existing({ kind, metadata }: KubeObject): { type: ResourceType; existing?: KubeObject } {
-    const { caches, children } = this.#options
-    const { type } = children[kind as R['kind']]
-    const existing = caches.get(type, keyOf(metadata))
+  /** KubeVirt has a VirtualMachine too: a kind is one of its group. */
+  #childType({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): ChildType {
+    const found = this.#options.children.find(({ type }) => type.kind === kind && type.group === groupOf(apiVersion))
+    if (found === undefined) throw new TypeError(`${apiVersion} ${kind} is no kind of children`)
+    return found
+  }
+
+  #existing(wanted: KubeObject): { type: ResourceType; existing?: KubeObject } {
+    const { type } = this.#childType(wanted)
+    const existing = this.#options.caches.get(type, keyOf(wanted.metadata))
     return existing === undefined ? { type } : { type, existing }
   }
 
-  #touches({ metadata: { namespace } }: P, touches: readonly Touch<R>[]): Changes['touches'] {
-    return touches.map(({ kind, name, uid, resourceVersion, annotations }) => {
-      const { type } = this.#options.children[kind]
+  #touches(touches: readonly Touch[]): Changes['touches'] {
+    return touches.map((touch) => {
+      const { uid, resourceVersion, annotations } = touch
       const seen = { uid, ...(resourceVersion !== undefined && { resourceVersion }) }
-      return { type, key: namespace === undefined ? { name } : { namespace, name }, seen, annotations }
+      return { type: this.#childType(touch).type, key: objectKey(touch), seen, annotations }
     })
   }
 
   #removals(
-    { metadata: { namespace, uid: own } }: P,
-    removals: readonly R[],
+    { metadata: { uid: own } }: P,
+    removals: readonly Removal[],
     isStatusDue: boolean,
-    isHeldBack: (removal: R) => Promise<boolean>,
+    isHeldBack: (removal: Removal) => Promise<boolean>,
   ): Changes['removals'] {
     return removals
       .filter(({ uid }) => !this.#wasJustDeleted(uid) && !(uid === own && isStatusDue))
       .map((removal) => {
-        const { kind, name, uid, resourceVersion, propagationPolicy } = removal
-        const key = namespace === undefined ? { name } : { namespace, name }
+        const { uid, resourceVersion, propagationPolicy } = removal
         return {
-          ...this.#options.children[kind as R['kind']],
+          ...this.#childType(removal),
           ...(propagationPolicy !== undefined && { propagationPolicy }),
-          key,
+          key: objectKey(removal),
           uid,
           ...(resourceVersion !== undefined && { resourceVersion }),
           isHeldBack: () => isHeldBack(removal),
@@ -264,4 +272,8 @@ export class PlanWriter<P extends KubeObject, R extends Removal> {
     const current = this.#options.caches.get(this.#options.type, keyOf(metadata))
     return isApiError(error, 'NotFound') && current?.metadata.uid !== metadata.uid
   }
+}
+
+function objectKey({ namespace, name }: ObjectKey): ObjectKey {
+  return namespace === undefined ? { name } : { namespace, name }
 }

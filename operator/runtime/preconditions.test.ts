@@ -1,17 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
+import { apiError } from '../kube/api-error.fixtures.ts'
 import { type KubeObject, keyOf } from '../kube/kube-object.ts'
 import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
+import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { type LiveLooks, type Precondition, Preconditions } from './preconditions.ts'
 
 const { signal } = new AbortController()
 const PRIMARY: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'n', name: 'owner' } }
 const UNCLONED = { uncloned: { kind: 'Secret', namespace: 'n', name: 'a' }, look: 'live' } as const
 
-let client = new FakeClient()
+let client = new ScriptedClient()
 let observed: string[] = []
 beforeEach(() => {
-  client = new FakeClient()
+  client = new ScriptedClient()
   observed = []
 })
 
@@ -70,8 +71,8 @@ describe('what nothing may refer to', () => {
   it.each<[string, Precondition, boolean]>([
     ['has a reference', { unreferenced: image, by: 'anyone' }, false],
     ['has no user', { unreferenced: image, by: 'users' }, true],
-    ['has the one that may', { unreferenced: image, by: 'anyone', except: 'VirtualMachine/n/vm' }, true],
-    ['has another one', { unreferenced: image, by: 'anyone', except: 'VirtualMachine/n/other' }, false],
+    ['has the one that may', { unreferenced: image, by: 'anyone', except: ['VirtualMachine/n/vm'] }, true],
+    ['has another one', { unreferenced: image, by: 'anyone', except: ['VirtualMachine/n/other'] }, false],
   ])('%s', async (_what, precondition, holds) => {
     const countReferences = async () => ({ names: ['VirtualMachine/n/vm'], users: [] })
     expect(await unmet([precondition], { countReferences })).toBe(holds ? undefined : 1_000)

@@ -27,7 +27,7 @@ export interface Unreferenced {
   readonly unreferenced: ObjectKey
   readonly by: 'anyone' | 'users'
   /** `<kind>/<namespace>/<name>` of who may. */
-  readonly except?: string
+  readonly except?: readonly string[]
   /** By when the caches tell of a reference, where that takes longer. */
   readonly knownAfterMs?: number
 }
@@ -84,7 +84,7 @@ export class Preconditions<P extends KubeObject> {
     const { countReferences, isCloned } = this.#looks
     if ('uncloned' in one) return (await isCloned?.(one, primary, signal)) === false
     const references = await countReferences?.(one.unreferenced, signal)
-    return references?.[one.by === 'users' ? 'users' : 'names'].every((name) => name === one.except) === true
+    return references?.[one.by === 'users' ? 'users' : 'names'].every((name) => one.except?.includes(name)) === true
   }
 
   async #isAbsent({ absent, whose }: Absent, primary: P, signal: AbortSignal): Promise<boolean> {

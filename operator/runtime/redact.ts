@@ -1,4 +1,4 @@
-/** So much of a text is looked at, whoever wrote it and however long it is. */
+/** So much of a text is looked at, however long it is. */
 const READ_LIMIT = 8_000
 const MESSAGE_LIMIT = 1_000
 
@@ -10,7 +10,8 @@ const MESSAGE_LIMIT = 1_000
 export function redactUrls(text: string, limit: number = MESSAGE_LIMIT): string {
   const head = wholeWords(text, READ_LIMIT)
   const clean = MAY_BE_SECRET.test(head) ? head.split(/(\s+)/).map(redactWord).join('') : head
-  if (clean.length > limit) return `${clean.slice(0, limit - 1)}…`
+  // Half of a character is not what the API server would store.
+  if (clean.length > limit) return `${clean.slice(0, limit - 1)}…`.toWellFormed()
   return head.length < text.length ? `${clean}…` : clean
 }
 

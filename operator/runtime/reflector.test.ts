@@ -1,21 +1,26 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
-import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
+import { apiError } from '../kube/api-error.fixtures.ts'
+import { settled } from '../kube/fake-clock.fixtures.ts'
+import { HeldWatches } from '../kube/held-watches.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { SECRET } from '../kube/resource-types.ts'
+import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { fakeLog } from './fake-log.fixtures.ts'
 import { Reflector } from './reflector.ts'
 import { Store } from './store.ts'
 
-let client = new FakeClient()
-let clock = new FakeClock()
+let client = new ScriptedClient()
+let clock = client.clock
+let watches = new HeldWatches()
 let store = new Store<KubeObject>()
 let stop = new AbortController()
 let relists = 0
 
 beforeEach(() => {
-  client = new FakeClient()
-  clock = new FakeClock()
+  client = new ScriptedClient()
+  clock = client.clock
+  watches = new HeldWatches()
+  client.held = watches
   store = new Store()
   stop = new AbortController()
   relists = 0
@@ -62,7 +67,7 @@ async function start(chance = 0) {
 const names = () => [...store.values()].map(({ metadata }) => metadata.name)
 const verbs = () => client.calls.map(({ verb }) => verb)
 const watch = () => {
-  const last = client.watches.at(-1)
+  const last = watches.opened.at(-1)
   if (last === undefined) throw new Error('no watch')
   return last
 }
@@ -96,7 +101,7 @@ describe('a reflector', () => {
     expect(isSynced()).toBe(true)
     expect(verbs()).toEqual(['stream', 'list', 'list', 'list', 'list', 'watch'])
     expect(client.calls[1]?.options).toMatchObject({ limit: 50, metadataOnly: true })
-    expect(watch().options).toMatchObject({ resourceVersion: '1200', metadataOnly: true })
+    expect(watch().options).toMatchObject({ resourceVersion: String(client.cluster.revision), metadataOnly: true })
     expect(relists).toBe(1)
   })
 
@@ -144,9 +149,9 @@ describe('a reflector', () => {
     watch().send({ type: 'ADDED', object: secret('a', '201') })
     watch().break(apiError('NoAnswer'))
     await settled()
-    expect(client.watches).toHaveLength(1)
+    expect(watches.opened).toHaveLength(1)
     await clock.advance(1_000)
-    expect(client.watches).toHaveLength(2)
+    expect(watches.opened).toHaveLength(2)
     expect(watch().options.resourceVersion).toBe('201')
     expect(relists).toBe(1)
   })
@@ -176,9 +181,9 @@ describe('a reflector', () => {
     await start()
     expect(watch().options.timeoutSeconds).toBe(45)
     await clock.advance(52_999)
-    expect(client.watches).toHaveLength(1)
+    expect(watches.opened).toHaveLength(1)
     await clock.advance(1)
-    expect(client.watches).toHaveLength(2)
+    expect(watches.opened).toHaveLength(2)
     expect(relists).toBe(1)
   })
 
@@ -224,15 +229,15 @@ describe('a reflector', () => {
   })
 
   it('does not hammer a server that ends every watch at once', async () => {
-    let watches = 0
+    let count = 0
     client.before = ({ verb }) => {
       if (verb !== 'watch') return undefined
-      watches += 1
-      queueMicrotask(() => client.watches.at(-1)?.end())
-      return watches < 200 ? undefined : new Promise(() => undefined)
+      count += 1
+      queueMicrotask(() => watches.opened.at(-1)?.end())
+      return count < 200 ? undefined : new Promise(() => undefined)
     }
     await start()
-    expect(watches).toBeLessThan(20)
+    expect(count).toBeLessThan(20)
   })
 
   it.each([0, 1])(
@@ -259,6 +264,8 @@ describe('a reflector', () => {
     client.before = () => {
       throw apiError('Unavailable')
     }
+    // Namespaces of the cluster get their ServiceAccounts a moment later.
+    await clock.advance(100)
     const { ended } = await start()
     stop.abort()
     await expect(ended).resolves.toBeUndefined()
@@ -361,7 +368,7 @@ describe('an object that cannot be read', () => {
     watch().send({ type: 'DELETED', object: odd('a', '204') })
     await settled()
     expect(names()).toEqual(['b'])
-    expect([client.watches.length, relists, bugs().length]).toEqual([1, 1, 2])
+    expect([watches.opened.length, relists, bugs().length]).toEqual([1, 1, 2])
   })
 })
 
@@ -373,14 +380,14 @@ it('goes on where a listener throws, and says so', async () => {
   watch().send({ type: 'ADDED', object: secret('a', '201') })
   await settled()
   expect(names()).toEqual(['a'])
-  expect(client.watches).toHaveLength(1)
+  expect(watches.opened).toHaveLength(1)
   expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
 })
 
 describe('a reflector of a server that has streaming lists', () => {
   const END = { type: 'BOOKMARK', resourceVersion: '210', endsInitialEvents: true } as const
   beforeEach(() => {
-    client.canStream = true
+    watches.canStream = true
   })
 
   it('takes the beginning of its watch for the list, whole or not at all, and goes on with the same watch', async () => {

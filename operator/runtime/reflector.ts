@@ -121,7 +121,7 @@ export class Reflector<T extends Stored> {
   }
 
   /**
-   * Lists once more, beside the watch, which may be behind: whoever takes over must not know less than who led before. A kind
+   * Lists once more, beside the watch, which may be behind: a new leader must not know less than the one before it. A kind
    * that is not installed has nothing to list. Throws ApiErrors.
    */
   async refresh(signal: AbortSignal): Promise<void> {

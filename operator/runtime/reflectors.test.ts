@@ -1,37 +1,34 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../kube/fake-client.fixtures.ts'
-import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
+import { settled } from '../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { DATA_VOLUME, SECRET } from '../kube/resource-types.ts'
+import { DATA_VOLUME, POD, SECRET } from '../kube/resource-types.ts'
+import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { fakeLog } from './fake-log.fixtures.ts'
 import { Reflectors } from './reflectors.ts'
 import { Store } from './store.ts'
 
-let client = new FakeClient()
-let clock = new FakeClock()
+let client = new ScriptedClient()
+let clock = client.clock
 let stop = new AbortController()
-let isServed = false
 
 beforeEach(() => {
-  client = new FakeClient()
-  clock = new FakeClock()
+  client = new ScriptedClient()
+  clock = client.clock
   stop = new AbortController()
-  isServed = false
-  client.before = ({ kind }) => {
-    if (kind === 'DataVolume' && !isServed) throw apiError('NotFound')
-  }
+  client.cluster.uninstall(DATA_VOLUME)
 })
 afterEach(async () => {
   stop.abort()
   await clock.advance(0)
 })
 
-function build() {
+function build(add: (reflectors: Reflectors) => void = () => undefined) {
   const reflectors = new Reflectors({ client, clock, random: () => 0.5, log: fakeLog(), onRelist: () => undefined })
   const secrets = new Store<KubeObject>()
   const dataVolumes = new Store<KubeObject>()
   reflectors.add(SECRET, secrets, (object) => object)
   reflectors.add(DATA_VOLUME, dataVolumes, (object) => object)
+  add(reflectors)
   void reflectors.run(stop.signal)
   return { reflectors, secrets, dataVolumes }
 }
@@ -49,7 +46,7 @@ it('finds an object by its kind, and takes in what was written', async () => {
   expect(reflectors.get(SECRET, 'a')).toMatchObject({ kind: 'Secret' })
   expect([reflectors.get(DATA_VOLUME, 'a'), secrets.size]).toEqual([undefined, 1])
   expect(reflectors.kept.map(({ type, store }) => [type.kind, store.size])).toEqual([
-    ['CustomResourceDefinition', 0],
+    ['CustomResourceDefinition', client.all('CustomResourceDefinition').length],
     ['Secret', 1],
     ['DataVolume', 0],
   ])
@@ -61,11 +58,8 @@ it('looks for a kind at once when its definition appears, and tells when it is t
   const told: boolean[] = []
   reflectors.onInstalled(() => told.push(reflectors.isInstalled(DATA_VOLUME)))
   expect([reflectors.isInstalled(SECRET), reflectors.isInstalled(DATA_VOLUME)]).toEqual([true, false])
-  isServed = true
+  client.cluster.install(DATA_VOLUME)
   client.put(named('cdi.kubevirt.io/v1beta1', 'DataVolume', 'd'))
-  const definitions = client.watches.find(({ kind }) => kind === 'CustomResourceDefinition')
-  const object = named('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'datavolumes.cdi.kubevirt.io')
-  definitions?.send({ type: 'ADDED', object: { ...object, metadata: { ...object.metadata, resourceVersion: '900' } } })
   await settled()
   expect([reflectors.isInstalled(DATA_VOLUME), dataVolumes.size, told.at(-1)]).toEqual([true, 1, true])
 })
@@ -79,8 +73,25 @@ it('knows nothing of a kind that nobody added', () => {
 it('lists kinds once more when it is asked to', async () => {
   const { reflectors, secrets } = build()
   await reflectors.synced()
+  client.delayWatches(60_000)
   client.put(named('v1', 'Secret', 'late'))
+  await settled()
   expect(secrets.size).toBe(0)
   await reflectors.refresh([SECRET], stop.signal)
   expect(secrets.size).toBe(1)
+})
+
+it('reads nothing of a kind that nobody needs, and all of it from then on', async () => {
+  const pods = new Store<KubeObject>()
+  const { reflectors } = build((all) => all.add(POD, pods, (object) => object, { onDemand: true }))
+  client.put(named('v1', 'Secret', 'a'))
+  await reflectors.synced()
+  expect([pods.size, reflectors.areComplete([SECRET]), reflectors.areComplete([POD])]).toEqual([0, true, false])
+  expect(client.said('watch', 'list').filter((call) => call.includes('Pod'))).toEqual([])
+  client.put({ ...named('v1', 'Pod', 'b'), metadata: { name: 'b', namespace: 'n', uid: 'b' } })
+  const complete: boolean[] = []
+  reflectors.onInstalled(() => complete.push(reflectors.areComplete([SECRET, POD])))
+  reflectors.need([POD])
+  await reflectors.synced()
+  expect([pods.size, complete]).toEqual([1, [true]])
 })

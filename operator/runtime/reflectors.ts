@@ -8,16 +8,20 @@ import { stopAll } from './stops.ts'
 import { Store, type Stored } from './store.ts'
 
 export interface ReflectorsOptions extends Basics {
-  /** A kind had to be listed again. */
-  readonly onRelist: (type: ResourceType) => void
+  /** A copy had to be listed again. */
+  readonly onRelist: (copy: Pick<Kept, 'name'>) => void
 }
 
 /** A copy of the objects of a kind. */
 export interface Kept {
   readonly type: ResourceType
+  /** For metrics: no two copies have the same. */
+  readonly name: string
   /** Which objects; empty for all. */
   readonly selection: Selection
   readonly store: Store<Stored>
+  /** Empty until somebody needs it. */
+  readonly onDemand: boolean
 }
 
 /**
@@ -29,6 +33,8 @@ export class Reflectors {
   readonly #all: Reflector<Stored>[] = []
   readonly #kept: Kept[] = []
   readonly #definitions = new Store<Stored>()
+  /** Those that are read on demand, until somebody needs them. */
+  readonly #unneeded = new Map<Reflector<Stored>, PromiseWithResolvers<void>>()
 
   constructor(options: ReflectorsOptions) {
     this.#options = options
@@ -42,25 +48,28 @@ export class Reflectors {
 
   /**
    * Lets `store` hold what `project` keeps of each object of a kind, and no more of any than `keptMax` characters. To be called before
-   * `run`, once for each kind.
+   * `run`, once for each type; a second copy of a kind, of other objects, has a type object and a name of its own. One that is read `onDemand` stays empty, and
+   * costs no request, until {@link need} is called.
    */
   add<T extends Stored>(
     type: ResourceType,
     store: Store<T>,
     project: (object: KubeObject) => T,
-    { keptMax = KEPT_MAX, ...selection }: Selection & { readonly keptMax?: number } = {},
+    options: Selection & { readonly keptMax?: number; readonly name?: string; readonly onDemand?: boolean } = {},
   ): void {
-    const { onRelist, ...options } = this.#options
+    const { keptMax = KEPT_MAX, name = nameOf(type), onDemand = false, ...selection } = options
+    const { onRelist, ...basics } = this.#options
     const reflector = new Reflector<T>({
-      ...options,
+      ...basics,
       type,
       store,
       project: (object) => bounded(project(object), keptMax),
       selection,
-      onRelist: () => onRelist(type),
+      onRelist: () => onRelist({ name }),
     })
     this.#all.push(reflector as unknown as Reflector<Stored>)
-    this.#kept.push({ type, selection, store: store as unknown as Store<Stored> })
+    if (onDemand) this.#unneeded.set(reflector as unknown as Reflector<Stored>, Promise.withResolvers())
+    this.#kept.push({ type, name, selection, store: store as unknown as Store<Stored>, onDemand })
   }
 
   /** All copies, by kind. */
@@ -70,12 +79,39 @@ export class Reflectors {
 
   /** Keeps all copies up to date until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#all.map((reflector) => reflector.run(signal)))
+    if (signal.aborted) return
+    signal.addEventListener('abort', () => this.need(this.#all.map(({ type }) => type)), { once: true })
+    await Promise.all(
+      this.#all.map(async (reflector) => {
+        await this.#unneeded.get(reflector)?.promise
+        await reflector.run(signal)
+      }),
+    )
   }
 
-  /** Resolves when all copies are complete. */
+  /** From now on the copies of these kinds are kept up to date. */
+  need(types: readonly ResourceType[]): void {
+    for (const [reflector, { resolve }] of this.#unneeded) {
+      if (!types.includes(reflector.type)) continue
+      this.#unneeded.delete(reflector)
+      resolve()
+    }
+  }
+
+  /** Whether the copies of these kinds are complete. {@link onInstalled} tells when they are. */
+  areComplete(types: readonly ResourceType[]): boolean {
+    return types.every((type) => this.#of(type)?.installed !== undefined)
+  }
+
+  /** Resolves when all copies that are needed are complete. */
   async synced(): Promise<void> {
-    await Promise.all(this.#all.map((reflector) => reflector.synced))
+    const needed = () => this.#all.filter((reflector) => !this.#unneeded.has(reflector))
+    const all = async () => await Promise.all(needed().map((reflector) => reflector.synced))
+    // What is in the first ones may need others.
+    for (let before = 0; before < needed().length; ) {
+      before = needed().length
+      await all()
+    }
   }
 
   /** Whether the API server serves a kind; false for one that nobody added. */
@@ -83,7 +119,7 @@ export class Reflectors {
     return this.#of(type)?.installed === true
   }
 
-  /** Calls back whenever a kind came or went; returns how to stop that. */
+  /** Calls back whenever a kind came or went, or its copy is complete for the first time; returns how to stop that. */
   onInstalled(listener: () => void): () => void {
     const stops = this.#all.map((reflector) => reflector.onInstalled(listener))
     return stopAll(stops)
@@ -107,6 +143,11 @@ export class Reflectors {
   #of(type: ResourceType): Reflector<Stored> | undefined {
     return this.#all.find((reflector) => reflector.type === type)
   }
+}
+
+/** KubeVirt's VirtualMachine and ours have the same kind. */
+function nameOf({ kind, group }: ResourceType): string {
+  return kind.startsWith('VirtualMachine') ? `${kind}.${group}` : kind
 }
 
 /** Key of the CustomResourceDefinition of a kind. */

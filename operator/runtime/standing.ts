@@ -1,10 +1,23 @@
 import type { Said } from './conditions.ts'
 
 /** Where an object stands, in the words that people read. */
-interface Standing {
-  readonly phase: string
-  readonly reason: string
+export interface Standing<P extends string = string, R extends string = string> {
+  readonly phase: P
+  readonly reason: R
   readonly message: string
+  /** The message without what moves by itself: how far a step is, when the next try comes. Absent: nothing in it moves. */
+  readonly steady?: string
+}
+
+/** What a message says for as long as nothing but time passes. */
+export function steadyOf({ message, steady = message }: Pick<Standing, 'message' | 'steady'>): string {
+  return steady
+}
+
+/** The same standing, and what is to be said beside it. */
+export function withMore<S extends Pick<Standing, 'message' | 'steady'>>(standing: S, text: string): S {
+  const { message, steady } = standing
+  return { ...standing, message: message + text, ...(steady !== undefined && { steady: steady + text }) }
 }
 
 /** Whether anything goes on, needs somebody, or has come to its end. */
@@ -39,6 +52,11 @@ export function withRefusal<S extends Standing, R extends S['reason']>(
   { phase, reason }: { readonly phase: S['phase']; readonly reason: R },
 ): S {
   if (refusal === undefined) return standing
-  const message = `${standing.message}; the API server refuses what is to be done: ${refusal}`
-  return { ...standing, reason: standing.phase === phase ? reason : standing.reason, message }
+  const told = withMore(standing, `; the API server refuses what is to be done: ${refusal}`)
+  return standing.phase === phase ? { ...told, reason } : told
+}
+
+/** The reason for where an object stands. */
+export function reasonOf({ conditions }: { readonly conditions?: readonly Said[] | undefined }): string | undefined {
+  return conditions?.find(({ type }) => type === 'Reconciling')?.reason
 }

@@ -1,15 +1,16 @@
 import { vmDiskImage } from '@open-terrain/constructs'
+import { BY_NAMESPACE } from '../../cluster/caches.ts'
+import { BY_IMAGE } from '../../images/references.ts'
 import { isTerminating, keyOf } from '../../kube/kube-object.ts'
-import { onlyNews } from '../../runtime/news.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
-import type { Removal } from '../../runtime/plan-writer.ts'
+import type { PhaseGauge } from '../../runtime/phase-gauge.ts'
+import { whenContentChanged } from '../../runtime/predicates.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
-import { stopAll } from '../../runtime/stops.ts'
-import { BY_IMAGE, BY_NAMESPACE, DATA_SYNC, type DataSyncCaches, wanted } from './caches.ts'
-import type { DataSyncMetrics } from './data-sync-metrics.ts'
-import { paceOf } from './decide/pace.ts'
+import type { WorkQueue } from '../../runtime/work-queue.ts'
+import { DATA_SYNC, type DataSyncCaches, imagesOf } from './caches.ts'
+import { dataSyncPaceOf } from './decide/pace.ts'
 import { type DataSyncPlan, planDataSync } from './decide/plan.ts'
 import { observeDataSync } from './observe.ts'
 import type { DataSyncView } from './world.ts'
@@ -17,71 +18,44 @@ import type { DataSyncView } from './world.ts'
 /** A hundred images of one DataSync may change at once: they are looked at together. */
 const IMAGES_SETTLE_MS = 200
 
-export interface DataSyncControllerOptions extends Services {
-  readonly caches: DataSyncCaches
-  readonly metrics: DataSyncMetrics
-}
+type Options = Services & { readonly caches: DataSyncCaches; readonly phases: PhaseGauge }
 
 /** DataSyncs, for as long as this process leads. */
-export class DataSyncController {
-  readonly #caches: DataSyncCaches
-  readonly #metrics: DataSyncMetrics
-  readonly #controller: ObjectController<DataSyncView, Removal, DataSyncPlan, undefined>
-
-  constructor(options: DataSyncControllerOptions) {
-    const { caches, clock } = options
+export class DataSyncController extends ObjectController<DataSyncView, DataSyncPlan, undefined> {
+  constructor(options: Options) {
+    const { caches, phases, clock } = options
     const refusals = new Refusals()
-    this.#caches = caches
-    this.#metrics = options.metrics
-    this.#controller = new ObjectController(options, caches.reflectors, {
+    super(options, caches.reflectors, {
       type: DATA_SYNC,
-      children: { VMDiskImage: { type: vmDiskImage, propagationPolicy: 'Background' } },
+      children: [{ type: vmDiskImage, propagationPolicy: 'Background' }],
       store: caches.dataSyncs,
+      listen: (queue) => listenForTriggers(caches, queue),
+      gauges: phases,
       plan: (dataSync) => {
         const refusal = refusals.of(dataSync.metadata.uid ?? '')
         return planDataSync(observeDataSync(dataSync, caches, refusal), clock.now())
       },
-      pace: ({ status }, plan, sinceWriteMs) => paceOf(status, plan.status, sinceWriteMs),
+      pace: ({ status }, plan, sinceWriteMs) => dataSyncPaceOf(status, plan.status, sinceWriteMs),
       factsBetween: (_before, status) => ({ images: (status as DataSyncView['status']).ready }),
       refusals,
     })
   }
+}
 
-  /** Serves until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { queue } = this.#controller
-    const stop = this.#listen()
-    const { dataSyncs } = this.#caches
-    this.#metrics.readFrom(() => Array.from(dataSyncs.values(), ({ status }) => status.phase))
-    for (const key of dataSyncs.keys()) queue.add(key)
-    try {
-      await this.#controller.run(signal)
-    } finally {
-      stop()
-      this.#metrics.readFrom(undefined)
-    }
+function listenForTriggers({ dataSyncs, images, namespaces }: DataSyncCaches, queue: WorkQueue) {
+  const about = (index: string, key: string) => {
+    for (const { metadata } of dataSyncs.find(index, key)) queue.addAfter(keyOf(metadata), IMAGES_SETTLE_MS)
   }
-
-  #listen(): () => void {
-    const { dataSyncs, images, namespaces } = this.#caches
-    const { queue } = this.#controller
-    const about = (index: string, key: string) => {
-      for (const { metadata } of dataSyncs.find(index, key)) queue.addAfter(keyOf(metadata), IMAGES_SETTLE_MS)
-    }
-    const stops = [
-      dataSyncs.onChange(({ key, before, after }) => {
-        queue.add(key)
-        if (after === undefined) this.#controller.forget(before?.metadata.uid ?? '')
-        // What one of them wants concerns all that share an image with it.
-        const keys = [before, after].flatMap((one) => (one === undefined ? [] : wanted(one).map(({ key: its }) => its)))
-        if (!isSame(before?.spec, after?.spec) || after === undefined)
-          for (const its of new Set(keys)) about(BY_IMAGE, its)
-      }),
-      images.onChange(onlyNews(({ key }) => about(BY_IMAGE, key))),
-      namespaces.onChange(({ key, before, after }) => {
-        if (isTerminating(before) !== isTerminating(after)) about(BY_NAMESPACE, key)
-      }),
-    ]
-    return stopAll(stops)
-  }
+  return [
+    dataSyncs.onChange(({ before, after }) => {
+      if (after !== undefined && isSame(before?.spec, after.spec)) return
+      // What one of them wants concerns all that share an image with it.
+      const keys = [before, after].flatMap((one) => (one === undefined ? [] : imagesOf(one)))
+      for (const key of new Set(keys)) about(BY_IMAGE, key)
+    }),
+    images.onChange(whenContentChanged(({ key }) => about(BY_IMAGE, key))),
+    namespaces.onChange(({ key, before, after }) => {
+      if (isTerminating(before) !== isTerminating(after)) about(BY_NAMESPACE, key)
+    }),
+  ]
 }

@@ -7,10 +7,10 @@ import {
   revisionOf,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import type { StoredImage } from '../../images/decide/ensure-image.ts'
+import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { wishesOf } from './decide/wishes.ts'
-import type { DataSyncView, World } from './world.ts'
+import type { DataSyncView, DataSyncWorld } from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
 export const NAMESPACE = 'farm'
@@ -37,11 +37,11 @@ export function dataSyncOf(spec: unknown = SPEC, metadata: Partial<ObjectMeta> =
 
 /** Images of a namespace, by name, written as the API server would, and told about as their controller would. */
 export class Images {
-  readonly stored = new Map<string, StoredImage>()
+  readonly stored = new Map<string, ImageView>()
   #version = 100
 
-  put(image: KubeObject): StoredImage {
-    const stored = this.#next({ status: {}, ...image } as StoredImage, { uid: `uid-${this.#version}`, generation: 1 })
+  put(image: KubeObject): ImageView {
+    const stored = this.#next({ status: {}, ...image } as ImageView, { uid: `uid-${this.#version}`, generation: 1 })
     if (this.stored.has(stored.metadata.name)) throw new Error(`${stored.metadata.name} exists`)
     return this.#keep(stored)
   }
@@ -84,12 +84,12 @@ export class Images {
     if (image !== undefined) this.#keep(this.#next(image, metadata))
   }
 
-  #next(image: StoredImage, metadata: Partial<ObjectMeta>): StoredImage {
+  #next(image: ImageView, metadata: Partial<ObjectMeta>): ImageView {
     this.#version += 1
     return { ...image, metadata: { ...image.metadata, ...metadata, resourceVersion: String(this.#version) } }
   }
 
-  #keep(image: StoredImage): StoredImage {
+  #keep(image: ImageView): ImageView {
     this.stored.set(image.metadata.name, image)
     return image
   }
@@ -100,8 +100,8 @@ export function worldOf(
   dataSync: DataSyncView,
   images = new Images(),
   all: readonly DataSyncView[] = [dataSync],
-  more: Partial<World> = {},
-): World {
+  more: Partial<DataSyncWorld> = {},
+): DataSyncWorld {
   const wanted = (one: DataSyncView) => {
     const parsed = parseDataSyncSpec(one.spec)
     return parsed.ok && one.metadata.deletionTimestamp === undefined ? wishesOf(one, parsed.spec) : []

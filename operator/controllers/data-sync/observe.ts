@@ -1,14 +1,15 @@
-import { BY_IMAGE, type DataSyncCaches, parsedSpec, wanted } from './caches.ts'
-import type { DataSyncView, ImageWorld, World } from './world.ts'
+import { BY_IMAGE } from '../../images/references.ts'
+import { type DataSyncCaches, parsedDataSyncSpec, wanted } from './caches.ts'
+import type { DataSyncView, DataSyncWorld, WantedImage } from './world.ts'
 
 /** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */
-export function observeDataSync(dataSync: DataSyncView, caches: DataSyncCaches, refusal: string | undefined): World {
+export function observeDataSync(dataSync: DataSyncView, caches: DataSyncCaches, refusal?: string): DataSyncWorld {
   const { namespace = '', uid } = dataSync.metadata
   return {
     dataSync,
-    spec: parsedSpec(dataSync.spec),
+    spec: parsedDataSyncSpec(dataSync.spec),
     namespaceTerminating: caches.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
-    images: wanted(dataSync).map(({ key, wish }): ImageWorld => {
+    images: wanted(dataSync).map(({ key, wish }): WantedImage => {
       const others = caches.dataSyncs.find(BY_IMAGE, key).filter(({ metadata }) => metadata.uid !== uid)
       return {
         wish,

@@ -1,5 +1,5 @@
 import type { DataSyncStatus, ImageTriple, ParsedDataSyncSpec, VMDiskImageSpec } from '@open-terrain/constructs'
-import type { StoredImage } from '../../images/decide/ensure-image.ts'
+import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 
 /** A DataSync as its cache has it. */
@@ -15,26 +15,26 @@ export interface Wish {
   readonly dataSync: string
   readonly triple: ImageTriple
   readonly spec: VMDiskImageSpec
-  /** Its annotations `sync-requested-at` and `retry-requested-at`, where it has them. */
+  /** Its annotations `sync-requested-at` and `retry-requested-at`, where it has them: the cache keeps no others. */
   readonly requests: Readonly<Record<string, string>>
 }
 
 /** All that is known about the image of one vm. */
-export interface ImageWorld {
+export interface WantedImage {
   readonly wish: Wish
   /** What has the name of the image now. */
-  readonly image: StoredImage | undefined
+  readonly image: ImageView | undefined
   /** What other DataSyncs of the namespace want of it. Those that are being deleted, or whose spec cannot be read, want nothing. */
   readonly others: readonly Wish[]
 }
 
 /** All that is known about one DataSync at one moment. A plan is a function of this, and of the time. */
-export interface World {
+export interface DataSyncWorld {
   readonly dataSync: DataSyncView
   readonly spec: ParsedDataSyncSpec
   readonly namespaceTerminating: boolean
   /** In the order of `spec.vms`; empty where the spec cannot be read. */
-  readonly images: readonly ImageWorld[]
+  readonly images: readonly WantedImage[]
   /** What the API server answered when it last refused something that the DataSync needs. */
   readonly refusal: string | undefined
 }

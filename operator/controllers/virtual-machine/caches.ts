@@ -1,37 +1,35 @@
 import { virtualMachine, vmChildNames } from '@open-terrain/constructs'
+import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { familyKey } from '../../cluster/ownership.ts'
+import type { StorageClassView } from '../../cluster/views.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import { BY_IMAGE } from '../../images/references.ts'
 import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
-import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView, StorageClassFacts } from './views.ts'
+import type { CloneFacts, InstanceView, KubeVirtView, MachineView } from './views.ts'
 import { viewInstance, viewKubeVirt, viewMachine } from './views.ts'
 
 export const MACHINE: ResourceType = virtualMachine
 
-/** Indexes over machines; this one by {@link familyKey}. */
-export const BY_UID = 'uid'
-export const BY_NAMESPACE = 'namespace'
+/** Indexes over machines, beside the one by namespace; this one by {@link familyKey}. */
+export const BY_FAMILY = 'family'
 /** Namespace of the image that they name. */
 export const BY_IMAGE_NAMESPACE = 'image namespace'
-/** `<namespace>/<name>` of the image that they name. */
-export const BY_IMAGE = 'image'
 /** `<namespace>/<name>` of the image that their disk was made from, where they name another one since. */
 export const BY_FORMER_IMAGE = 'former image'
 /** `<namespace>/<name>` of the Secrets that passwords come from. */
 export const BY_PASSWORD_SECRET = 'password secret'
-/** `<namespace>/<name>` that their children have, or will have. */
-export const BY_CHILD = 'child'
 
-/** Caches that others fill, and machines read. */
-export interface SharedCaches {
-  readonly images: Readable<ImageFacts>
+/** As much of the caches of the cluster as machines read. */
+export interface ClusterFacts {
   readonly dataVolumes: Readable<CloneFacts>
   readonly claims: Readable<KubeObject>
   readonly snapshots: Readable<KubeObject>
   readonly dataSources: Readable<KubeObject>
   readonly secrets: Readable<KubeObject>
-  readonly storageClasses: Readable<StorageClassFacts>
+  readonly storageClasses: Readable<StorageClassView>
   readonly namespaces: Readable<KubeObject>
 }
 
@@ -40,11 +38,13 @@ const OWN_MAX = 1_000_000
 /** With as many disks, networks and interfaces as a machine can have. */
 const KUBEVIRT_MAX = 32_000
 
+const KUBEVIRT_TYPES: readonly ResourceType[] = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE]
+
 /** Everything that decisions about machines rest on. */
 export class MachineCaches {
   readonly machines = new Store<MachineView>()
-    .index(BY_UID, ({ metadata }) => [familyKey(metadata.namespace, metadata.uid ?? '')])
-    .index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ''])
+    .index(BY_FAMILY, ({ metadata }) => [familyKey(metadata.namespace, metadata.uid ?? '')])
+    .index(BY_NAMESPACE, byNamespace)
     .index(BY_IMAGE, imageOf)
     .index(BY_FORMER_IMAGE, formerImageOf)
     .index(BY_IMAGE_NAMESPACE, (vm) => imageOf(vm).map(namespaceOf))
@@ -52,15 +52,24 @@ export class MachineCaches {
     .index(BY_CHILD, childrenOf)
   readonly kubevirt = new Store<KubeVirtView>()
   readonly instances = new Store<InstanceView>()
-  readonly shared: SharedCaches
+  readonly images: Readable<ImageView>
+  readonly cluster: ClusterFacts
   readonly reflectors: Reflectors
 
-  constructor(reflectors: Reflectors, shared: SharedCaches) {
+  constructor(reflectors: Reflectors, images: Readable<ImageView>, cluster: ClusterFacts) {
     this.reflectors = reflectors
-    this.shared = shared
+    this.images = images
+    this.cluster = cluster
     reflectors.add(MACHINE, this.machines, viewMachine, { keptMax: OWN_MAX })
-    reflectors.add(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt, { keptMax: KUBEVIRT_MAX })
-    reflectors.add(VIRTUAL_MACHINE_INSTANCE, this.instances, viewInstance)
+    const onDemand = true
+    reflectors.add(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt, { keptMax: KUBEVIRT_MAX, onDemand })
+    reflectors.add(VIRTUAL_MACHINE_INSTANCE, this.instances, viewInstance, { onDemand })
+    this.machines.onChange(() => reflectors.need(KUBEVIRT_TYPES))
+  }
+
+  /** Whether nothing is missing from these caches. Those of KubeVirt's objects are read from the first machine of ours on. */
+  get isComplete(): boolean {
+    return this.reflectors.areComplete(KUBEVIRT_TYPES)
   }
 
   /** How many machines wait for the same image. */

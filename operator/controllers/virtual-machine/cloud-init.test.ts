@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import { CloudInitSource } from './cloud-init.ts'
-import { aVM, cloudInitOf, PASSWORD, REFERRING, SPEC, VM_UID } from './machine-world.fixtures.ts'
-import { parsedSpec } from './observe.ts'
+import { aVM, cloudInitOf, PASSWORD, REFERRING, SPEC, VM_UID } from './machine-objects.fixtures.ts'
+import { parsedMachineSpec } from './observe.ts'
 import type { MachineView } from './views.ts'
 import type { CloudInit } from './world.ts'
 
@@ -12,7 +13,7 @@ const { signal } = new AbortController()
 const LOGIN = 'team/login'
 
 function build(users: unknown = REFERRING) {
-  const client = new FakeClient()
+  const client = new ScriptedClient()
   const versions = new Map<string, KubeObject>()
   const source = new CloudInitSource(client, versions)
   const vm = aVM({}, { spec: { ...SPEC, users } })
@@ -31,7 +32,7 @@ function build(users: unknown = REFERRING) {
       versions.delete(LOGIN)
     },
     render: async (of: MachineView = vm): Promise<CloudInit> => {
-      const parsed = parsedSpec(of.spec)
+      const parsed = parsedMachineSpec(of.spec)
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
       return await source.render(of, parsed.spec, signal)
     },
@@ -59,6 +60,33 @@ describe('a machine whose users refer to no Secret', () => {
 
   it('may have no users at all', async () => {
     expect(await build(null).render()).toMatchObject({ kind: 'rendered' })
+  })
+})
+
+describe('a machine on networks', () => {
+  it('tells its guest the routes that it can use, and the name servers', async () => {
+    const { render } = build()
+    const routes = [
+      { to: '0.0.0.0/0', via: '10.0.0.5' },
+      { to: '172.27.0.0/15', via: '10.0.0.1' },
+      { to: '0.0.0.0/0', via: '10.0.0.1' },
+    ]
+    const lab = { network: 'lab', ipAddress: '10.0.0.5/24', routes, nameservers: ['4.29.163.7'] }
+    const other = { network: 'other', ipAddress: '10.0.1.5/24', routes: [{ to: '0.0.0.0/0', via: '10.0.1.1' }] }
+    const cloudInit = await render(aVM({}, { spec: { ...SPEC, users: null, interfaces: [lab, other] } }))
+    if (cloudInit.kind !== 'rendered') throw new Error(cloudInit.kind)
+    expect(JSON.parse(cloudInit.data.networkdata ?? '')).toMatchObject({
+      ethernets: {
+        lab: {
+          routes: [
+            { to: '172.26.0.0/15', via: '10.0.0.1', metric: 100 },
+            { to: '0.0.0.0/0', via: '10.0.0.1', metric: 100 },
+          ],
+          nameservers: { addresses: ['4.29.163.7'] },
+        },
+        other: { routes: [{ to: '0.0.0.0/0', via: '10.0.1.1', metric: 101 }] },
+      },
+    })
   })
 })
 

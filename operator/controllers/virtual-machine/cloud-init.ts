@@ -25,7 +25,7 @@ interface SecretVersions {
 /** A password of one line, with or without a line end behind it: login programs read one a line. */
 const ONE_LINE = /^[^\p{Cc}]{1,256}$/u
 
-/** Looks up the passwords that a machine's users name, and renders what its guest is told. */
+/** Looks up the passwords that a machine's users name, and renders the cloud-init data of its guest. */
 export class CloudInitSource {
   readonly #client: KubeClient
   readonly #secrets: SecretVersions
@@ -48,7 +48,7 @@ export class CloudInitSource {
 
   /**
    * Reads the named Secrets, by name, when they or the machine changed. Throws ApiError where the API server cannot read one, but not
-   * for ever: a machine that waits for it is told why.
+   * for ever: the status of a machine that waits for it says why.
    */
   async render(vm: MachineView, spec: VirtualMachineSpec, signal: AbortSignal): Promise<CloudInit> {
     const { uid = '', generation, namespace = '' } = vm.metadata

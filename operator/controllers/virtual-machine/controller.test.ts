@@ -1,35 +1,32 @@
 import { POLICY_DEFAULTS } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError, type FakeClient } from '../../kube/fake-client.fixtures.ts'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import type { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from '../../runtime/event-recorder.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { MINUTE, SECOND, START } from '../../runtime/times.fixtures.ts'
 import { MachineController } from './controller.ts'
 import { FINALIZER } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
+import { aClaim, aDisk } from './machine-disks.fixtures.ts'
 import { MachineMetrics } from './machine-metrics.ts'
 import {
   ARTIFACT,
-  aClaim,
-  aDisk,
   aMachine,
   anImage,
   anInstance,
   aSecret,
   aVM,
-  aWorld,
   KUBEVIRT,
-  MINUTE,
   PASSWORD,
   REFERRING,
-  SECOND,
   SPEC,
-  START,
   TEMPLATE,
-} from './machine-world.fixtures.ts'
+} from './machine-objects.fixtures.ts'
+import { aWorld } from './machine-world.fixtures.ts'
 import { type MachineView, viewKubeVirt } from './views.ts'
 
 /** What the image has published. */
@@ -66,7 +63,7 @@ async function start(vm: MachineView, prepare: (bench: CachesBench) => void, ref
   caches.machines.put(client.put(vm))
   prepare(bench)
   client.calls.length = 0
-  const clock = new FakeClock()
+  const { clock } = client
   const [log, runtimeMetrics, random] = [fakeLog(), new RuntimeMetrics(), () => 0.5]
   const controller = new MachineController({
     client,
@@ -212,7 +209,7 @@ describe('a Secret with a password that the API server cannot read', () => {
 })
 
 /** Reasons of Events, in their order. */
-function told({ calls }: FakeClient): string[] {
+function told({ calls }: ScriptedClient): string[] {
   const events = calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Event')
   return events.map(({ body }) => (body as { readonly reason: string }).reason)
 }

@@ -6,20 +6,14 @@ import type { Services } from '../../runtime/services.ts'
 import { sooner } from '../../runtime/wake.ts'
 import { MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
-import {
-  FINALIZER,
-  MACHINE_CHILDREN,
-  type MachinePlan,
-  type MachineRemoval,
-  SECRET_LOOK,
-} from './decide/machine-plan.ts'
-import { paceOf } from './decide/pace.ts'
+import { FINALIZER, MACHINE_CHILDREN, type MachinePlan, SECRET_LOOK } from './decide/machine-plan.ts'
+import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
 import { logFacts } from './decide/status.ts'
-import { factsOf, type MachineMetrics } from './machine-metrics.ts'
-import { hasOurs, observeMachine, parsedSpec } from './observe.ts'
+import type { MachineMetrics } from './machine-metrics.ts'
+import { hasMachineDisk, observeMachine, parsedMachineSpec } from './observe.ts'
 import { ObstacleWatch } from './obstacle-watch.ts'
-import { listenForTriggers } from './triggers.ts'
+import { listenForMachineTriggers } from './triggers.ts'
 import type { MachineView } from './views.ts'
 import type { CloudInit } from './world.ts'
 
@@ -34,84 +28,56 @@ export interface MachineControllerOptions extends Services {
 }
 
 /** VirtualMachines, for as long as this process leads. */
-export class MachineController {
-  readonly #options: MachineControllerOptions
-  readonly #controller: ObjectController<MachineView, MachineRemoval, MachinePlan, CloudInit>
-  readonly #cloudInit: CloudInitSource
-  readonly #obstacles: ObstacleWatch
-  readonly #refusals = new Refusals()
-
+export class MachineController extends ObjectController<MachineView, MachinePlan, CloudInit> {
   constructor(options: MachineControllerOptions) {
-    const { client, caches, clock, countReferences } = options
-    this.#options = options
-    this.#cloudInit = new CloudInitSource(client, caches.shared.secrets)
-    this.#obstacles = new ObstacleWatch({ ...options, onNews: (key) => this.#controller.queue.add(key) })
-    this.#controller = new ObjectController(options, caches.reflectors, {
+    const { client, caches, clock, metrics, countReferences, policy } = options
+    const refusals = new Refusals()
+    const cloudInits = new CloudInitSource(client, caches.cluster.secrets)
+    const obstacles = new ObstacleWatch({ ...options, onNews: (key) => this.queue.add(key) })
+    super(options, caches.reflectors, {
       type: MACHINE,
       finalizer: FINALIZER,
       children: MACHINE_CHILDREN,
       store: caches.machines,
-      prepare: (vm, signal) => this.#renderCloudInit(vm, signal),
-      plan: (vm, cloudInit) => this.#plan(vm, cloudInit),
-      looks: { hasOurs, countReferences },
-      pace: (vm, plan, sinceWriteMs) => paceOf(vm.status, plan, sinceWriteMs, caches.waitingWith(vm, plan.status)),
-      factsBetween: (_vm, status) => logFacts(status, clock.now()),
-      refusals: this.#refusals,
-    })
-  }
-
-  /** Serves until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { caches, onPolicyChange, metrics } = this.#options
-    const stops = [
-      listenForTriggers(caches, (key) => this.#controller.queue.add(key)),
-      onPolicyChange(() => this.#addAll()),
-      caches.machines.onChange(({ before, after }) => {
-        if (before === undefined) return
-        if (after === undefined) this.#forget(before)
-        else {
+      listen: (queue) => [
+        ...listenForMachineTriggers(caches, (key) => queue.add(key)),
+        options.onPolicyChange(() => {
+          for (const key of caches.machines.keys()) queue.add(key)
+        }),
+        caches.machines.onChange(({ before, after }) => {
+          if (before === undefined || after === undefined) return
           metrics.kicked(before.status.kicks, after.status.kicks)
           metrics.provisioned(before.status, after.status)
-        }
-      }),
-    ]
-    metrics.readFrom(() => Array.from(caches.machines.values(), ({ status }) => factsOf(status)))
-    this.#addAll()
-    try {
-      await Promise.all([this.#controller.run(signal), this.#obstacles.run(signal)])
-    } finally {
-      for (const stop of stops) stop()
-      metrics.readFrom(undefined)
-    }
-  }
-
-  #addAll(): void {
-    for (const key of this.#options.caches.machines.keys()) this.#controller.queue.add(key)
-  }
-
-  #forget(vm: MachineView): void {
-    const { uid = '' } = vm.metadata
-    this.#obstacles.drop(vm)
-    this.#controller.forget(uid)
-    this.#cloudInit.forget(uid)
-  }
-
-  async #renderCloudInit(vm: MachineView, signal: AbortSignal): Promise<CloudInit> {
-    const parsed = parsedSpec(vm.spec)
-    if (!parsed.ok || vm.metadata.deletionTimestamp !== undefined) return { kind: 'missing', message: '' }
-    return await this.#cloudInit.render(vm, parsed.spec, signal)
-  }
-
-  #plan(vm: MachineView, cloudInit: CloudInit): MachinePlan | undefined {
-    const { caches, policy, clock } = this.#options
-    const refusal = this.#refusals.of(vm.metadata.uid ?? '')
-    const world = observeMachine(vm, caches, { policy: policy(), cloudInit, refusal })
-    const start = this.#obstacles.look(world)
-    // What was told of it stays, until this process has looked itself.
-    if (start?.isAwaited) return undefined
-    const plan = planMachine({ ...world, obstacle: start?.obstacle }, clock.now())
-    // A machine that has a disk goes on without it.
-    const isUnread = cloudInit.kind === 'missing' && cloudInit.isRefused === true && plan.status.clone !== undefined
-    return isUnread ? { ...plan, wake: sooner(plan.wake, SECRET_LOOK) } : plan
+        }),
+      ],
+      onGone: (vm) => {
+        obstacles.drop(vm)
+        cloudInits.forget(vm.metadata.uid ?? '')
+      },
+      gauges: metrics,
+      loops: [obstacles],
+      prepare: async (vm, signal) => {
+        const parsed = parsedMachineSpec(vm.spec)
+        if (!parsed.ok || vm.metadata.deletionTimestamp !== undefined) return { kind: 'missing', message: '' }
+        return await cloudInits.render(vm, parsed.spec, signal)
+      },
+      plan: (vm, cloudInit) => {
+        if (!caches.isComplete) return undefined
+        const refusal = refusals.of(vm.metadata.uid ?? '')
+        const world = observeMachine(vm, caches, { policy: policy(), cloudInit, refusal })
+        const start = obstacles.look(world)
+        // Its status stays as it is until this process has looked itself.
+        if (start?.isAwaited) return undefined
+        const plan = planMachine({ ...world, obstacle: start?.obstacle }, clock.now())
+        // A machine that has a disk goes on without it.
+        const isUnread = cloudInit.kind === 'missing' && cloudInit.isRefused === true && plan.status.clone !== undefined
+        return isUnread ? { ...plan, wake: sooner(plan.wake, SECRET_LOOK) } : plan
+      },
+      looks: { hasOurs: hasMachineDisk, countReferences },
+      pace: (vm, plan, sinceWriteMs) =>
+        machinePaceOf(vm.status, plan, sinceWriteMs, caches.waitingWith(vm, plan.status)),
+      factsBetween: (_vm, status) => logFacts(status, clock.now()),
+      refusals,
+    })
   }
 }

@@ -1,25 +1,27 @@
 import { vmDiskImage } from '@open-terrain/constructs'
-import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import type { StorageClassView } from '../../cluster/views.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { DATA_VOLUME } from '../../kube/resource-types.ts'
+import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
-import { MachineCaches, type SharedCaches } from './caches.ts'
-import type { CloneFacts, ImageFacts, StorageClassFacts } from './views.ts'
+import { MachineCaches } from './caches.ts'
+import type { CloneFacts } from './views.ts'
 
 /** Caches that a test fills by hand. */
 export class CachesBench {
-  readonly client = new FakeClient()
-  readonly images = new Store<ImageFacts>()
+  readonly client = new ScriptedClient()
+  readonly images = new Store<ImageView>()
   readonly dataVolumes = new Store<CloneFacts>()
   readonly claims = new Store<KubeObject>()
   readonly snapshots = new Store<KubeObject>()
   readonly dataSources = new Store<KubeObject>()
   readonly secrets = new Store<KubeObject>()
   readonly namespaces = new Store<KubeObject>()
-  readonly storageClasses = new Store<StorageClassFacts>()
+  readonly storageClasses = new Store<StorageClassView>()
   /** Whether the cluster serves DataVolumes. */
   hasDataVolumes = true
   readonly reflectors: Reflectors
@@ -31,13 +33,14 @@ export class CachesBench {
     client.before = ({ kind }) => {
       if (kind === DATA_VOLUME.kind && !this.hasDataVolumes) throw apiError('NotFound')
     }
-    const clock = new FakeClock()
+    const { clock } = client
     this.reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
     this.reflectors.add(DATA_VOLUME, dataVolumes, (object) => object as CloneFacts)
-    this.reflectors.add(vmDiskImage, images, (object) => object as ImageFacts)
-    const found = { images, dataVolumes, claims, snapshots, dataSources }
-    const shared: SharedCaches = { ...found, secrets, namespaces, storageClasses }
-    this.caches = new MachineCaches(this.reflectors, shared)
+    this.reflectors.add(vmDiskImage, images, (object) => object as ImageView)
+    const cluster = { dataVolumes, claims, snapshots, dataSources, secrets, namespaces, storageClasses }
+    this.caches = new MachineCaches(this.reflectors, images, cluster)
+    // What a test puts into them is all that there is.
+    Object.defineProperty(this.caches, 'isComplete', { value: true })
   }
 
   /** An object as its watch sends it: newer than all before. */
@@ -56,6 +59,7 @@ export class CachesBench {
   /** Has the caches look at the cluster once. */
   async look(): Promise<void> {
     const stopping = new AbortController()
+    this.reflectors.need([KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE])
     const running = this.reflectors.run(stopping.signal)
     await this.reflectors.synced()
     stopping.abort()

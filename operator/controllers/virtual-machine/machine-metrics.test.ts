@@ -2,10 +2,11 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { statusWithBug } from '../../runtime/bug.ts'
+import { START } from '../../runtime/times.fixtures.ts'
 import { failed, waiting } from './decide/machine-plan.ts'
-import { type Remark, type Standing, withStanding } from './decide/status.ts'
-import { factsOf, MachineMetrics } from './machine-metrics.ts'
-import { aVM, START } from './machine-world.fixtures.ts'
+import { type MachineStanding, type Remark, withMachineStanding } from './decide/status.ts'
+import { MachineMetrics } from './machine-metrics.ts'
+import { aVM } from './machine-objects.fixtures.ts'
 
 let registry = new Registry()
 let metrics = new MachineMetrics(registry)
@@ -19,11 +20,11 @@ async function lines(name: string): Promise<string[]> {
   return (await registry.metrics()).split('\n').filter((line) => line.startsWith(name))
 }
 
-const statusOf = (standing: Standing, remarks: readonly Remark[] = []): VirtualMachineStatus => {
+const statusOf = (standing: MachineStanding, remarks: readonly Remark[] = []): VirtualMachineStatus => {
   const imageReady = { holds: true, reason: 'ImageReady', message: '' } as const
-  return withStanding({}, { standing, image: undefined, imageReady, remarks, generation: 1 }, START)
+  return withMachineStanding({}, { standing, image: undefined, imageReady, remarks, generation: 1 }, START)
 }
-const RUNNING: Standing = { phase: 'Ready', reason: 'Running', message: '' }
+const RUNNING: MachineStanding = { phase: 'Ready', reason: 'Running', message: '' }
 const COPY: Remark = { type: 'FullCopy', reason: 'FullCopy', message: '' }
 const told = (status: VirtualMachineStatus) =>
   statusWithBug(aVM({}, { status }), new Error('odd'), START) as VirtualMachineStatus
@@ -38,7 +39,7 @@ describe('the gauges', () => {
       statusOf(waiting('WaitingForImage', ''), [COPY]),
       statusOf(failed('Timeout', '')),
     ]
-    metrics.readFrom(() => statuses.map(factsOf))
+    metrics.readFrom(() => statuses.map((status) => ({ status })))
     expect(await lines('ot_vm_phase{')).toEqual([
       'ot_vm_phase{phase="Provisioning"} 2',
       'ot_vm_phase{phase="Failed"} 1',
@@ -65,7 +66,7 @@ describe('the gauges', () => {
   })
 
   it('count a machine that has no status yet as one that is provisioned, for no reason that is known', async () => {
-    metrics.readFrom(() => [factsOf({})])
+    metrics.readFrom(() => [{ status: {} }])
     expect(await lines('ot_vm_phase{phase="Provisioning"}')).toEqual(['ot_vm_phase{phase="Provisioning"} 1'])
     expect(await lines('ot_vm_waiting{')).toEqual([])
   })
@@ -74,7 +75,7 @@ describe('the gauges', () => {
     ['from the start', {}],
     ['later', statusOf(waiting('Cloning', ''))],
   ])('name a fault of ours: %s', async (_when, status) => {
-    metrics.readFrom(() => [factsOf(told(status))])
+    metrics.readFrom(() => [{ status: told(status) }])
     expect(await lines('ot_vm_waiting{')).toEqual(['ot_vm_waiting{reason="InternalError"} 1'])
   })
 })

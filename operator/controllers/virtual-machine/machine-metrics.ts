@@ -5,21 +5,14 @@ import {
 } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import { Meters } from '../../runtime/meters.ts'
-import { reasonOf } from './decide/status.ts'
+import { reasonOf } from '../../runtime/standing.ts'
 
-/** Where one machine stands. */
-export interface MachineFacts {
-  readonly phase: string
-  /** Undefined until a status tells one. */
-  readonly reason: string | undefined
-  /** Its disk is no cheap clone. */
-  readonly isFullCopy: boolean
-}
+type Machine = { readonly status: VirtualMachineStatus }
 
-/** What the gauges look at of a status. */
-export function factsOf(status: VirtualMachineStatus): MachineFacts {
+/** What the gauges look at of a status; the reason is undefined until one is told. */
+function factsOf(status: VirtualMachineStatus) {
   const { phase = 'Provisioning', conditions = [] } = status
-  // A fault of ours is told by this condition alone.
+  // A fault of ours is reported by this condition alone.
   const stalled = conditions.find((one) => one.type === TYPE.Stalled && one.status === 'True')
   const isFullCopy = conditions.some(({ type }) => type === TYPE.FullCopy)
   return { phase, reason: stalled?.reason ?? reasonOf(status), isFullCopy }
@@ -36,11 +29,11 @@ function lastReady({ conditions = [] }: VirtualMachineStatus): string | undefine
 export class MachineMetrics {
   readonly #kicks: Counter
   readonly #provisioning: Histogram
-  #facts: (() => Iterable<MachineFacts>) | undefined
+  #machines: () => Iterable<Machine> = () => []
 
   constructor(registry: Registry) {
     const meters = new Meters(registry)
-    const facts = () => [...(this.#facts?.() ?? [])]
+    const facts = () => Array.from(this.#machines(), ({ status }) => factsOf(status))
     const phases = () => facts().map(({ phase }) => phase)
     meters.counted('ot_vm_phase', 'VirtualMachines by phase', 'phase', phases, Object.keys(VIRTUAL_MACHINE_PHASES))
     const byReason = (name: string, help: string, isReady: boolean) =>
@@ -77,14 +70,14 @@ export class MachineMetrics {
   }
 
   /** Where the gauges are read; undefined where this replica does not lead, and they are empty. */
-  readFrom(facts: (() => Iterable<MachineFacts>) | undefined): void {
-    this.#facts = facts
+  readFrom(machines: (() => Iterable<Machine>) | undefined): void {
+    this.#machines = machines ?? (() => [])
   }
 
   /** What a machine says of its kicks, before and after a change. */
   kicked(before: VirtualMachineStatus['kicks'], after: VirtualMachineStatus['kicks']): void {
     const [had, has] = [before?.count ?? 0, after?.count ?? 0]
-    // The count begins anew with each budget.
+    // The count begins again with each budget.
     this.#kicks.inc(has < had ? has : has - had)
   }
 }

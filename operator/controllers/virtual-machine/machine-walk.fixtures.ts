@@ -7,26 +7,24 @@ import {
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import { FINALIZER, hasDisk, type MachinePlan, type MachineRemoval } from './decide/machine-plan.ts'
+import type { Removal } from '../../runtime/plan-writer.ts'
+import { reasonOf } from '../../runtime/standing.ts'
+import { START } from '../../runtime/times.fixtures.ts'
+import { FINALIZER, hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
-import { isWorthWriting, reasonOf } from './decide/status.ts'
+import { isMachineStatusDue } from './decide/status.ts'
+import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
 import {
-  aClaim,
-  aDisk,
   anImage,
   anInstance,
-  aWorld,
   cloudInitOf,
-  DISK,
-  given,
   KUBEVIRT,
   type KubeVirtStatus,
   PUBLISHED,
-  START,
-  type WorldOverrides,
-} from './machine-world.fixtures.ts'
+} from './machine-objects.fixtures.ts'
+import { aWorld, given, type WorldOverrides } from './machine-world.fixtures.ts'
 import { type CloneFacts, type InstanceView, type MachineView, viewKubeVirt } from './views.ts'
-import type { World } from './world.ts'
+import type { MachineWorld } from './world.ts'
 
 /** KubeVirt's machine as the API server has it, with what KubeVirt itself has added. */
 interface Stored extends KubeObject {
@@ -39,12 +37,12 @@ interface Stored extends KubeObject {
  * people) in the hands of the test. `log` has every write in order, `told` every event.
  */
 export class Walk {
-  world: World
+  world: MachineWorld
   now = START
   log: string[] = []
   told: string[] = []
   /** Kinds that were removed, each with the world in which it was. */
-  removed: { readonly kind: string; readonly world: World }[] = []
+  removed: { readonly kind: string; readonly world: MachineWorld }[] = []
   isGone = false
   #version = 400
   #serial = 0
@@ -71,7 +69,7 @@ export class Walk {
     return this.status.conditions?.find((one) => one.type === type)
   }
 
-  set(change: Partial<World>): this {
+  set(change: Partial<MachineWorld>): this {
     this.world = { ...this.world, ...change }
     return this
   }
@@ -103,7 +101,7 @@ export class Walk {
   step(): boolean {
     const plan = this.plan()
     const before = this.log.length
-    const isDue = plan.finalizer !== 'release' && isWorthWriting(this.status, plan.status, undefined)
+    const isDue = plan.finalizer !== 'release' && isMachineStatusDue(this.status, plan.status, undefined)
     if (isDue) {
       this.#setVM({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
       this.log.push(`status ${this.stand}`)
@@ -247,7 +245,7 @@ export class Walk {
     this.set({ machine: viewKubeVirt(this.#stored) })
   }
 
-  #remove({ kind, name, uid, onlyIf = [] }: MachineRemoval): void {
+  #remove({ kind, name, uid, onlyIf = [] }: Removal): void {
     const { machine, instance, clone, secret, hasCloneSource } = this.world
     const found = [machine, instance, clone, secret].find((one) => one?.kind === kind && one.metadata.uid === uid)
     if (found === undefined || found.metadata.name !== name) throw new Error(`no ${kind} ${name} ${uid}`)

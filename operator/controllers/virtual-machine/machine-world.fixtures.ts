@@ -1,257 +1,22 @@
 import {
-  ANNOTATIONS,
-  cloudInitHash,
-  LABELS,
-  MANAGER,
   POLICY_DEFAULTS,
   type Policy,
   parseVirtualMachineSpec,
-  renderCloudInit,
-  renderKubeVirtVirtualMachine,
   type VirtualMachineStatus,
-  type VMDiskImageStatus,
-  vmChildNames,
-  withMacAddresses,
 } from '@open-terrain/constructs'
-import type { CloneSource } from '../../cluster/clone-sources.ts'
-import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
-import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import type { ObjectMeta } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import {
-  type CloneFacts,
-  type ImageFacts,
-  type InstanceView,
-  type KubeVirtView,
-  type MachineView,
-  type StorageClassFacts,
-  viewKubeVirt,
-} from './views.ts'
-import type { CloudInit, World } from './world.ts'
-
-export const START = Date.parse('2026-01-01T00:00:00Z')
-export const SECOND = 1_000
-export const MINUTE = 60_000
-export const HOUR = 3_600_000
-
-export const VM_UID = 'vm-uid'
-/** A canary: it may be in the data of a Secret, and nowhere else. */
-export const PASSWORD = 'canary-Kx7-password'
-
-export const TEMPLATE: Readonly<Record<string, unknown>> = {
-  storageClass: 'fast',
-  snapshotClass: 'snap',
-  url: 'https://images.example/a.qcow2',
-  sourceType: 'http',
-  diskSize: '10Gi',
-}
-
-export const SPEC: Readonly<Record<string, unknown>> = {
-  name: 'demo-vm',
-  users: [{ name: 'demo', plain_text_passwd: PASSWORD, lock_passwd: false }],
-  resources: { cpu: '2', memory: '2Gi' },
-  interfaces: [{ network: 'control-net', ipAddress: '10.10.0.161/24' }],
-  vmDiskImageRef: { name: 'golden', namespace: 'farm' },
-  vmDiskImageTemplate: TEMPLATE,
-}
-
-/** A user whose password is in a Secret. */
-export const REFERRING = [{ name: 'demo', passwordSecretRef: { name: 'login', key: 'password' }, lock_passwd: false }]
-
-export const ARTIFACT: NonNullable<VMDiskImageStatus['artifact']> = {
-  kind: 'VolumeSnapshot',
-  name: 'golden-1a2b3c4d',
-  revision: '1a2b3c4d',
-  restoreSize: '10Gi',
-  volumeMode: 'Block',
-  accessModes: ['ReadWriteOnce'],
-}
-export const PUBLISHED: VMDiskImageStatus = { phase: 'Succeeded', revision: ARTIFACT.revision, artifact: ARTIFACT }
-export const QUEUED: VMDiskImageStatus = {
-  phase: 'Queued',
-  queuePosition: 7,
-  queuePositionTime: '2026-01-01T00:00:00.000Z',
-}
-
-export function aVM(metadata: Partial<ObjectMeta> = {}, more: Partial<MachineView> = {}): MachineView {
-  return {
-    apiVersion: 'pelotech.ot/v1alpha1',
-    kind: 'VirtualMachine',
-    metadata: { name: 'vm', namespace: 'team', uid: VM_UID, resourceVersion: '100', generation: 1, ...metadata },
-    spec: SPEC,
-    status: {},
-    ...more,
-  }
-}
-
-export function anImage(
-  status: VMDiskImageStatus = PUBLISHED,
-  metadata: Partial<ObjectMeta> = {},
-  spec: unknown = TEMPLATE,
-): ImageFacts {
-  return {
-    apiVersion: 'pelotech.ot/v1alpha1',
-    kind: 'VMDiskImage',
-    metadata: { name: 'golden', namespace: 'farm', uid: 'image-uid', resourceVersion: '50', ...metadata },
-    spec,
-    status,
-  }
-}
-
-/** Metadata of a child of the machine. */
-export function childMeta(name: string, more: Partial<ObjectMeta> = {}): ObjectMeta {
-  const owner = {
-    apiVersion: 'pelotech.ot/v1alpha1',
-    kind: 'VirtualMachine',
-    name: 'vm',
-    uid: VM_UID,
-    controller: true,
-  }
-  return {
-    name,
-    namespace: 'team',
-    uid: `uid of ${name}`,
-    resourceVersion: '200',
-    creationTimestamp: toTime(START),
-    labels: { [LABELS.vmUid]: VM_UID, [LABELS.vmName]: 'vm', [LABELS.managedBy]: MANAGER },
-    ownerReferences: [owner],
-    ...more,
-  }
-}
-
-const NOT_SAID = { reason: '', message: '' }
-/** What a plan asks for that takes the machine to have no disk. */
-export const NO_DISK = [
-  {
-    absent: [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, namespace: 'team', name: 'vm-root' })),
-    whose: 'ours',
-  },
-]
-export const NO_SOURCE = [
-  { absent: [{ type: VOLUME_SNAPSHOT, namespace: 'farm', name: ARTIFACT.name }], whose: "anybody's" },
-]
-export const SOURCE: CloneSource = { kind: 'VolumeSnapshot', namespace: 'farm', name: ARTIFACT.name }
-
-export function aDisk(more: Partial<CloneFacts> = {}, metadata: Partial<ObjectMeta> = {}): CloneFacts {
-  return {
-    apiVersion: 'cdi.kubevirt.io/v1beta1',
-    kind: 'DataVolume',
-    metadata: childMeta('vm-root', metadata),
-    phase: 'Succeeded',
-    progress: '100.0%',
-    bound: { reason: 'Bound', message: 'PVC Bound' },
-    running: { reason: 'Completed', message: '' },
-    cloneOf: SOURCE,
-    ...more,
-  }
-}
-
-/** States of a clone in the words of CDI. */
-export const DISK = {
-  new: { phase: '', progress: '', bound: NOT_SAID, running: NOT_SAID },
-  scheduled: { phase: 'CloneScheduled', progress: 'N/A', bound: NOT_SAID, running: NOT_SAID },
-  cloning: { phase: 'CloneInProgress', progress: '42.0%', bound: NOT_SAID, running: NOT_SAID },
-  erring: {
-    phase: 'CloneInProgress',
-    progress: '42.0%',
-    bound: NOT_SAID,
-    running: { reason: 'Error', message: 'Unable to clone: no space left on device' },
-  },
-  waiting: { phase: 'WaitForFirstConsumer', progress: 'N/A', bound: NOT_SAID, running: NOT_SAID },
-  populating: { phase: 'PendingPopulation', progress: 'N/A', bound: NOT_SAID, running: NOT_SAID },
-  failed: { phase: 'Failed', progress: '', bound: NOT_SAID, running: { reason: 'Error', message: 'PVC Lost' } },
-  succeeded: { phase: 'Succeeded', progress: '100.0%', bound: { reason: 'Bound', message: 'PVC Bound' } },
-} as const satisfies Record<string, Partial<CloneFacts>>
-
-/** That of the disk, in which volumes can grow. */
-export function aStorageClass(allowVolumeExpansion = true): StorageClassFacts {
-  return { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'fast' }, allowVolumeExpansion }
-}
-
-/** The claim of the root disk, as CDI makes it. */
-export function aClaim(metadata: Partial<ObjectMeta> = {}): KubeObject {
-  const owner = { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', name: 'vm-root', uid: 'uid of vm-root' }
-  const ownerReferences = [{ ...owner, controller: true }]
-  const meta = childMeta('vm-root', { uid: 'uid of the claim', ownerReferences, ...metadata })
-  return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: meta }
-}
-
-/** The cloud-init Secret as its watch shows it: without its data. */
-export function aSecret(cloudInit: CloudInit = cloudInitOf(aVM()), metadata: Partial<ObjectMeta> = {}): KubeObject {
-  const hash = cloudInit.kind === 'rendered' ? cloudInitHash(cloudInit.data) : 'none'
-  const meta = childMeta('vm-cloudinit', { annotations: { [ANNOTATIONS.cloudInit]: hash }, ...metadata })
-  return { apiVersion: 'v1', kind: 'Secret', metadata: meta }
-}
-
-export interface KubeVirtStatus {
-  readonly printableStatus?: string
-  readonly conditions?: readonly {
-    type: string
-    status: string
-    reason?: string
-    message?: string
-    lastTransitionTime?: string
-  }[]
-  readonly startFailure?: { readonly retryAfterTimestamp?: string }
-}
-
-/** States of KubeVirt's VirtualMachine that many tests need. */
-export const KUBEVIRT = {
-  new: {},
-  starting: { printableStatus: 'Starting', conditions: [{ type: 'Ready', status: 'False', reason: 'VMINotExists' }] },
-  notReady: { printableStatus: 'Running', conditions: [{ type: 'Ready', status: 'False', reason: 'GuestNotRunning' }] },
-  running: { printableStatus: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-  paused: { printableStatus: 'Paused', conditions: [{ type: 'Paused', status: 'True' }] },
-  stopped: { printableStatus: 'Stopped', conditions: [{ type: 'Ready', status: 'False', reason: 'VMINotExists' }] },
-} as const satisfies Record<string, KubeVirtStatus>
-
-/** KubeVirt's machine as the API server has it; of ours it may differ in what a test is not about. */
-export function aMachine(status: KubeVirtStatus = KUBEVIRT.running, metadata: Partial<ObjectMeta> = {}): KubeVirtView {
-  const { spec, ...object } = renderKubeVirtVirtualMachine({
-    vm: { name: 'vm', namespace: 'team', uid: VM_UID },
-    hostname: 'demo-vm',
-    firmwareUuid: '5d307ca9-b3ef-828c-8861-06e72d69f223',
-    cpu: '2',
-    memory: '2Gi',
-    cloudInit: { fingerprint: 'f', hasNetworkData: false },
-  })
-  return viewKubeVirt({ ...object, spec, status, metadata: childMeta('vm', metadata) } as KubeObject)
-}
-
-export function anInstance(more: Partial<InstanceView> = {}, metadata: Partial<ObjectMeta> = {}): InstanceView {
-  const owner = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', name: 'vm', uid: 'uid of vm', controller: true }
-  return {
-    apiVersion: 'kubevirt.io/v1',
-    kind: 'VirtualMachineInstance',
-    metadata: childMeta('vm', { uid: 'instance-1', resourceVersion: '300', ownerReferences: [owner], ...metadata }),
-    phase: 'Running',
-    isReady: true,
-    unreadySince: START,
-    unreadyReason: '',
-    hasAgent: false,
-    isPaused: false,
-    nodeName: 'node-1',
-    addresses: ['10.10.0.161'],
-    ...more,
-  }
-}
-
-/** What the guest is told, with the canary for each password that is in a Secret. */
-export function cloudInitOf({ metadata: { uid = '', name }, spec }: MachineView): CloudInit {
-  const parsed = parseVirtualMachineSpec(spec)
-  if (!parsed.ok) return { kind: 'missing', message: '' }
-  const users = (parsed.spec.users ?? []).map(({ passwordSecretRef, ...user }) =>
-    passwordSecretRef === undefined ? user : { ...user, plain_text_passwd: PASSWORD },
-  )
-  const interfaces = withMacAddresses(uid, name, parsed.spec.interfaces ?? [])
-  return { kind: 'rendered', data: renderCloudInit({ hostname: parsed.spec.name ?? name, users, interfaces }) }
-}
+import { START } from '../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, aStorageClass } from './machine-disks.fixtures.ts'
+import { aMachine, anImage, anInstance, aSecret, aVM, cloudInitOf, SPEC } from './machine-objects.fixtures.ts'
+import type { CloudInit, MachineWorld } from './world.ts'
 
 export const NO_PASSWORD = {
   kind: 'missing',
   message: 'the password of user "demo" is not there',
 } as const satisfies CloudInit
 
-export interface WorldOverrides extends Omit<Partial<World>, 'vm' | 'policy' | 'spec'> {
+export interface WorldOverrides extends Omit<Partial<MachineWorld>, 'vm' | 'policy' | 'spec'> {
   readonly metadata?: Partial<ObjectMeta>
   readonly status?: VirtualMachineStatus
   /** Laid over {@link SPEC}; undefined members are left out. */
@@ -260,7 +25,7 @@ export interface WorldOverrides extends Omit<Partial<World>, 'vm' | 'policy' | '
 }
 
 /** A world with an image that is ready, in which nothing exists yet of a machine, and nothing stands in its way. */
-export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): World {
+export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): MachineWorld {
   const vm = aVM(metadata, { status, spec: given({ ...SPEC, ...spec }) })
   return {
     vm,
@@ -296,11 +61,8 @@ export function given(fields: Readonly<Record<string, unknown>>): Record<string,
 }
 
 /** A world in which the machine runs. */
-export function aRunningWorld(more: WorldOverrides = {}): World {
+export function aRunningWorld(more: WorldOverrides = {}): MachineWorld {
   const children = { clone: aDisk(), claim: aClaim(), machine: aMachine(), instance: anInstance() }
   const world = aWorld({ ...children, status: { observedGeneration: 1, bootedAt: toTime(START) }, ...more })
   return 'secret' in more ? world : { ...world, secret: aSecret(world.cloudInit) }
 }
-
-/** Names of the children of a machine called `vm`. */
-export const NAMES = vmChildNames('vm')

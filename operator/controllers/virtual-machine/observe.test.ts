@@ -1,28 +1,25 @@
 import { LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { apiError } from '../../kube/fake-client.fixtures.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
+import { aClaim, aDisk, aStorageClass, DISK, SOURCE } from './machine-disks.fixtures.ts'
 import {
   ARTIFACT,
-  aClaim,
-  aDisk,
   aMachine,
   anImage,
   anInstance,
   aSecret,
-  aStorageClass,
   aVM,
   childMeta,
   cloudInitOf,
-  DISK,
-  SOURCE,
   SPEC,
   VM_UID,
-} from './machine-world.fixtures.ts'
-import { namespaceState, observeMachine, parsedSpec } from './observe.ts'
-import type { ImageFacts, MachineView } from './views.ts'
-import type { World } from './world.ts'
+} from './machine-objects.fixtures.ts'
+import { namespaceState, observeMachine, parsedMachineSpec } from './observe.ts'
+import type { MachineView } from './views.ts'
+import type { MachineWorld } from './world.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 const [OWNER] = childMeta('vm').ownerReferences as readonly [OwnerReference]
@@ -42,7 +39,7 @@ function build() {
   const bench = new CachesBench()
   bench.put(bench.namespaces, aNamespace('team'))
   bench.put(bench.namespaces, aNamespace('farm'))
-  const look = (vm: MachineView = aVM()): World =>
+  const look = (vm: MachineView = aVM()): MachineWorld =>
     observeMachine(vm, bench.caches, { policy: POLICY_DEFAULTS, cloudInit: cloudInitOf(vm), refusal: undefined })
   return { bench, look, caches: bench.caches }
 }
@@ -53,7 +50,7 @@ describe('a machine that has nothing', () => {
     const vm = aVM()
     expect(look(vm)).toEqual({
       vm,
-      spec: parsedSpec(vm.spec),
+      spec: parsedMachineSpec(vm.spec),
       policy: POLICY_DEFAULTS,
       cloudInit: cloudInitOf(vm),
       refusal: undefined,
@@ -347,7 +344,7 @@ describe('the image', () => {
 describe('the StorageClass', () => {
   const artifact = { ...ARTIFACT, storageClass: 'published' }
 
-  it.each<[string, string | undefined, ImageFacts | undefined]>([
+  it.each<[string, string | undefined, ImageView | undefined]>([
     ['of the artifact', 'published', anImage({ artifact })],
     ['that the image names, before there is an artifact', 'fast', anImage({ defaults: { storageClass: 'default' } })],
     ['that the image got, where it names none', 'default', anImage({ defaults: { storageClass: 'default' } }, {}, {})],
@@ -403,6 +400,6 @@ describe('KubeVirt and CDI', () => {
 
 it('a spec is read once, as long as it is the same object', () => {
   const { spec } = aVM()
-  expect(parsedSpec(spec)).toBe(parsedSpec(spec))
-  expect(parsedSpec({ ...SPEC })).not.toBe(parsedSpec(spec))
+  expect(parsedMachineSpec(spec)).toBe(parsedMachineSpec(spec))
+  expect(parsedMachineSpec({ ...SPEC })).not.toBe(parsedMachineSpec(spec))
 })

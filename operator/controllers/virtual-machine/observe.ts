@@ -1,48 +1,49 @@
 import { LABELS, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'
-import { referenceOf } from '../../images/references.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import { BY_IMAGE, referenceOf } from '../../images/references.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
-import { onceForEach } from '../../runtime/once-for-each.ts'
-import { BY_IMAGE, imageOf, type MachineCaches } from './caches.ts'
+import { memoized } from '../../runtime/memoized.ts'
+import { imageOf, type MachineCaches } from './caches.ts'
 import { hasDisk } from './decide/machine-plan.ts'
 import { storageClassOf } from './decide/plan-children.ts'
-import type { ImageFacts, MachineView } from './views.ts'
-import type { World } from './world.ts'
+import type { MachineView } from './views.ts'
+import type { MachineWorld } from './world.ts'
 
 /** All but the cloud-init data, and what is in the way of a start, comes from caches. */
 export function observeMachine(
   vm: MachineView,
   caches: MachineCaches,
-  more: Pick<World, 'policy' | 'cloudInit' | 'refusal'>,
-): World {
-  const { shared } = caches
+  more: Pick<MachineWorld, 'policy' | 'cloudInit' | 'refusal'>,
+): MachineWorld {
+  const { images, cluster } = caches
   const { namespace = '', name } = vm.metadata
   const names = vmChildNames(name)
   const key = (child: string) => keyOf({ namespace, name: child })
   const ours = <T extends KubeObject>(object: T | undefined) =>
     object !== undefined && isChildOf(object, vm) ? object : undefined
   const [imageKey] = imageOf(vm)
-  const disk = diskOf(vm, shared.dataVolumes.get(key(names.clone)), shared.claims.get(key(names.clone)))
+  const disk = diskOf(vm, cluster.dataVolumes.get(key(names.clone)), cluster.claims.get(key(names.clone)))
   const { clone } = disk
   const machine = ours(caches.kubevirt.get(key(names.machine)))
   const instance = caches.instances.get(key(names.machine))
-  const image = imageKey === undefined ? undefined : shared.images.get(imageKey)
+  const image = imageKey === undefined ? undefined : images.get(imageKey)
   return {
     vm,
-    spec: parsedSpec(vm.spec),
+    spec: parsedMachineSpec(vm.spec),
     ...more,
-    namespaceTerminating: namespaceState(shared.namespaces.get(namespace)) === 'terminating',
+    namespaceTerminating: namespaceState(cluster.namespaces.get(namespace)) === 'terminating',
     hasDataVolumes: caches.reflectors.isInstalled(DATA_VOLUME),
     hasKubeVirt: caches.reflectors.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
     image,
     isImageShared: isImageShared(vm, image, caches),
-    imageNamespace: namespaceState(shared.namespaces.get(namespaceOf(imageKey ?? ''))),
+    imageNamespace: namespaceState(cluster.namespaces.get(namespaceOf(imageKey ?? ''))),
     ...disk,
-    storageClass: shared.storageClasses.get(storageClassOf(image) ?? ''),
+    storageClass: cluster.storageClasses.get(storageClassOf(image) ?? ''),
     hasCloneSource: sourceExists(clone === undefined ? artifactOf(image) : clone.cloneOf, caches),
-    secret: ours(shared.secrets.get(key(names.cloudInit))),
+    secret: ours(cluster.secrets.get(key(names.cloudInit))),
     machine,
     instance: machine !== undefined && instance !== undefined && isChildOf(instance, machine) ? instance : undefined,
     ...namesakes(vm, disk.claim, caches),
@@ -70,7 +71,7 @@ export function diskOf<T extends KubeObject>(
 }
 
 /** Whether what a live look has found is a disk of the machine. */
-export function hasOurs(found: readonly KubeObject[], vm: MachineView): boolean {
+export function hasMachineDisk(found: readonly KubeObject[], vm: MachineView): boolean {
   const [clone, claim] = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map(({ kind }) =>
     found.find((one) => one.kind === kind),
   )
@@ -84,14 +85,14 @@ export function hasOurs(found: readonly KubeObject[], vm: MachineView): boolean 
 function namesakes(
   vm: MachineView,
   ours: KubeObject | undefined,
-  { shared, kubevirt }: MachineCaches,
-): Pick<World, 'conflict' | 'leaving' | 'orphan'> {
+  { cluster, kubevirt }: MachineCaches,
+): Pick<MachineWorld, 'conflict' | 'leaving' | 'orphan'> {
   const { namespace = '', name } = vm.metadata
   const names = vmChildNames(name)
   const key = (child: string) => keyOf({ namespace, name: child })
-  const clone = shared.dataVolumes.get(key(names.clone))
-  const claim = shared.claims.get(key(names.clone))
-  const children = [clone, shared.secrets.get(key(names.cloudInit)), kubevirt.get(key(names.machine))]
+  const clone = cluster.dataVolumes.get(key(names.clone))
+  const claim = cluster.claims.get(key(names.clone))
+  const children = [clone, cluster.secrets.get(key(names.cloudInit)), kubevirt.get(key(names.machine))]
   const taken = [
     ...children.filter((object) => object !== undefined && !isChildOf(object, vm)),
     ...(claim === ours ? [] : [claim]),
@@ -122,35 +123,35 @@ function titleOf({ kind, metadata }: KubeObject): string {
 }
 
 /** Machines are counted where they are seen first; its own status tells of all others who refer to it. */
-function isImageShared(vm: MachineView, image: ImageFacts | undefined, { machines }: MachineCaches): boolean {
+function isImageShared(vm: MachineView, image: ImageView | undefined, { machines }: MachineCaches): boolean {
   if (image === undefined) return false
   const { names = [] } = image.status.references ?? {}
   return machines.count(BY_IMAGE, keyOf(image.metadata)) > 1 || names.some((name) => name !== referenceOf(vm))
 }
 
 /** What a disk would be cloned from. */
-function artifactOf(image: ImageFacts | undefined): CloneSource | undefined {
+function artifactOf(image: ImageView | undefined): CloneSource | undefined {
   const { artifact } = image?.status ?? {}
   return artifact && { kind: artifact.kind, namespace: image?.metadata.namespace ?? '', name: artifact.name }
 }
 
-function sourceExists(source: CloneSource | undefined, { shared }: MachineCaches): boolean {
+function sourceExists(source: CloneSource | undefined, { cluster }: MachineCaches): boolean {
   if (source === undefined) return true
   const key = keyOf({ namespace: source.namespace, name: source.name })
   switch (source.kind) {
     case 'VolumeSnapshot':
-      return shared.snapshots.get(key) !== undefined
+      return cluster.snapshots.get(key) !== undefined
     case 'PersistentVolumeClaim':
-      return shared.claims.get(key) !== undefined
+      return cluster.claims.get(key) !== undefined
     default:
-      return shared.dataSources.get(key) !== undefined
+      return cluster.dataSources.get(key) !== undefined
   }
 }
 
 /** What can be done in a namespace, as its cache has it. */
-export function namespaceState(namespace: KubeObject | undefined): World['imageNamespace'] {
+export function namespaceState(namespace: KubeObject | undefined): MachineWorld['imageNamespace'] {
   if (namespace === undefined) return 'missing'
   return namespace.metadata.deletionTimestamp === undefined ? 'there' : 'terminating'
 }
 
-export const parsedSpec = onceForEach(parseVirtualMachineSpec)
+export const parsedMachineSpec = memoized(parseVirtualMachineSpec)

@@ -1,46 +1,30 @@
 import { LABELS } from '@open-terrain/constructs'
-import { afterEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { describe, expect, it } from 'vitest'
+import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
-import { RuntimeMetrics } from '../../runtime/metrics.ts'
-import { aVM, SECOND } from './machine-world.fixtures.ts'
+import { aLookBench } from '../../runtime/look-bench.fixtures.ts'
+import { SECOND } from '../../runtime/times.fixtures.ts'
+import { aVM } from './machine-objects.fixtures.ts'
 import { ObstacleWatch } from './obstacle-watch.ts'
 
 const ENOUGH = 30 * SECOND
 const NETWORK = 'NetworkAttachmentDefinition'
 const LOOK = [`list ${NETWORK} team`, 'list Pod team', 'list Event team']
 
-const stopping: AbortController[] = []
-afterEach(() => {
-  for (const one of stopping.splice(0)) one.abort()
-})
-
 function build() {
-  const client = new FakeClient()
-  const clock = new FakeClock()
-  const news: string[] = []
-  const watch = new ObstacleWatch({
-    client,
-    clock,
-    random: () => 0,
-    log: fakeLog(),
-    runtimeMetrics: new RuntimeMetrics(),
-    onNews: (key) => news.push(key),
-  })
-  const stop = new AbortController()
-  stopping.push(stop)
-  void watch.run(stop.signal)
+  const { client, clock, news, basics, onNews, run } = aLookBench()
+  const watch = run(new ObstacleWatch({ ...basics, onNews }))
   const machine = (name = 'vm', namespace = 'team') => aVM({ name, namespace, uid: `uid of ${namespace}/${name}` })
   const note = (vm = machine(), more: { networks?: string[]; hasHung?: boolean } = {}) =>
     watch.note(vm, { instanceUid: `instance of ${vm.metadata.name}`, networks: [], hasHung: false, ...more })
   /** A launcher pod of a machine, with one warning. */
-  const warn = (message: string, name = 'vm', owner: object = {}) => {
+  const warn = (message: string, name = 'vm', owner: { readonly uid?: string } = {}) => {
     const metadata = { name: `virt-launcher-${name}`, namespace: 'team', uid: `pod of ${name}` }
     const labels = { [LABELS.vmUid]: `uid of team/${name}` }
-    const instance = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name, uid: `instance of ${name}` }
-    const owned = { ...metadata, labels, ownerReferences: [{ ...instance, controller: true, ...owner }] }
+    const instance = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance' }
+    const known = { name, uid: `instance of ${name}`, ...(owner.uid !== undefined && { uid: owner.uid }) }
+    client.put({ ...instance, metadata: { ...known, namespace: 'team' } })
+    const owned = { ...metadata, labels, ownerReferences: [{ ...instance, ...known, controller: true, ...owner }] }
     client.put({ apiVersion: 'v1', kind: 'Pod', metadata: owned, status: { phase: 'Pending' } } as KubeObject)
     return client.put({
       apiVersion: 'v1',

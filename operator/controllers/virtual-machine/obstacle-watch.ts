@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LABELS } from '@open-terrain/constructs'
 import { controllerOfKind } from '../../cluster/ownership.ts'
+import { type PodEvent, viewPodEvent, warningOf } from '../../cluster/pod-events.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient, ListOptions } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
@@ -9,17 +10,10 @@ import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD, VIRTUAL_MACHINE_INSTANCE } f
 import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
 import type { Wake } from '../../runtime/wake.ts'
 import { isRefused, isStarting, tellsOfHang } from './decide/judge.ts'
-import {
-  type CreateRefusal,
-  type Obstacle,
-  type PodEvent,
-  refusalOf,
-  viewPodEvent,
-  warningOf,
-} from './decide/obstacle.ts'
+import { type CreateRefusal, type Obstacle, refusalOf } from './decide/obstacle.ts'
 import { refusedOf } from './decide/plan-retries.ts'
 import type { MachineView } from './views.ts'
-import type { World } from './world.ts'
+import type { MachineWorld } from './world.ts'
 
 /** So long a start may take before anybody asks why. */
 const PATIENCE_MS = 30_000
@@ -105,7 +99,7 @@ export class ObstacleWatch {
   }
 
   /** What is known of the start of a machine; undefined where it is not starting. */
-  look(world: World): SlowStart | undefined {
+  look(world: MachineWorld): SlowStart | undefined {
     const { vm, spec, instance } = world
     if (!spec.ok || !(isStarting(world) || isRefused(world))) {
       this.drop(vm)

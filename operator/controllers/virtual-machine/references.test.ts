@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { CachesBench } from './machine-caches.fixtures.ts'
-import { aDisk, aVM, childMeta, DISK, SPEC } from './machine-world.fixtures.ts'
+import { aDisk, DISK } from './machine-disks.fixtures.ts'
+import { aVM, childMeta, SPEC } from './machine-objects.fixtures.ts'
 import { MachineReferences } from './references.ts'
 import type { CloneFacts, MachineView } from './views.ts'
 
@@ -135,7 +137,7 @@ describe('references and users of an image', () => {
 
   it.each(ROWS)('from the cluster as it is now: %s', async (_what, machines, disks, names, users) => {
     const { caches } = new CachesBench()
-    const client = new FakeClient()
+    const client = new ScriptedClient()
     for (const one of [...machines, ...disks]) client.put(one)
     const references = new MachineReferences(client, caches)
     expect(await references.live(GOLDEN, signal)).toEqual({ count: names.length, names, users })
@@ -144,7 +146,7 @@ describe('references and users of an image', () => {
   it('name the first ten, and all users', async () => {
     const names = Array.from({ length: 700 }, (_, at) => `vm-${String(at).padStart(3, '0')}`)
     const { caches } = new CachesBench()
-    const client = new FakeClient()
+    const client = new ScriptedClient()
     for (const name of names) for (const one of [vm(name), disk(name)]) client.put<KubeObject>(one)
     const found = await new MachineReferences(client, caches).live(GOLDEN, signal)
     expect([found.count, found.names.length, found.users.length]).toEqual([700, 10, 700])
@@ -162,7 +164,7 @@ describe('references and users of an image', () => {
 
   it('are no guess: an API server that does not answer is an error, and a kind that is not there is none', async () => {
     const { caches } = new CachesBench()
-    const client = new FakeClient()
+    const client = new ScriptedClient()
     client.put(vm('a'))
     const references = new MachineReferences(client, caches)
     client.before = () => {

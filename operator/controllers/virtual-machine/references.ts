@@ -1,15 +1,15 @@
 import { LABELS, vmChildNames } from '@open-terrain/constructs'
 import { isChildOf, ownerAmong } from '../../cluster/ownership.ts'
-import { type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'
+import { BY_IMAGE, type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
-import { listAll } from '../../kube/list-all.ts'
+import { listAll, listWhole } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { stopAll } from '../../runtime/stops.ts'
-import { BY_FORMER_IMAGE, BY_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches } from './caches.ts'
+import { BY_FORMER_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { type CloneFacts, type MachineView, viewMachine } from './views.ts'
 
 /** As much of the disk of a machine as tells whether it needs an image. */
@@ -32,10 +32,10 @@ export class MachineReferences implements ReferenceSource {
   }
 
   cached(image: ObjectKey) {
-    const { machines, shared } = this.#caches
+    const { machines, cluster } = this.#caches
     const key = keyOf(image)
     const found = [...machines.find(BY_IMAGE, key), ...machines.find(BY_FORMER_IMAGE, key)]
-    return count(key, found, (diskKey) => shared.dataVolumes.get(diskKey))
+    return count(key, found, (diskKey) => cluster.dataVolumes.get(diskKey))
   }
 
   /** By lists that begin after this call; those who ask meanwhile share them. Throws ApiError. */
@@ -47,14 +47,14 @@ export class MachineReferences implements ReferenceSource {
 
   /** Calls back with the `<namespace>/<name>` of each image whose references may have changed; returns how to stop that. */
   onChange(listener: (imageKey: string) => void): () => void {
-    const { machines, shared } = this.#caches
+    const { machines, cluster } = this.#caches
     const stops = [
       machines.onChange(({ before, after }) => {
         if (isSame(named(before), named(after))) return
         const keys = [before, after].flatMap((vm) => (vm === undefined ? [] : imagesOf(vm)))
         for (const key of new Set(keys)) listener(key)
       }),
-      shared.dataVolumes.onChange(({ before, after }) => {
+      cluster.dataVolumes.onChange(({ before, after }) => {
         const [was, is] = [progressOf(before), progressOf(after)]
         if (was === is) return
         const object = after ?? before
@@ -85,10 +85,8 @@ async function listMachines(client: KubeClient, signal: AbortSignal): Promise<Li
       else those.push(vm)
     }
   }
-  const disks = new Map<string, Disk>()
-  const ofMachines = { signal, labelSelector: LABELS.vmUid, project: viewDisk }
-  for await (const disk of listAll(client, DATA_VOLUME, ofMachines)) disks.set(keyOf(disk.metadata), disk)
-  return { machines, disks }
+  const disks = await listWhole(client, DATA_VOLUME, { signal, labelSelector: LABELS.vmUid, project: viewDisk })
+  return { machines, disks: new Map(disks.map((disk) => [keyOf(disk.metadata), disk])) }
 }
 
 /** As much of a machine as makes it a reference: the lists are of all machines. */

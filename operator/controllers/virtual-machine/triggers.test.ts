@@ -3,24 +3,21 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Store } from '../../runtime/store.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
+import { aClaim, aDisk, aStorageClass, DISK } from './machine-disks.fixtures.ts'
 import {
   ARTIFACT,
-  aClaim,
-  aDisk,
   aMachine,
   anImage,
   anInstance,
   aSecret,
-  aStorageClass,
   aVM,
-  DISK,
   KUBEVIRT,
   PUBLISHED,
   QUEUED,
   REFERRING,
   SPEC,
-} from './machine-world.fixtures.ts'
-import { listenForTriggers } from './triggers.ts'
+} from './machine-objects.fixtures.ts'
+import { listenForMachineTriggers } from './triggers.ts'
 
 const LONG = 'v'.repeat(60)
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
@@ -29,7 +26,7 @@ const READY = { status: { phase: 'Ready' } } as const
 
 let bench: CachesBench
 let enqueued: string[]
-let stop: () => void
+let stops: readonly (() => void)[]
 beforeEach(() => {
   bench = new CachesBench()
   const { machines } = bench.caches
@@ -39,7 +36,7 @@ beforeEach(() => {
     aVM({ name: 'bystander', uid: 'bystander' }, { ...READY, spec: { vmDiskImageRef: { name: 'x' } } }),
   )
   enqueued = []
-  stop = listenForTriggers(bench.caches, (key) => enqueued.push(key))
+  stops = listenForMachineTriggers(bench.caches, (key) => enqueued.push(key))
 })
 /** Keys that were enqueued since the last look, each once. */
 const taken = () => [...new Set(enqueued.splice(0))].toSorted()
@@ -58,15 +55,6 @@ function lives<T extends KubeObject>(store: (of: CachesBench) => Store<T>, objec
 }
 
 describe('a machine is looked at', () => {
-  it('when it changes, comes or goes itself', () => {
-    const vm = bench.put(bench.caches.machines, aVM({ name: 'other', uid: 'other' }))
-    expect(taken()).toEqual(['team/other'])
-    bench.put(bench.caches.machines, { ...vm, spec: {} })
-    expect(taken()).toEqual(['team/other'])
-    bench.drop(bench.caches.machines, vm)
-    expect(taken()).toEqual(['team/other'])
-  })
-
   it('when it is left alone with an image that has no artifact, and no sooner', () => {
     const refer = (count: number, artifact?: typeof ARTIFACT) =>
       bench.put(bench.images, anImage({ references: { count, names: [] }, ...(artifact && { artifact }) }))
@@ -225,9 +213,8 @@ it('a kind that comes concerns the machines that are not ready', async () => {
 })
 
 it('nothing concerns anybody once nobody listens', async () => {
-  stop()
+  for (const stop of stops) stop()
   bench.put(bench.dataVolumes, aDisk())
-  bench.put(bench.caches.machines, aVM({ generation: 2 }))
   bench.put(bench.images, anImage(QUEUED))
   await bench.look()
   expect(taken()).toEqual([])

@@ -1,71 +1,62 @@
 import { LABELS } from '@open-terrain/constructs'
+import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import { BY_IMAGE } from '../../images/references.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
-import { onlyNews } from '../../runtime/news.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
-import { stopAll } from '../../runtime/stops.ts'
+import { whenContentChanged } from '../../runtime/predicates.ts'
 import type { Change } from '../../runtime/store.ts'
-import {
-  BY_CHILD,
-  BY_IMAGE,
-  BY_IMAGE_NAMESPACE,
-  BY_NAMESPACE,
-  BY_PASSWORD_SECRET,
-  BY_UID,
-  MACHINE,
-  type MachineCaches,
-} from './caches.ts'
+import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_PASSWORD_SECRET, MACHINE, type MachineCaches } from './caches.ts'
 import { namespaceState } from './observe.ts'
-import type { ImageFacts, MachineView } from './views.ts'
+import type { MachineView } from './views.ts'
 
-/** From changes in the caches to machines that they concern. No decision is made here. Returns how to stop listening. */
-export function listenForTriggers(caches: MachineCaches, enqueue: (key: string) => void): () => void {
-  const { machines, shared, kubevirt, instances } = caches
+/** From changes in the caches to the machines that they concern beside themselves. No decision is made here. Returns how to stop listening. */
+export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: string) => void) {
+  const { machines, images, cluster, kubevirt, instances } = caches
   const all = (found: Iterable<MachineView>) => {
     for (const vm of found) enqueue(keyOf(vm.metadata))
   }
   const waiting = () => all([...machines.values()].filter(({ status }) => status.phase !== 'Ready'))
-  /** By owner or label, and by name in any case: whoever takes or frees a name concerns who needs it. */
-  const child = onlyNews(({ key, before, after }: Change<KubeObject>) => {
+  /** By owner or label, and by name in any case: a name that is taken or freed concerns all who need it. */
+  const child = whenContentChanged(({ key, before, after }: Change<KubeObject>) => {
     for (const object of [before, after]) {
       const owner = object && controllerOfKind(object, MACHINE)
       const uid = owner?.uid ?? object?.metadata.labels?.[LABELS.vmUid]
-      if (uid !== undefined) all(machines.find(BY_UID, familyKey(object?.metadata.namespace, uid)))
+      if (uid !== undefined) all(machines.find(BY_FAMILY, familyKey(object?.metadata.namespace, uid)))
     }
     all(machines.find(BY_CHILD, key))
   })
-  const stops = [
-    machines.onChange(({ key }) => enqueue(key)),
-    shared.images.onChange(({ key, before, after }) => {
+  return [
+    images.onChange(({ key, before, after }) => {
       if (!isSame(aboutImage(before), aboutImage(after))) all(machines.find(BY_IMAGE, key))
     }),
-    shared.dataVolumes.onChange(child),
-    shared.claims.onChange(child),
+    cluster.dataVolumes.onChange(child),
+    cluster.claims.onChange(child),
     kubevirt.onChange(child),
-    instances.onChange(onlyNews(({ key }) => all(machines.find(BY_CHILD, key)))),
-    shared.secrets.onChange((change) => {
+    instances.onChange(whenContentChanged(({ key }) => all(machines.find(BY_CHILD, key)))),
+    cluster.secrets.onChange((change) => {
       child(change)
       all(machines.find(BY_PASSWORD_SECRET, change.key))
     }),
     // What a disk waits for, or is warned of.
-    shared.storageClasses.onChange(onlyNews(waiting)),
-    shared.namespaces.onChange(({ key, before, after }) => {
+    cluster.storageClasses.onChange(whenContentChanged(waiting)),
+    cluster.namespaces.onChange(({ key, before, after }) => {
       if (namespaceState(before) === namespaceState(after)) return
       all(machines.find(BY_NAMESPACE, key))
       all(machines.find(BY_IMAGE_NAMESPACE, key))
     }),
     caches.reflectors.onInstalled(waiting),
   ]
-  return stopAll(stops)
 }
 
 /** As much of an image as a machine shows or rests on: thousands may name one, and its counts change with each of them. */
-function aboutImage(image: ImageFacts | undefined): unknown {
+function aboutImage(image: ImageView | undefined): unknown {
   if (image === undefined) return undefined
   const { metadata, spec, status } = image
   const { phase, message, progress, queuePosition, revision, artifact } = status
   const isLookedAt = status.observedGeneration === metadata.generation
-  // Whoever is left alone with it may have it corrected, as long as it has no artifact.
+  // The last one that refers to it may have it corrected, as long as it has no artifact.
   const isShared = artifact === undefined && (status.references?.count ?? 0) > 1
   return [
     metadata.uid,

@@ -151,7 +151,8 @@ describe('the spec of KubeVirt’s machine', () => {
     memory: '2Gi',
     interfaces: [{ network: 'a', macAddress: '02:00:00:00:00:01' }],
     cloudInit: { fingerprint: 'f', hasNetworkData: true },
-    workspace: { name: 'w', isOnOneNode: true },
+    workspace: 'w',
+    nodeGroup: 'g',
   })
   const { template } = wanted.spec
   const { domain } = template.spec

@@ -1,10 +1,4 @@
-import {
-  ANNOTATIONS,
-  FINALIZER,
-  LABELS,
-  type VirtualMachineStatus,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, FINALIZER, LABELS, type VirtualMachineStatus } from '@open-terrain/constructs'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../../runtime/conditions.ts'
@@ -17,12 +11,6 @@ export interface MachineView extends KubeObject {
   readonly status: VirtualMachineStatus
 }
 
-/** As much of a VMDiskImage as a machine looks at. */
-export interface ImageFacts extends KubeObject {
-  readonly spec: unknown
-  readonly status: VMDiskImageStatus
-}
-
 /** As much of the DataVolume of a root disk. */
 export interface CloneFacts extends KubeObject {
   readonly phase: string
@@ -30,11 +18,6 @@ export interface CloneFacts extends KubeObject {
   readonly bound: { readonly reason: string; readonly message: string }
   readonly running: { readonly reason: string; readonly message: string }
   readonly cloneOf: CloneSource | undefined
-}
-
-/** As much of the StorageClass of a root disk. */
-export interface StorageClassFacts extends KubeObject {
-  readonly allowVolumeExpansion: boolean
 }
 
 /** KubeVirt's VirtualMachine: of its spec what we set, for KubeVirt adds to it. */
@@ -99,7 +82,11 @@ export function viewMachine(object: KubeObject): MachineView {
   return {
     apiVersion,
     kind,
-    metadata: keptMetadata(metadata, { finalizers: FINALIZERS }),
+    metadata: keptMetadata(metadata, {
+      finalizers: FINALIZERS,
+      labels: WORKSPACE_LABELS,
+      annotations: [ANNOTATIONS.rendered],
+    }),
     spec: raw.spec,
     status: raw.status ?? {},
   }
@@ -143,11 +130,14 @@ const TEMPLATE_LABELS = [
   LABELS.vmUid,
   LABELS.vmName,
   LABELS.workspace,
+  LABELS.nodeGroup,
   LABELS.baseVm,
   LABELS.baseVmVersion,
   LABELS.version,
 ]
 
+/** Of a machine that a workspace has made. */
+const WORKSPACE_LABELS = [LABELS.workspace, LABELS.workspaceUid, LABELS.managedBy]
 const FINALIZERS: ReadonlySet<string> = new Set([FINALIZER])
 const KUBEVIRT: Matters = {
   finalizers: FINALIZERS,

@@ -1,7 +1,9 @@
 import type { CloudInitData, ParsedVirtualMachineSpec, Policy } from '@open-terrain/constructs'
+import type { StorageClassView } from '../../cluster/views.ts'
+import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Obstacle } from './decide/obstacle.ts'
-import type { CloneFacts, ImageFacts, InstanceView, KubeVirtView, MachineView, StorageClassFacts } from './views.ts'
+import type { CloneFacts, InstanceView, KubeVirtView, MachineView } from './views.ts'
 
 /** What the guest is to be told, as far as it can be rendered. */
 export type CloudInit =
@@ -10,21 +12,21 @@ export type CloudInit =
   | { readonly kind: 'missing'; readonly message: string; readonly isRefused?: boolean }
 
 /** All that is known about one machine at one moment. A plan is a function of this, and of the time. */
-export interface World {
+export interface MachineWorld {
   readonly vm: MachineView
   readonly spec: ParsedVirtualMachineSpec
   readonly policy: Policy
   readonly namespaceTerminating: boolean
   readonly hasDataVolumes: boolean
   readonly hasKubeVirt: boolean
-  readonly image: ImageFacts | undefined
+  readonly image: ImageView | undefined
   /** Whether anything else refers to the image, as far as caches and the image's own status tell. */
   readonly isImageShared: boolean
   readonly imageNamespace: 'there' | 'missing' | 'terminating'
   /** Ours alone; namesakes of others are in `conflict`. */
   readonly clone: CloneFacts | undefined
   /** Of the disk that is made from the image; undefined where none is named, or there is none of that name. */
-  readonly storageClass: StorageClassFacts | undefined
+  readonly storageClass: StorageClassView | undefined
   /** Whether what the clone reads from exists; where there is none, what it would read from. */
   readonly hasCloneSource: boolean
   /** Of the root disk, by which the machine is started. */
@@ -38,7 +40,7 @@ export interface World {
   readonly conflict: string | undefined
   /** The same of one that is being deleted: its name is free when it is gone. */
   readonly leaving: string | undefined
-  /** Kind and name of a child of this machine that has lost its ownerReference: whoever deletes it loses what it holds. */
+  /** Kind and name of a child of this machine that has lost its ownerReference. Deleting it loses what it holds. */
   readonly orphan: string | undefined
   readonly cloudInit: CloudInit
   /** What the API server answered when it last refused something that the machine needs. */

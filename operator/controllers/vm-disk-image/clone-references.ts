@@ -1,25 +1,26 @@
 import { virtualMachine } from '@open-terrain/constructs'
+import { BY_CLONE_SOURCE } from '../../cluster/caches.ts'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import { unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import { controllerOfKind, ownerAmong } from '../../cluster/ownership.ts'
-import { type ReferenceSource, type References, referenceOf } from '../../images/references.ts'
+import { targetOfDataSource } from '../../cluster/views.ts'
+import { type ReferenceSource, type References, referenceOf, referencesOf } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
-import { BY_CLONE_SOURCE, type Caches } from './caches.ts'
+import type { ImageCaches } from './caches.ts'
 import type { Clones } from './clones.ts'
-import { targetOfDataSource } from './views.ts'
 
 /** How clones in flight count as references to an image, and as its users: DataVolumes of anybody but the machines, which count themselves. */
 export class CloneReferences implements ReferenceSource {
-  readonly #caches: Caches
+  readonly #caches: ImageCaches
   readonly #clones: Clones
 
-  constructor(caches: Caches, clones: Clones) {
+  constructor(caches: ImageCaches, clones: Clones) {
     this.#caches = caches
     this.#clones = clones
   }
 
   cached(image: ObjectKey): References {
-    const { dataVolumes } = this.#caches
+    const { dataVolumes } = this.#caches.cluster
     const clones = [...this.#sourcesOf(image)].flatMap((source) => dataVolumes.find(BY_CLONE_SOURCE, source))
     return count(clones.filter((clone) => !isOfMachine(clone)).map(referenceOf))
   }
@@ -32,7 +33,7 @@ export class CloneReferences implements ReferenceSource {
   }
 
   onChange(listener: (imageKey: string) => void): () => void {
-    return this.#caches.dataVolumes.onChange(({ before, after }) => {
+    return this.#caches.cluster.dataVolumes.onChange(({ before, after }) => {
       const [was] = before === undefined ? [] : unfinishedCloneOf(before)
       const [is] = after === undefined ? [] : unfinishedCloneOf(after)
       const source = before?.cloneOf ?? after?.cloneOf
@@ -49,7 +50,8 @@ export class CloneReferences implements ReferenceSource {
 
   /** Key of the image that a clone reads from, if it is one's. */
   #imageOf({ kind, namespace, name }: CloneSource): string | undefined {
-    const { images, snapshots, dataVolumes, dataSources } = this.#caches
+    const { images, cluster } = this.#caches
+    const { snapshots, dataVolumes, dataSources } = cluster
     const key = keyOf({ namespace, name })
     if (kind === 'DataSource') {
       if (images.get(key) !== undefined) return key
@@ -64,8 +66,7 @@ export class CloneReferences implements ReferenceSource {
 }
 
 function count(titles: readonly string[]): References {
-  const names = titles.toSorted()
-  return { count: names.length, names, users: names }
+  return referencesOf(titles, titles)
 }
 
 function isOfMachine(clone: KubeObject): boolean {

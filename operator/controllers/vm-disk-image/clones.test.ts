@@ -1,32 +1,35 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { FakeClient } from '../../kube/fake-client.fixtures.ts'
+import { ClusterCaches } from '../../cluster/caches.ts'
+import { viewDataSource, viewDataVolume } from '../../cluster/views.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
-import { Caches } from './caches.ts'
+import { ImageCaches } from './caches.ts'
 import { Clones } from './clones.ts'
-import { viewDataSource, viewDataVolume } from './views.ts'
-import { anImage } from './world.fixtures.ts'
+import { anImage } from './image-objects.fixtures.ts'
 
 const IMAGE = anImage()
 const SNAPSHOT = { kind: 'VolumeSnapshot', namespace: 'team', name: 'img-1' }
 const VOLUME = { kind: 'DataVolume', namespace: 'team', name: 'img-1' }
 const { signal } = new AbortController()
 
-let client = new FakeClient()
-let caches: Caches
+let client = new ScriptedClient()
+let caches: ImageCaches
 let clones: Clones
 beforeEach(() => {
-  client = new FakeClient()
-  caches = new Caches(
-    new Reflectors({
-      client,
-      clock: new FakeClock(),
-      random: () => 0.5,
-      log: fakeLog(),
-      onRelist: () => undefined,
-    }),
+  client = new ScriptedClient()
+  caches = new ImageCaches(
+    new ClusterCaches(
+      new Reflectors({
+        client,
+        clock: new FakeClock(),
+        random: () => 0.5,
+        log: fakeLog(),
+        onRelist: () => undefined,
+      }),
+    ),
   )
   clones = new Clones(client, caches)
 })
@@ -42,7 +45,7 @@ const aClone = (spec: object, phase = 'CloneInProgress', namespace = 'other'): K
 const byAlias = (name: string, namespace?: string) => ({ sourceRef: { kind: 'DataSource', name, namespace } })
 /** DataSource `theirs` in namespace `other`. */
 const theirs = (source: object): void => {
-  caches.dataSources.put(
+  caches.cluster.dataSources.put(
     viewDataSource({
       apiVersion: 'cdi.kubevirt.io/v1beta1',
       kind: 'DataSource',
@@ -53,7 +56,7 @@ const theirs = (source: object): void => {
 }
 
 describe.each([
-  ['in the cache', (clone: KubeObject): void => caches.dataVolumes.put(viewDataVolume(clone)), 'cached'],
+  ['in the cache', (clone: KubeObject): void => caches.cluster.dataVolumes.put(viewDataVolume(clone)), 'cached'],
   ['that only a live list knows', (clone: KubeObject): void => void client.put(clone), 'live'],
 ] as const)('an unfinished clone %s', (_name, tell, look) => {
   it.each<[string, object, boolean]>([

@@ -1,20 +1,21 @@
+import { BY_CLONE_SOURCE, BY_TARGET } from '../../cluster/caches.ts'
 import { cloneSourceKey } from '../../cluster/clone-sources.ts'
-import { childrenOf, familyKey } from '../../cluster/ownership.ts'
+import { BY_OWNER, childrenOf, familyKey } from '../../cluster/ownership.ts'
+import type { ImageView } from '../../images/image-view.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Uncloned } from '../../runtime/preconditions.ts'
-import { BY_CLONE_SOURCE, BY_IMAGE, BY_TARGET, type Caches } from './caches.ts'
+import type { ImageCaches } from './caches.ts'
 import { LiveClones } from './live-clones.ts'
-import type { ImageView } from './views.ts'
 
 type Child = Uncloned['uncloned']
 
 /** Who reads from the children of an image: DataVolumes of anybody, in any namespace, that are still being filled. */
 export class Clones {
   readonly live: LiveClones
-  readonly #caches: Caches
+  readonly #caches: ImageCaches
 
-  constructor(client: KubeClient, caches: Caches) {
+  constructor(client: KubeClient, caches: ImageCaches) {
     this.live = new LiveClones(client)
     this.#caches = caches
   }
@@ -26,7 +27,7 @@ export class Clones {
     signal: AbortSignal,
   ): Promise<boolean> => {
     const sources = this.#sourcesOf(child, image)
-    const { dataVolumes } = this.#caches
+    const { dataVolumes } = this.#caches.cluster
     if ([...sources].some((key) => dataVolumes.find(BY_CLONE_SOURCE, key).length > 0)) return true
     return look === 'live' && (await this.live.readFrom(child, sources, signal))
   }
@@ -38,20 +39,20 @@ export class Clones {
 
   #childrenOf(image: ImageView): readonly Child[] {
     const { uid = '', namespace = '' } = image.metadata
-    const { dataVolumes, snapshots } = this.#caches
+    const { dataVolumes, snapshots } = this.#caches.cluster
     const family = familyKey(namespace, uid)
-    const children: readonly KubeObject[] = [...snapshots.find(BY_IMAGE, family), ...dataVolumes.find(BY_IMAGE, family)]
+    const children: readonly KubeObject[] = [...snapshots.find(BY_OWNER, family), ...dataVolumes.find(BY_OWNER, family)]
     return childrenOf(image, children).map(({ kind, metadata: { name } }) => ({ kind, namespace, name }))
   }
 
   /**
    * What a clone of this child may name: the child itself, or a DataSource that leads to it. CDI looks through a DataSource
-   * once, and the clone does not tell what it found: so whoever names the image's own one may read from any child.
+   * once, and the clone does not tell what it found: so one that names the image's own DataSource may read from any child.
    */
   #sourcesOf(child: Child, { metadata }: ImageView): ReadonlySet<string> {
     const alias = { kind: 'DataSource', namespace: child.namespace, name: metadata.name }
     const direct = [child, alias].map(cloneSourceKey)
-    const indirect = direct.flatMap((key) => this.#caches.dataSources.find(BY_TARGET, key))
+    const indirect = direct.flatMap((key) => this.#caches.cluster.dataSources.find(BY_TARGET, key))
     const others = indirect.map(({ metadata: { namespace = '', name } }) =>
       cloneSourceKey({ kind: 'DataSource', namespace, name }),
     )

@@ -1,29 +1,35 @@
 import { FINALIZER, LABELS, MANAGER, type Policy, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
-import { FakeClock, settled } from '../../kube/fake-clock.fixtures.ts'
+import { ClusterCaches } from '../../cluster/caches.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
+import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from '../../runtime/event-recorder.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
+import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
 import { LEDGER_NAME } from './admission/slot-ledger.ts'
-import { Caches } from './caches.ts'
+import { ImageCaches } from './caches.ts'
 import { ImageController } from './controller.ts'
 import { ImageMetrics } from './image-metrics.ts'
-import { anImage, aPolicy, CDI, MINUTE, NO_REFERENCES, ONE_USER, SECOND, Walk } from './world.fixtures.ts'
+import { anImage, CDI } from './image-objects.fixtures.ts'
+import { Walk } from './image-walk.fixtures.ts'
+import { aPolicy, NO_REFERENCES, ONE_USER } from './image-world.fixtures.ts'
 
 const OPERATOR = 'sync-operator'
+const HOUR = 60 * MINUTE
 const LEDGER = `${OPERATOR}/${LEDGER_NAME}`
 
-/** One term of the controller, with a fake API server and a fake clock; watches tell what a test lets them tell. */
+/** One term of the controller, with a scripted client and a fake clock. */
 class Term {
   readonly runtimeMetrics = new RuntimeMetrics()
-  readonly client = new FakeClient()
-  readonly clock = new FakeClock()
+  readonly client = new ScriptedClient(OPERATOR, 'team')
+  readonly clock = this.client.clock
   readonly log = fakeLog()
   readonly #stop = new AbortController()
-  readonly caches: Caches
+  readonly caches: ImageCaches
   limit = 1
   policy = aPolicy()
   #onPolicyChange: (change: { readonly isLimitAlone: boolean }) => void = () => undefined
@@ -32,7 +38,9 @@ class Term {
 
   constructor() {
     const { client, clock, log } = this
-    this.caches = new Caches(new Reflectors({ client, clock, log, random: () => 0.5, onRelist: () => undefined }))
+    this.caches = new ImageCaches(
+      new ClusterCaches(new Reflectors({ client, clock, log, random: () => 0.5, onRelist: () => undefined })),
+    )
     this.#put('v1', 'Secret', { name: 'creds', namespace: 'team' })
     this.#put('storage.k8s.io/v1', 'StorageClass', { name: 'fast' })
     this.#put('snapshot.storage.k8s.io/v1', 'VolumeSnapshotClass', { name: 'snap' })
@@ -54,7 +62,7 @@ class Term {
     this.client.put(anImage(metadata) as KubeObject)
   }
 
-  /** @param afterSync what happens when the caches are complete, and of which no watch tells */
+  /** @param afterSync what happens when the caches are complete */
   async start(afterSync: () => void = () => undefined): Promise<void> {
     const { client, clock, log, caches } = this
     const { signal } = this.#stop
@@ -114,20 +122,6 @@ class Term {
     return holders.map(({ name }) => name)
   }
 
-  /** The watch of ConfigMaps tells that the ledger is gone. */
-  async ledgerGone(): Promise<void> {
-    const object = this.client.peek<KubeObject>('ConfigMap', LEDGER)
-    if (object === undefined) throw new Error('there is no ledger')
-    this.client.drop('ConfigMap', LEDGER)
-    const { resourceVersion = '0' } = object.metadata
-    const deleted = { ...object, metadata: { ...object.metadata, resourceVersion: `${Number(resourceVersion) + 1}` } }
-    for (const watch of this.client.watches.filter(({ kind }) => kind === 'ConfigMap')) {
-      watch.send({ type: 'ADDED', object })
-      watch.send({ type: 'DELETED', object: deleted })
-    }
-    await this.clock.advance(SECOND)
-  }
-
   #put(apiVersion: string, kind: string, metadata: KubeObject['metadata']): void {
     this.client.put({ apiVersion, kind, metadata })
   }
@@ -164,7 +158,10 @@ describe('a process that has just taken over', () => {
     const [dataVolume] = dataVolumes
     if (dataVolume === undefined) throw new Error(walk.stand)
     term.client.put(image)
-    await term.start(() => term.client.put(running(dataVolume)))
+    await term.start(() => {
+      term.client.delayWatches(HOUR)
+      term.client.put(running(dataVolume))
+    })
     await term.clock.advance(5 * SECOND)
     expect(term.client.said('get')).toContain(`get DataVolume team/${dataVolume.metadata.name}`)
     expect(term.client.peek<typeof image>('VMDiskImage', 'team/running')?.status.attempts).toBeUndefined()
@@ -233,9 +230,6 @@ describe('the first of two images', () => {
     await term.clock.advance(30 * SECOND)
     term.limit = 3
     term.image('third')
-    const third = term.client.peek<KubeObject>('VMDiskImage', 'team/third')
-    if (third === undefined) throw new Error('there is no third')
-    for (const { kind, send } of term.client.watches) if (kind === third.kind) send({ type: 'ADDED', object: third })
     await term.clock.advance(SECOND)
     expect(term.created).toEqual(['second', 'third'])
   })
@@ -246,7 +240,8 @@ describe('a ledger that is deleted', () => {
     term.image('only')
     await term.start()
     expect(term.holding).toEqual(['only'])
-    await term.ledgerGone()
+    term.client.drop('ConfigMap', LEDGER)
+    await term.clock.advance(SECOND)
     expect(term.holding).toEqual(['only'])
     expect(term.client.said('delete')).toEqual([])
     const [dataVolume] = term.client.all('DataVolume')
@@ -257,18 +252,14 @@ describe('a ledger that is deleted', () => {
 describe('an image that is let go', () => {
   it('is let go once, though its watch is late and another one asks for a look at it', async () => {
     term.leavingImage('gone')
-    await term.start()
+    await term.start(() => term.client.delayWatches(HOUR, ['VMDiskImage']))
     expect(term.client.said('patch')).toEqual(['patch VMDiskImage team/gone'])
     const metadata = {
       name: 'gone',
       namespace: 'team',
       labels: { [LABELS.imageUid]: 'uid-gone' },
-      resourceVersion: '999',
     }
-    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata }
-    for (const watch of term.client.watches.filter(({ kind }) => kind === claim.kind)) {
-      watch.send({ type: 'ADDED', object: claim })
-    }
+    term.client.put({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })
     await term.clock.advance(SECOND)
     expect(term.client.said('patch')).toHaveLength(1)
   })
@@ -361,13 +352,16 @@ describe('an image that nobody refers to', () => {
     expect(term.client.said('delete')).toEqual([])
     term.users = []
     await term.clock.advance(2 * SECOND)
-    expect(term.client.said('delete')).toEqual([`delete DataVolume team/${dataVolume.metadata.name}`])
+    expect(term.client.said('delete')).toEqual([
+      `delete DataVolume team/${dataVolume.metadata.name}`,
+      'delete VMDiskImage team/img',
+    ])
   })
 
   it('is not deleted while a clone of it, which the cache does not know yet, is unfinished', async () => {
     const spec = { reclaimPolicy: 'Delete', unreferencedTTL: '30s' }
     published(new Walk({ spec }).publish())
-    await term.start()
+    await term.start(() => term.client.delayWatches(HOUR, ['DataVolume']))
     term.client.put({
       apiVersion: 'cdi.kubevirt.io/v1beta1',
       kind: 'DataVolume',
@@ -379,7 +373,11 @@ describe('an image that nobody refers to', () => {
     expect(term.client.said('delete')).toEqual([])
     term.client.drop('DataVolume', 'other/clone')
     await term.clock.advance(60 * SECOND)
-    expect(term.client.said('delete')).toEqual(['delete VMDiskImage team/img'])
+    expect(term.client.said('delete')).toEqual([
+      'delete VMDiskImage team/img',
+      'delete DataSource team/img',
+      expect.stringMatching(/^delete VolumeSnapshot team\/img-/),
+    ])
     expect(await term.runtimeMetrics.render()).toContain('\not_vmdi_removed_total{why="NeverReferenced"} 1\n')
   })
 })

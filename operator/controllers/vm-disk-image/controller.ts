@@ -1,39 +1,41 @@
 import { FINALIZER } from '@open-terrain/constructs'
+import type { ImageView } from '../../images/image-view.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { traceOf } from '../../runtime/redact.ts'
-import { refreshPositions } from './admission/positions.ts'
+import { refreshQueuePositions } from './admission/queue-positions.ts'
 import { IMAGE } from './caches.ts'
-import { IMAGE_CHILDREN, type ImagePlan, type ImageRemoval } from './decide/image-plan.ts'
-import { paceOf } from './decide/pace.ts'
+import { IMAGE_CHILDREN, type ImagePlan } from './decide/image-plan.ts'
+import { imagePaceOf } from './decide/pace.ts'
 import { planImage } from './decide/plan.ts'
 import { factsBetween, refusalEvent } from './decide/status.ts'
 import { feedQueue, primeQueue } from './feed.ts'
 import { countDownloads, fleetFactsOf } from './image-facts.ts'
 import { type ImageControllerOptions, ImageSources } from './image-sources.ts'
 import { noticeLookAlikes } from './look-alike-watch.ts'
-import { hasOurs, observeImage } from './observe.ts'
-import type { ImageView } from './views.ts'
+import { hasImageChild, observeImage } from './observe.ts'
 
 /** An image whose writes take longer is not waited for by those behind it. */
 const STUCK_AFTER_MS = 5_000
 
 /** VMDiskImages, for as long as this process leads: one instance serves one term. */
-export class ImageController {
+export class ImageController extends ObjectController<ImageView, ImagePlan, void> {
   readonly #options: ImageControllerOptions
-  readonly #controller: ObjectController<ImageView, ImageRemoval, ImagePlan, void>
   /** Images whose queue position is to be written now, though nothing else changed. */
   readonly #positionDue = new Set<string>()
   readonly #sources: ImageSources
 
   constructor(options: ImageControllerOptions) {
-    this.#options = options
-    const { caches, clock, metrics } = options
-    this.#sources = new ImageSources(options, (key) => this.#controller.queue.add(key, 'urgent'))
-    const { admission, clones, countReferences } = this.#sources
-    this.#controller = new ObjectController(options, caches.reflectors, {
+    const { caches, clock, log, metrics } = options
+    const sources = new ImageSources(options, (key) => this.queue.add(key, 'urgent'))
+    const { admission, claimRefusals, cdiPulse, clones, countReferences } = sources
+    const onDue = (key: string, uid: string) => {
+      this.#positionDue.add(uid)
+      this.queue.add(key)
+    }
+    super(options, caches.reflectors, {
       type: IMAGE,
       finalizer: FINALIZER,
       children: IMAGE_CHILDREN,
@@ -42,9 +44,9 @@ export class ImageController {
       groupOf: () => '',
       prepare: () => admission.giveWay(),
       plan: (image) => this.#plan(image),
-      looks: { hasOurs, isCloned: clones.read, countReferences },
+      looks: { hasOurs: hasImageChild, isCloned: clones.read, countReferences },
       pace: ({ metadata: { uid = '' }, status }, plan, sinceWriteMs) =>
-        paceOf(status, plan.status, sinceWriteMs, this.#positionDue.delete(uid)),
+        imagePaceOf(status, plan.status, sinceWriteMs, this.#positionDue.delete(uid)),
       factsBetween: (image, status) => factsBetween(image.status, status),
       // A webhook may let its writes hang, for as long as a request may take.
       onBegin: ({ metadata: { uid = '' } }) => clock.setTimer(() => admission.setStuck(uid), STUCK_AFTER_MS),
@@ -52,32 +54,29 @@ export class ImageController {
         if (kind === IMAGE.kind) metrics.removed(status)
       },
       onError: (image, error) => this.#onError(image, error),
+      loops: [
+        admission,
+        claimRefusals,
+        cdiPulse,
+        { run: (signal) => refreshQueuePositions({ admission, images: caches.images, clock, log, signal, onDue }) },
+      ],
     })
+    this.#options = options
+    this.#sources = sources
   }
 
-  /** Serves until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { caches, metrics, clock, log } = this.#options
-    const { admission, claimRefusals, cdiPulse } = this.#sources
-    const { queue } = this.#controller
-    const stops = [feedQueue(queue, { ...this.#options, ...this.#sources, onGone: (uid) => this.#forget(uid) })]
+  override async run(signal: AbortSignal): Promise<void> {
+    const { caches, metrics, clock } = this.#options
+    const { queue } = this
+    const { admission } = this.#sources
+    const stops = feedQueue(queue, { ...this.#options, ...this.#sources, onGone: (uid) => this.forget(uid) })
     metrics.readFrom(() => fleetFactsOf(admission, caches))
     try {
       await admission.takeOver(signal)
       // What the last list told is the work of who led before, and counted there.
-      stops.push(countDownloads(metrics, caches), noticeLookAlikes(this.#options))
+      stops.push(...countDownloads(metrics, caches), ...noticeLookAlikes(this.#options))
       await primeQueue(queue, caches.images, { plan: (image) => this.#planFirst(image), clock, signal })
-      const onDue = (key: string, uid: string) => {
-        this.#positionDue.add(uid)
-        queue.add(key)
-      }
-      await Promise.all([
-        this.#controller.run(signal),
-        admission.run(signal),
-        claimRefusals.run(signal),
-        cdiPulse.run(signal),
-        refreshPositions({ admission, images: caches.images, clock, log, signal, onDue }),
-      ])
+      await super.run(signal)
     } finally {
       for (const stop of stops) stop()
       metrics.readFrom(undefined)
@@ -88,9 +87,9 @@ export class ImageController {
     return this.#sources.countReferences
   }
 
-  #forget(uid: string): void {
+  override forget(uid: string): void {
+    super.forget(uid)
     this.#sources.forget(uid)
-    this.#controller.forget(uid)
     this.#positionDue.delete(uid)
   }
 

@@ -1,14 +1,13 @@
+import type { ImageView } from '../../images/image-view.ts'
 import type { ReferenceSource } from '../../images/references.ts'
 import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { stopAll } from '../../runtime/stops.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
 import type { Admission } from './admission/admission.ts'
 import { LEDGER_NAME } from './admission/slot-ledger.ts'
-import type { Caches } from './caches.ts'
-import { listenForTriggers } from './triggers.ts'
-import type { ImageView } from './views.ts'
+import type { ImageCaches } from './caches.ts'
+import { listenForImageTriggers } from './triggers.ts'
 
 /** Hundreds of references may come or go at once: they are counted together. */
 const REFERENCES_SETTLE_MS = 100
@@ -18,7 +17,7 @@ const RETIMED_EVERY_MS = 20
 const PRIMED_AT_ONCE = 200
 
 export interface FeedOptions {
-  readonly caches: Caches
+  readonly caches: ImageCaches
   readonly admission: Admission
   readonly references: readonly ReferenceSource[]
   /** Of the operator. */
@@ -29,10 +28,10 @@ export interface FeedOptions {
 }
 
 /** Sees to it that each image is looked at when something that concerns it has changed. Returns how to stop. */
-export function feedQueue(queue: WorkQueue, options: FeedOptions): () => void {
+export function feedQueue(queue: WorkQueue, options: FeedOptions) {
   const { caches, admission, references, namespace, onPolicyChange, onGone } = options
-  const stops = [
-    listenForTriggers(caches, {
+  return [
+    ...listenForImageTriggers(caches, {
       image: ({ key, before, after }) => {
         if (after === undefined) onGone(before?.metadata.uid ?? '')
         // What is new waits behind what is under way: a thousand arrivals must not delay a teardown.
@@ -41,7 +40,7 @@ export function feedQueue(queue: WorkQueue, options: FeedOptions): () => void {
       enqueue: (image, lane) => queue.add(keyOf(image.metadata), lane),
       downloads: () => admission.downloadsChanged(),
       configMap: (key) => {
-        if (key === `${namespace}/${LEDGER_NAME}`) admission.checkLedger(caches.configMaps.get(key))
+        if (key === `${namespace}/${LEDGER_NAME}`) admission.checkLedger(caches.cluster.configMaps.get(key))
       },
     }),
     onPolicyChange(({ isLimitAlone }) => {
@@ -50,7 +49,6 @@ export function feedQueue(queue: WorkQueue, options: FeedOptions): () => void {
     }),
     ...references.map((source) => source.onChange((key) => queue.addAfter(key, REFERENCES_SETTLE_MS, 'urgent'))),
   ]
-  return stopAll(stops)
 }
 
 /** For an image that has failed, another policy may mean a write: thousands of those come one after the other. */

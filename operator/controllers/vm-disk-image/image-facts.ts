@@ -1,11 +1,10 @@
 import { ownerAmong } from '../../cluster/ownership.ts'
-import { stopAll } from '../../runtime/stops.ts'
 import type { Admission } from './admission/admission.ts'
-import type { Caches } from './caches.ts'
+import type { ImageCaches } from './caches.ts'
 import type { FleetFacts, ImageMetrics } from './image-metrics.ts'
 
 /** What the gauges are read from. */
-export function fleetFactsOf({ state, queue }: Admission, { images }: Caches): FleetFacts {
+export function fleetFactsOf({ state, queue }: Admission, { images }: ImageCaches): FleetFacts {
   return {
     slotsInUse: state?.holders.length ?? 0,
     limit: state?.limit ?? 0,
@@ -18,9 +17,9 @@ export function fleetFactsOf({ state, queue }: Admission, { images }: Caches): F
 }
 
 /** Counts downloads that begin, and attempts that end: only a leader brings about either. Returns how to stop. */
-export function countDownloads(metrics: ImageMetrics, { images, dataVolumes }: Caches): () => void {
-  const stops = [
-    dataVolumes.onChange(({ before, after }) => {
+export function countDownloads(metrics: ImageMetrics, { images, cluster }: ImageCaches) {
+  return [
+    cluster.dataVolumes.onChange(({ before, after }) => {
       const isNew = before === undefined && after !== undefined
       if (isNew && ownerAmong(after, images) !== undefined) metrics.started()
     }),
@@ -29,5 +28,4 @@ export function countDownloads(metrics: ImageMetrics, { images, dataVolumes }: C
       if (before !== undefined) metrics.attempted(before.status.attempts, after?.status.attempts)
     }),
   ]
-  return stopAll(stops)
 }

@@ -1,11 +1,11 @@
 import type { Attempt, VMDiskImageStatus } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../kube/fake-client.fixtures.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { SECOND } from '../../runtime/times.fixtures.ts'
 import { AdmissionBench } from './admission/admission.fixtures.ts'
 import { ImageMetrics } from './image-metrics.ts'
-import { SECOND } from './world.fixtures.ts'
 
 let bench = new AdmissionBench()
 afterEach(async () => {

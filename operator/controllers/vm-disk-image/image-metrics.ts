@@ -1,9 +1,9 @@
 import { type Attempt, PHASES, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
+import type { ImageView } from '../../images/image-view.ts'
 import type { Condition } from '../../runtime/conditions.ts'
 import { Meters } from '../../runtime/meters.ts'
 import { ImageWaits } from './image-waits.ts'
-import type { ImageView } from './views.ts'
 
 const WAITS = [1, 5, 15, 60, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400]
 

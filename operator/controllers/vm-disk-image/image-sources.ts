@@ -1,13 +1,13 @@
 import type { Policy } from '@open-terrain/constructs'
+import { CdiPulse } from '../../cluster/cdi-pulse.ts'
+import { ClaimRefusals } from '../../cluster/claim-refusals.ts'
 import { countLive, type ReferenceSource, type References } from '../../images/references.ts'
 import type { ObjectKey } from '../../kube/kube-object.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import type { Services } from '../../runtime/services.ts'
 import { Admission } from './admission/admission.ts'
 import { SlotLedger } from './admission/slot-ledger.ts'
-import { type Caches, IMAGE } from './caches.ts'
-import { CdiPulse } from './cdi-pulse.ts'
-import { ClaimRefusals } from './claim-refusals.ts'
+import { IMAGE, type ImageCaches } from './caches.ts'
 import { CloneReferences } from './clone-references.ts'
 import { Clones } from './clones.ts'
 import type { ImageMetrics } from './image-metrics.ts'
@@ -15,7 +15,7 @@ import type { Sources } from './observe.ts'
 import { ProgressWatch } from './progress-watch.ts'
 
 export interface ImageControllerOptions extends Services {
-  readonly caches: Caches
+  readonly caches: ImageCaches
   /** Whether somebody else may have led since the caches were filled: what that one wrote last, their watches may not have told yet. */
   readonly hadPredecessor: boolean
   readonly metrics: ImageMetrics
@@ -33,7 +33,7 @@ export interface ImageControllerOptions extends Services {
 
 /** All that images are observed from, for one term. */
 export class ImageSources implements Sources {
-  readonly caches: Caches
+  readonly caches: ImageCaches
   readonly policy: () => Policy
   readonly admission: Admission
   readonly cdiPulse: CdiPulse
@@ -55,9 +55,9 @@ export class ImageSources implements Sources {
     this.admission = new Admission({
       ...options,
       images: caches.images,
-      dataVolumes: caches.dataVolumes,
-      volumeClaims: caches.claims,
-      pods: caches.pods,
+      dataVolumes: caches.cluster.dataVolumes,
+      claims: caches.cluster.claims,
+      pods: caches.cluster.pods,
       ledger: new SlotLedger({ client, clock, log, namespace }),
       me: identity,
       patience: policy,

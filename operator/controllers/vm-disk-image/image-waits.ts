@@ -1,6 +1,6 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { fromTime } from '../../runtime/conditions.ts'
-import { reasonOf } from './decide/status.ts'
+import { reasonOf } from '../../runtime/standing.ts'
 
 /** Waits of an image in phase `Queued` that are not for something that is missing. */
 const NOT_BLOCKED: ReadonlySet<string> = new Set([

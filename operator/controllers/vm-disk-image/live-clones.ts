@@ -1,12 +1,12 @@
 import { virtualMachine } from '@open-terrain/constructs'
 import { unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
+import { sourceOfClaim, viewDataVolume } from '../../cluster/views.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
-import { listAll } from '../../kube/list-all.ts'
+import { listWhole } from '../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
-import { sourceOfClaim, viewDataVolume } from './views.ts'
 
 /** The label of CDI's helper claims, which have no owner while they carry a clone across namespaces. */
 const CLONE_HELPER = 'cdi.kubevirt.io/OwnedByUID'
@@ -53,9 +53,7 @@ export class LiveClones {
 }
 
 async function listClones(client: KubeClient, signal: AbortSignal): Promise<LiveClone[]> {
-  const clones: LiveClone[] = []
-  for await (const found of listAll(client, DATA_VOLUME, { signal, project: viewClone })) clones.push(...found)
-  return clones
+  return (await listWhole(client, DATA_VOLUME, { signal, project: viewClone })).flat()
 }
 
 function viewClone(object: KubeObject): readonly LiveClone[] {
@@ -67,7 +65,6 @@ function viewClone(object: KubeObject): readonly LiveClone[] {
 
 async function listHelpers(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Set<string>> {
   const helpers = { signal, namespace, labelSelector: CLONE_HELPER, project: sourceOfClaim }
-  const names = new Set<string>()
-  for await (const name of listAll(client, PERSISTENT_VOLUME_CLAIM, helpers)) if (name !== undefined) names.add(name)
-  return names
+  const names = await listWhole(client, PERSISTENT_VOLUME_CLAIM, helpers)
+  return new Set(names.filter((name) => name !== undefined))
 }

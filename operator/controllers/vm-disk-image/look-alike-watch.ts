@@ -3,21 +3,21 @@ import { LookAlikes } from '../../cluster/look-alikes.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
-import { stopAll } from '../../runtime/stops.ts'
 import type { Store } from '../../runtime/store.ts'
-import { BY_UID, type Caches, IMAGE } from './caches.ts'
+import { BY_UID, IMAGE, type ImageCaches } from './caches.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 
 export interface LookAlikeWatchOptions {
-  readonly caches: Caches
+  readonly caches: ImageCaches
   readonly clock: Clock
   readonly events: EventRecorder
   readonly metrics: ImageMetrics
 }
 
 /** Tells of what looks like a child of an image and is none: what is there already, and what comes. Returns how to stop. */
-export function noticeLookAlikes({ caches, clock, events, metrics }: LookAlikeWatchOptions): () => void {
-  const { images, dataVolumes, snapshots, claims, pods } = caches
+export function noticeLookAlikes({ caches, clock, events, metrics }: LookAlikeWatchOptions) {
+  const { images, cluster } = caches
+  const { dataVolumes, snapshots, claims, pods } = cluster
   const lookAlikes = new LookAlikes({
     type: IMAGE,
     uidLabel: LABELS.imageUid,
@@ -34,6 +34,5 @@ export function noticeLookAlikes({ caches, clock, events, metrics }: LookAlikeWa
       if (before === undefined && after !== undefined) lookAlikes.see(after)
     })
   }
-  const stops = [watch(dataVolumes), watch(snapshots), watch(claims), watch(pods)]
-  return stopAll(stops)
+  return [watch(dataVolumes), watch(snapshots), watch(claims), watch(pods)]
 }

@@ -1,29 +1,32 @@
 import { LABELS, MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { ClusterCaches } from '../../cluster/caches.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { AdmissionBench } from './admission/admission.fixtures.ts'
-import { Caches } from './caches.ts'
-import { observeImage } from './observe.ts'
-import { ProgressWatch } from './progress-watch.ts'
+import { ImageCaches } from './caches.ts'
 import {
   aClaim,
   aDataVolume,
   anImage,
   aPod,
-  aPolicy,
   aSnapshot,
   CDI,
   childMeta,
   IMAGE_UID,
   ownedBy,
-} from './world.fixtures.ts'
+} from './image-objects.fixtures.ts'
+import { aPolicy } from './image-world.fixtures.ts'
+import { observeImage } from './observe.ts'
+import { ProgressWatch } from './progress-watch.ts'
 
 const NAME = 'img-0'
 
 function build() {
   const { admission, client, clock, log } = new AdmissionBench()
-  const caches = new Caches(new Reflectors({ client, clock, log, random: () => 0, onRelist: () => undefined }))
+  const caches = new ImageCaches(
+    new ClusterCaches(new Reflectors({ client, clock, log, random: () => 0, onRelist: () => undefined })),
+  )
   const look = (status: VMDiskImageStatus = {}) =>
     observeImage(anImage({}, { status }), {
       caches,
@@ -50,8 +53,8 @@ describe('a claim of our DataVolume', () => {
   ])('%s is known, once', (_name, labels) => {
     const { caches, look } = build()
     const metadata = childMeta(NAME, '0', { uid: 'dv-1' })
-    caches.dataVolumes.put(aDataVolume({ ...CDI.succeeded, metadata }))
-    caches.claims.put(claimOf('dv-1', { labels }))
+    caches.cluster.dataVolumes.put(aDataVolume({ ...CDI.succeeded, metadata }))
+    caches.cluster.claims.put(claimOf('dv-1', { labels }))
     const world = look()
     expect(world.claims.map((claim) => claim.metadata.name)).toEqual([NAME])
     expect(world.lookup.leftoverClaim(NAME)).toBe('none')
@@ -66,7 +69,7 @@ describe('a claim of ours that outlived its DataVolume', () => {
     ['is orphaned, without an owner', { ownerReferences: [] }, 'orphaned'],
   ])('%s', (_name, more, expected) => {
     const { caches, look } = build()
-    caches.claims.put(claimOf('dv-0', more))
+    caches.cluster.claims.put(claimOf('dv-0', more))
     expect(look().lookup.leftoverClaim(NAME)).toBe(expected)
   })
 })
@@ -78,7 +81,7 @@ describe('a claim whose DataVolume is gone', () => {
     ['a stranger’s', { app: 'x' }, false],
   ])('is %s: waited for, or told as a conflict of names', (_name, labels, isLeftover) => {
     const { caches, look } = build()
-    caches.claims.put(claimOf('dv-0', { labels, deletionTimestamp: '2026-01-01T00:00:00Z' }))
+    caches.cluster.claims.put(claimOf('dv-0', { labels, deletionTimestamp: '2026-01-01T00:00:00Z' }))
     const { lookup } = look()
     expect(lookup.leftoverClaim(NAME)).toBe(isLeftover ? 'going' : 'none')
     expect(lookup.foreignVolume(NAME)).toBe(isLeftover ? undefined : `PersistentVolumeClaim ${NAME}`)
@@ -86,12 +89,14 @@ describe('a claim whose DataVolume is gone', () => {
 })
 
 /** The claims of a DataVolume, and the pod that fills them. */
-function importing(caches: Caches, dataVolumeUid: string, podUid: string, forged: Partial<ObjectMeta> = {}): void {
-  caches.claims.put(claimOf(dataVolumeUid, { uid: 'target', resourceVersion: '201' }))
+function importing(caches: ImageCaches, dataVolumeUid: string, podUid: string, forged: Partial<ObjectMeta> = {}): void {
+  caches.cluster.claims.put(claimOf(dataVolumeUid, { uid: 'target', resourceVersion: '201' }))
   const prime = filledBy('target', NAME)
-  caches.claims.put(aClaim({ name: 'prime-target', namespace: 'team', uid: 'prime', resourceVersion: '202', ...prime }))
+  caches.cluster.claims.put(
+    aClaim({ name: 'prime-target', namespace: 'team', uid: 'prime', resourceVersion: '202', ...prime }),
+  )
   const metadata = { ...aPod(podUid).metadata, resourceVersion: '300', ...filledBy('prime', 'prime-target'), ...forged }
-  caches.pods.put({ ...aPod(podUid), metadata })
+  caches.cluster.pods.put({ ...aPod(podUid), metadata })
 }
 const filledBy = (uid: string, name: string) => ({
   ownerReferences: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', name, uid, controller: true }],
@@ -103,7 +108,7 @@ describe('the importer pod that the status names', () => {
     ['does not count for another one', 'dv-0', false],
   ])('%s', (_name, dataVolumeUID, isImporterLost) => {
     const { caches, look } = build()
-    caches.dataVolumes.put(aDataVolume({ ...CDI.running, metadata: childMeta(NAME, '0', { uid: 'dv-1' }) }))
+    caches.cluster.dataVolumes.put(aDataVolume({ ...CDI.running, metadata: childMeta(NAME, '0', { uid: 'dv-1' }) }))
     importing(caches, 'dv-1', 'second')
     const { observation } = look({ dataVolumeUID, importerPodUID: 'first' })
     expect(observation).toMatchObject({ isImporterLost, starts: isImporterLost ? 2 : 1 })
@@ -120,7 +125,7 @@ describe('a pod that somebody made, with all labels of an importer', () => {
     ['names the DataVolume', { ownerReferences: ownedByDataVolume('dv-1') }],
   ])('is no importer where it %s', (_name, forged) => {
     const { caches, look } = build()
-    caches.dataVolumes.put(aDataVolume({ ...CDI.running, metadata: childMeta(NAME, '0', { uid: 'dv-1' }) }))
+    caches.cluster.dataVolumes.put(aDataVolume({ ...CDI.running, metadata: childMeta(NAME, '0', { uid: 'dv-1' }) }))
     importing(caches, 'dv-1', 'forged', forged)
     const { observation } = look({ dataVolumeUID: 'dv-1', importerPodUID: 'first' })
     expect(observation).toMatchObject({ isImporterLost: false, importers: [] })
@@ -129,7 +134,7 @@ describe('a pod that somebody made, with all labels of an importer', () => {
   it('is none of a DataVolume that has lost its image', () => {
     const { caches, look } = build()
     const metadata = childMeta(NAME, '0', { uid: 'dv-1', ownerReferences: [] })
-    caches.dataVolumes.put(aDataVolume({ ...CDI.running, metadata }))
+    caches.cluster.dataVolumes.put(aDataVolume({ ...CDI.running, metadata }))
     importing(caches, 'dv-1', 'pod')
     expect(look().observation.importers).toEqual([])
   })
@@ -139,9 +144,9 @@ describe('children in another namespace', () => {
   it('with the names, labels and owner of the image are nothing to it', () => {
     const { caches, look } = build()
     const metadata = childMeta(NAME, '0', { namespace: 'tenant' })
-    caches.dataVolumes.put(aDataVolume({ ...CDI.succeeded, metadata }))
-    caches.claims.put(aClaim(metadata))
-    caches.snapshots.put(aSnapshot(metadata))
+    caches.cluster.dataVolumes.put(aDataVolume({ ...CDI.succeeded, metadata }))
+    caches.cluster.claims.put(aClaim(metadata))
+    caches.cluster.snapshots.put(aSnapshot(metadata))
     const { dataVolumes, claims, snapshots } = look()
     expect([dataVolumes, claims, snapshots]).toEqual([[], [], []])
   })
@@ -160,8 +165,8 @@ describe('a child', () => {
   ])('%s', (_name, change, count) => {
     const { caches, look } = build()
     const ownerReferences = owner === undefined ? [] : [{ ...owner, ...change }]
-    caches.dataVolumes.put(aDataVolume({ metadata: childMeta(NAME, '0', { ownerReferences }) }))
-    caches.snapshots.put(aSnapshot(childMeta(NAME, '0', { ownerReferences })))
+    caches.cluster.dataVolumes.put(aDataVolume({ metadata: childMeta(NAME, '0', { ownerReferences }) }))
+    caches.cluster.snapshots.put(aSnapshot(childMeta(NAME, '0', { ownerReferences })))
     const { dataVolumes, snapshots } = look()
     expect([dataVolumes.length, snapshots.length]).toEqual([count, count])
   })

@@ -1,24 +1,26 @@
 import { isUrlAllowed, LABELS, type Policy } from '@open-terrain/constructs'
+import { BY_DEFAULT, BY_IMAGE_LABEL, BY_NAMESPACE } from '../../cluster/caches.ts'
+import type { ClaimRefusals } from '../../cluster/claim-refusals.ts'
 import { importersOf, mayFill } from '../../cluster/importers.ts'
-import { childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
+import { BY_OWNER, childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
+import { lackOfRoom } from '../../cluster/quotas.ts'
 import { saidOfClaim } from '../../cluster/said-of-claim.ts'
+import { type ClaimView, type DataVolumeView, isAlive, type PodView } from '../../cluster/views.ts'
+import type { ImageView } from '../../images/image-view.ts'
 import { parsedImageSpec } from '../../images/parsed-spec.ts'
 import { type ReferenceSource, sumReferences } from '../../images/references.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Admission } from './admission/admission.ts'
-import { BY_IMAGE, BY_NAMESPACE, type Caches, siblingKey } from './caches.ts'
-import type { ClaimRefusals } from './claim-refusals.ts'
+import { type ImageCaches, siblingKey } from './caches.ts'
 import { isFinished } from './decide/judge.ts'
 import { isRecorded } from './decide/status.ts'
 import type { ProgressWatch } from './progress-watch.ts'
-import { lackOfRoom } from './room.ts'
-import { type ClaimView, type DataVolumeView, type ImageView, isAlive, type PodView } from './views.ts'
-import type { Lookup, World } from './world.ts'
+import type { ImageWorld, Lookup } from './world.ts'
 
 /** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */
 export interface Sources {
-  readonly caches: Caches
+  readonly caches: ImageCaches
   readonly policy: () => Policy
   readonly admission: Admission
   readonly progress: ProgressWatch
@@ -26,12 +28,12 @@ export interface Sources {
   readonly references: readonly ReferenceSource[]
 }
 
-export function observeImage(image: ImageView, sources: Sources): World {
+export function observeImage(image: ImageView, sources: Sources): ImageWorld {
   const { caches, admission } = sources
   const { uid = '', namespace = '', name } = image.metadata
   const policy = sources.policy()
   const family = familyKey(namespace, uid)
-  const dataVolumes = childrenOf(image, caches.dataVolumes.find(BY_IMAGE, family))
+  const dataVolumes = childrenOf(image, caches.cluster.dataVolumes.find(BY_OWNER, family))
   const { holders = [], limit = policy.concurrency } = admission.state ?? {}
   const slot = holders.find((holder) => holder.uid === uid)
   const observation = look(image, dataVolumes, sources)
@@ -42,7 +44,7 @@ export function observeImage(image: ImageView, sources: Sources): World {
     image,
     spec: parsedImageSpec(image.spec),
     policy,
-    namespaceTerminating: caches.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
+    namespaceTerminating: caches.cluster.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
     surroundings: {
       hasDataVolumes: caches.reflectors.isInstalled(DATA_VOLUME),
       hasSnapshots: caches.reflectors.isInstalled(VOLUME_SNAPSHOT),
@@ -56,9 +58,9 @@ export function observeImage(image: ImageView, sources: Sources): World {
     refusal: admission.refusalOf(uid),
     isAskedInVain: admission.isAskedInVain(uid),
     dataVolumes,
-    snapshots: childrenOf(image, caches.snapshots.find(BY_IMAGE, family)),
+    snapshots: childrenOf(image, caches.cluster.snapshots.find(BY_OWNER, family)),
     claims: claimsOf(image, dataVolumes, sources),
-    dataSource: caches.dataSources.get(siblingKey(image, name)),
+    dataSource: caches.cluster.dataSources.get(siblingKey(image, name)),
     observation,
     isCdiAway: observation.dataVolumeUid !== undefined && sources.progress.isCdiAway,
     references: sumReferences(sources.references.map((source) => source.cached({ namespace, name }))),
@@ -69,7 +71,7 @@ export function observeImage(image: ImageView, sources: Sources): World {
  * Whether any of what a live look has found is ours. One whose owner somebody took off is not any more, as in the caches. A claim belongs to its
  * DataVolume, which may be gone.
  */
-export function hasOurs(found: readonly KubeObject[], image: ImageView): boolean {
+export function hasImageChild(found: readonly KubeObject[], image: ImageView): boolean {
   return found.some((one) =>
     one.kind === 'PersistentVolumeClaim'
       ? one.metadata.labels?.[LABELS.imageUid] === image.metadata.uid
@@ -77,7 +79,7 @@ export function hasOurs(found: readonly KubeObject[], image: ImageView): boolean
   )
 }
 
-function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources: Sources): World['observation'] {
+function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources: Sources): ImageWorld['observation'] {
   const { uid = '' } = image.metadata
   const { status } = image
   const { progress, caches } = sources
@@ -87,8 +89,8 @@ function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources:
     const isKnown = dataVolumeUID === running.metadata.uid
     const knownPodUid = isKnown ? status.importerPodUID : undefined
     const wasDue = isKnown && status.reason === 'CDINotResponding'
-    const importers = importersOf(running, caches)
-    const claim = caches.claims.get(keyOf(running.metadata))
+    const importers = importersOf(running, caches.cluster)
+    const claim = caches.cluster.claims.get(keyOf(running.metadata))
     const claimRefusal = claimRefusalOf(image, { dataVolume: running, claim, importers }, sources)
     const known = { dataVolume: running, hasClaim: claim !== undefined, importers, knownPodUid, wasDue }
     return { ...progress.look(uid, known), claimRefusal }
@@ -127,9 +129,9 @@ function claimRefusalOf(
 /** Claims by our label, and those of our DataVolumes in case somebody took the label off. */
 function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { caches }: Sources): ClaimView[] {
   const { namespace, uid = '' } = image.metadata
-  const labelled = caches.claims.find(BY_IMAGE, familyKey(namespace, uid))
+  const labelled = caches.cluster.claims.find(BY_IMAGE_LABEL, familyKey(namespace, uid))
   const owned = dataVolumes.flatMap((dataVolume) => {
-    const claim = caches.claims.get(siblingKey(image, dataVolume.metadata.name))
+    const claim = caches.cluster.claims.get(siblingKey(image, dataVolume.metadata.name))
     return claim !== undefined && isChildOf(claim, dataVolume) && !labelled.includes(claim) ? [claim] : []
   })
   return [...labelled, ...owned]
@@ -139,46 +141,46 @@ function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Looku
   const { namespace, uid = '' } = image.metadata
   const sibling = (name: string) => siblingKey(image, name)
   const claimState = (name: string): 'none' | 'in use' | 'leftover' | 'foreign' => {
-    const claim = caches.claims.get(sibling(name))
+    const claim = caches.cluster.claims.get(sibling(name))
     if (claim === undefined) return 'none'
-    const dataVolume = caches.dataVolumes.get(sibling(name))
+    const dataVolume = caches.cluster.dataVolumes.get(sibling(name))
     const isOfLiving = dataVolume !== undefined && isChildOf(claim, dataVolume)
     if (isOfLiving) return isChildOf(dataVolume, image) ? 'in use' : 'foreign'
     // Not by the label that says who manages it: CDI writes its own name there.
     return claim.metadata.labels?.[LABELS.imageUid] === undefined ? 'foreign' : 'leftover'
   }
   return {
-    secret: (name) => caches.secrets.get(sibling(name)) !== undefined,
-    configMap: (name) => caches.configMaps.get(sibling(name)) !== undefined,
-    storageClass: (name) => caches.storageClasses.get(name) !== undefined,
-    hasDefaultStorageClass: caches.storageClasses.find('default', 'yes').length > 0,
-    snapshotClass: (name) => caches.snapshotClasses.get(name) !== undefined,
-    hasEmptyProfile: (name) => caches.storageProfiles.get(name)?.isEmpty === true,
+    secret: (name) => caches.cluster.secrets.get(sibling(name)) !== undefined,
+    configMap: (name) => caches.cluster.configMaps.get(sibling(name)) !== undefined,
+    storageClass: (name) => caches.cluster.storageClasses.get(name) !== undefined,
+    hasDefaultStorageClass: caches.cluster.storageClasses.find(BY_DEFAULT, 'yes').length > 0,
+    snapshotClass: (name) => caches.cluster.snapshotClasses.get(name) !== undefined,
+    hasEmptyProfile: (name) => caches.cluster.storageProfiles.get(name)?.isEmpty === true,
     lackOfRoom: (needs) => {
-      for (const quota of caches.quotas.find(BY_NAMESPACE, image.metadata.namespace ?? '')) {
+      for (const quota of caches.cluster.quotas.find(BY_NAMESPACE, image.metadata.namespace ?? '')) {
         const what = lackOfRoom(quota, needs)
         if (what !== undefined) return { quota: quota.metadata.name, what }
       }
       return undefined
     },
     foreignVolume: (name) => {
-      const dataVolume = caches.dataVolumes.get(sibling(name))
+      const dataVolume = caches.cluster.dataVolumes.get(sibling(name))
       if (dataVolume !== undefined && !isChildOf(dataVolume, image)) return `DataVolume ${name}`
       return claimState(name) === 'foreign' ? `PersistentVolumeClaim ${name}` : undefined
     },
     leftoverClaim: (name) => {
       if (claimState(name) !== 'leftover') return 'none'
-      const claim = caches.claims.get(sibling(name))
+      const claim = caches.cluster.claims.get(sibling(name))
       // With an owner that is gone it is collected; `--cascade=orphan` takes the owner off.
       const isGoing = claim?.metadata.deletionTimestamp !== undefined || (claim !== undefined && !isOrphaned(claim))
       return isGoing ? 'going' : 'orphaned'
     },
     leftoverImporter: (name) => {
-      const pods = caches.pods.find(BY_IMAGE, familyKey(namespace, uid))
-      return pods.find((pod) => isAlive(pod) && mayFill(pod, name, caches.claims))?.metadata.name
+      const pods = caches.cluster.pods.find(BY_IMAGE_LABEL, familyKey(namespace, uid))
+      return pods.find((pod) => isAlive(pod) && mayFill(pod, name, caches.cluster.claims))?.metadata.name
     },
     foreignSnapshot: (name) => {
-      const snapshot = caches.snapshots.get(sibling(name))
+      const snapshot = caches.cluster.snapshots.get(sibling(name))
       return snapshot !== undefined && !isChildOf(snapshot, image)
     },
     urlAllowed: (url) => isUrlAllowed(url, policy),

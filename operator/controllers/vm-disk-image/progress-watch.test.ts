@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { NOT_STARTED } from '../../cluster/importer-container.ts'
+import type { DataVolumeView, PodView } from '../../cluster/views.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import { NOT_STARTED } from './decide/importer.ts'
+import { HOUR, MINUTE } from '../../runtime/times.fixtures.ts'
+import { aDataVolume, aPod, CDI, childMeta } from './image-objects.fixtures.ts'
 import { ProgressWatch, type Sight } from './progress-watch.ts'
-import type { DataVolumeView, PodView } from './views.ts'
-import { aDataVolume, aPod, CDI, childMeta, HOUR, MINUTE } from './world.fixtures.ts'
 
 const build = () => {
   const clock = new FakeClock()

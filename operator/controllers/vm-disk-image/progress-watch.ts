@@ -1,8 +1,8 @@
+import type { CdiPulse } from '../../cluster/cdi-pulse.ts'
 import { saidOfClaim } from '../../cluster/said-of-claim.ts'
+import type { DataVolumeView, PodView } from '../../cluster/views.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { CdiPulse } from './cdi-pulse.ts'
 import { downloadsOf } from './decide/judge.ts'
-import type { DataVolumeView, PodView } from './views.ts'
 import { NOTHING_SEEN, type Observation } from './world.ts'
 
 interface Seen {

@@ -1,18 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import { cloneSourceKey } from '../../cluster/clone-sources.ts'
 import { sumReferences } from '../../images/references.ts'
-import { apiError, FakeClient } from '../../kube/fake-client.fixtures.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
+import { apiVersionOf, type KubeObject } from '../../kube/kube-object.ts'
+import { DATA_VOLUME } from '../../kube/resource-types.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { LiveClones } from './live-clones.ts'
 
 const { signal } = new AbortController()
-const put = (client: FakeClient, kind: string, name: string, more: object, namespace = 'other'): KubeObject =>
-  client.put({ apiVersion: 'v1', kind, metadata: { name, namespace }, ...more } as KubeObject)
+const put = (client: ScriptedClient, name: string, more: object): KubeObject =>
+  client.put({
+    apiVersion: apiVersionOf(DATA_VOLUME),
+    kind: DATA_VOLUME.kind,
+    metadata: { name, namespace: 'other' },
+    ...more,
+  } as KubeObject)
 const snapshot = { kind: 'VolumeSnapshot', namespace: 'team', name: 's' }
 const volume = { kind: 'DataVolume', namespace: 'team', name: 's' }
 const from = (source: object, phase = 'CloneInProgress') => ({ spec: { source }, status: { phase } })
 
-const isCloned = (client: FakeClient, child: typeof snapshot) =>
+const isCloned = (client: ScriptedClient, child: typeof snapshot) =>
   new LiveClones(client).readFrom(child, new Set([cloneSourceKey(child)]), signal)
 
 describe('a child is being cloned', () => {
@@ -25,13 +32,13 @@ describe('a child is being cloned', () => {
     ['not by one of another kind', from({ pvc: { name: 's', namespace: 'team' } }), snapshot, false],
     ['not by a download', from({ http: { url: 'https://a.example' } }), snapshot, false],
   ])('%s', async (_name, object, child, expected) => {
-    const client = new FakeClient()
-    put(client, 'DataVolume', 'clone', object)
+    const client = new ScriptedClient()
+    put(client, 'clone', object)
     expect(await isCloned(client, child)).toBe(expected)
   })
 
   it('by a helper claim of one that is gone already', async () => {
-    const client = new FakeClient()
+    const client = new ScriptedClient()
     const labels = { 'cdi.kubevirt.io/OwnedByUID': 'x' }
     client.put({
       apiVersion: 'v1',
@@ -43,26 +50,26 @@ describe('a child is being cloned', () => {
   })
 
   it('is asked of all pages', async () => {
-    const client = new FakeClient()
-    for (let at = 0; at < 700; at += 1) put(client, 'DataVolume', `d${at}`, from({}))
-    put(client, 'DataVolume', 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
+    const client = new ScriptedClient()
+    for (let at = 0; at < 700; at += 1) put(client, `d${at}`, from({}))
+    put(client, 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
     expect(await isCloned(client, snapshot)).toBe(true)
     expect(client.said('list')).toHaveLength(3)
   })
 
   it('is asked of the same two lists for all who ask together, and of others by who asks later', async () => {
-    const client = new FakeClient()
+    const client = new ScriptedClient()
     const clones = new LiveClones(client)
     const ask = () => clones.readFrom(snapshot, new Set([cloneSourceKey(snapshot)]), signal)
     const first = Promise.all(Array.from({ length: 16 }, ask))
     expect(await first).not.toContain(true)
     expect(client.said('list')).toHaveLength(2)
-    put(client, 'DataVolume', 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
+    put(client, 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
     expect(await ask()).toBe(true)
   })
 
   it('is no guess: an API server that does not answer is an error', async () => {
-    const client = new FakeClient()
+    const client = new ScriptedClient()
     client.before = () => {
       throw apiError('Unavailable')
     }

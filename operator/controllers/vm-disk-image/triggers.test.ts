@@ -1,27 +1,31 @@
 import { LABELS } from '@open-terrain/constructs'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { FakeClient } from '../../kube/fake-client.fixtures.ts'
+import { ClusterCaches } from '../../cluster/caches.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
-import { Caches } from './caches.ts'
-import { listenForTriggers } from './triggers.ts'
-import { anImage, aSnapshot, SPEC, Walk } from './world.fixtures.ts'
+import { ImageCaches } from './caches.ts'
+import { anImage, aSnapshot, SPEC } from './image-objects.fixtures.ts'
+import { Walk } from './image-walk.fixtures.ts'
+import { listenForImageTriggers } from './triggers.ts'
 
-let caches: Caches
+let caches: ImageCaches
 let enqueued: string[]
 beforeEach(() => {
-  caches = new Caches(
-    new Reflectors({
-      client: new FakeClient(),
-      clock: new FakeClock(),
-      random: () => 0.5,
-      log: fakeLog(),
-      onRelist: () => undefined,
-    }),
+  caches = new ImageCaches(
+    new ClusterCaches(
+      new Reflectors({
+        client: new ScriptedClient(),
+        clock: new FakeClock(),
+        random: () => 0.5,
+        log: fakeLog(),
+        onRelist: () => undefined,
+      }),
+    ),
   )
   enqueued = []
-  listenForTriggers(caches, {
+  listenForImageTriggers(caches, {
     image: () => undefined,
     enqueue: ({ metadata }) => enqueued.push(metadata.name),
     downloads: () => undefined,
@@ -44,9 +48,9 @@ describe('an image that waits for the name of its second snapshot', () => {
     caches.images.put(anImage({ name: 'bystander', uid: 'bystander' }, { spec: SPEC, status: walk.status }))
     caches.images.put(walk.world.image)
     const theirs = aSnapshot({ name, namespace: 'team', uid: 'theirs', resourceVersion: '900' })
-    caches.snapshots.put(theirs)
+    caches.cluster.snapshots.put(theirs)
     expect(enqueued.splice(0)).toEqual(['img'])
-    caches.snapshots.remove({ ...theirs, metadata: { ...theirs.metadata, resourceVersion: '901' } })
+    caches.cluster.snapshots.remove({ ...theirs, metadata: { ...theirs.metadata, resourceVersion: '901' } })
     expect(enqueued).toEqual(['img'])
   })
 })
@@ -58,11 +62,11 @@ describe('a change of a child', () => {
     const labelled = { ...snapshot, metadata: { ...snapshot.metadata, labels: { [LABELS.imageUid]: 'uid-img' } } }
     const at = (resourceVersion: string) => ({ ...labelled, metadata: { ...labelled.metadata, resourceVersion } })
     caches.images.put(image)
-    caches.snapshots.put(at('901'))
+    caches.cluster.snapshots.put(at('901'))
     expect(enqueued.splice(0)).toEqual(['img'])
-    caches.snapshots.put(at('902'))
+    caches.cluster.snapshots.put(at('902'))
     expect(enqueued).toEqual([])
-    caches.snapshots.put({ ...at('903'), readyToUse: !snapshot.readyToUse })
+    caches.cluster.snapshots.put({ ...at('903'), readyToUse: !snapshot.readyToUse })
     expect(new Set(enqueued)).toEqual(new Set(['img']))
   })
 })

@@ -1,13 +1,13 @@
 import { LABELS } from '@open-terrain/constructs'
+import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
+import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating, type KubeObject } from '../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
-import { onlyNews } from '../../runtime/news.ts'
-import { stopAll } from '../../runtime/stops.ts'
+import { whenContentChanged, whenCreatedOrDeleted } from '../../runtime/predicates.ts'
 import type { Change } from '../../runtime/store.ts'
 import type { Lane } from '../../runtime/work-queue.ts'
-import { BY_CHILD, BY_CONFIG_MAP, BY_NAMESPACE, BY_SECRET, BY_UID, type Caches, IMAGE, siblingKey } from './caches.ts'
-import type { ImageView } from './views.ts'
+import { BY_CONFIG_MAP, BY_SECRET, BY_UID, IMAGE, type ImageCaches, siblingKey } from './caches.ts'
 
 /** What to do about a change. */
 export interface Reactions {
@@ -22,8 +22,8 @@ export interface Reactions {
 }
 
 /** From changes in the caches to images that they concern. No decision is made here. Returns how to stop listening. */
-export function listenForTriggers(caches: Caches, reactions: Reactions): () => void {
-  const { images } = caches
+export function listenForImageTriggers(caches: ImageCaches, reactions: Reactions) {
+  const { images, cluster } = caches
   const enqueue = (found: Iterable<ImageView>, lane: Lane = 'urgent') => {
     for (const image of found) reactions.enqueue(image, lane)
   }
@@ -32,8 +32,8 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
       [...images.values()].filter(({ status }) => status.phase !== 'Succeeded'),
       'normal',
     )
-  const named = (index: string) => onlyExistence(({ key }) => enqueue(images.find(index, key)))
-  /** By uid where it carries our label, and by name in any case: whoever takes or frees a name concerns who needs it. */
+  const named = (index: string) => whenCreatedOrDeleted(({ key }) => enqueue(images.find(index, key)))
+  /** By uid where it carries our label, and by name in any case: a name that is taken or freed concerns all who need it. */
   const child = ({ key, before, after }: Change<KubeObject>) => {
     enqueue(images.find(BY_CHILD, key))
     for (const object of [before, after]) {
@@ -55,28 +55,28 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
     }
     download(change)
   }
-  const stops = [
+  return [
     images.onChange(reactions.image),
-    caches.dataVolumes.onChange(onlyNews(download)),
-    caches.pods.onChange(onlyNews(download)),
-    caches.claims.onChange(onlyNews(claim)),
-    caches.snapshots.onChange(onlyNews(child)),
-    caches.dataSources.onChange(({ key }) => {
+    cluster.dataVolumes.onChange(whenContentChanged(download)),
+    cluster.pods.onChange(whenContentChanged(download)),
+    cluster.claims.onChange(whenContentChanged(claim)),
+    cluster.snapshots.onChange(whenContentChanged(child)),
+    cluster.dataSources.onChange(({ key }) => {
       const image = images.get(key)
       if (image !== undefined) reactions.enqueue(image, 'urgent')
     }),
-    caches.secrets.onChange(named(BY_SECRET)),
-    caches.configMaps.onChange(named(BY_CONFIG_MAP)),
-    caches.configMaps.onChange(({ key }) => reactions.configMap(key)),
-    caches.namespaces.onChange(({ key, before, after }) => {
+    cluster.secrets.onChange(named(BY_SECRET)),
+    cluster.configMaps.onChange(named(BY_CONFIG_MAP)),
+    cluster.configMaps.onChange(({ key }) => reactions.configMap(key)),
+    cluster.namespaces.onChange(({ key, before, after }) => {
       if (isTerminating(before) !== isTerminating(after)) enqueue(images.find(BY_NAMESPACE, key))
     }),
-    caches.storageClasses.onChange(allWaiting),
-    caches.snapshotClasses.onChange(onlyExistence(allWaiting)),
-    caches.storageProfiles.onChange(onlyNews(allWaiting)),
+    cluster.storageClasses.onChange(allWaiting),
+    cluster.snapshotClasses.onChange(whenCreatedOrDeleted(allWaiting)),
+    cluster.storageProfiles.onChange(whenContentChanged(allWaiting)),
     // A quota counts with each claim and pod of its namespace: only who waits for room looks again.
-    caches.quotas.onChange(
-      onlyNews(({ before, after }) => {
+    cluster.quotas.onChange(
+      whenContentChanged(({ before, after }) => {
         const namespace = (after ?? before)?.metadata.namespace ?? ''
         enqueue(
           [...images.find(BY_NAMESPACE, namespace)].filter(({ status }) => status.reason === 'QuotaExceeded'),
@@ -86,12 +86,4 @@ export function listenForTriggers(caches: Caches, reactions: Reactions): () => v
     ),
     caches.reflectors.onInstalled(allWaiting),
   ]
-  return stopAll(stops)
-}
-
-/** Most changes of Secrets and the like do not concern us: only that one came or went. */
-function onlyExistence(listener: (change: Change<KubeObject>) => void): (change: Change<KubeObject>) => void {
-  return (change) => {
-    if ((change.before === undefined) !== (change.after === undefined)) listener(change)
-  }
 }

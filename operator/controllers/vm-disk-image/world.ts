@@ -1,7 +1,8 @@
 import type { ParsedSpec, Policy, Reason } from '@open-terrain/constructs'
+import type { ImportNeeds } from '../../cluster/quotas.ts'
+import type { ClaimView, DataSourceView, DataVolumeView, PodView, SnapshotView } from '../../cluster/views.ts'
+import type { ImageView } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
-import type { ImportNeeds } from './room.ts'
-import type { ClaimView, DataSourceView, DataVolumeView, ImageView, PodView, SnapshotView } from './views.ts'
 
 /** A slot in the ledger: this attempt may download. */
 export interface Holder {
@@ -10,7 +11,7 @@ export interface Holder {
   readonly name: string
   readonly revision: string
   readonly attempt: number
-  /** The process that claimed it, or took it over. Nobody else frees it. */
+  /** The process that took it, from the queue or from who led before. Nobody else frees it. */
   readonly claimant: string
 }
 
@@ -87,7 +88,7 @@ export const NOTHING_SEEN: Observation = {
 }
 
 /** All that is known about one image at one moment. A plan is a function of this, and of the time. */
-export interface World {
+export interface ImageWorld {
   readonly image: ImageView
   readonly spec: ParsedSpec
   readonly policy: Policy
@@ -108,7 +109,7 @@ export interface World {
   readonly dataVolumes: readonly DataVolumeView[]
   readonly snapshots: readonly SnapshotView[]
   readonly claims: readonly ClaimView[]
-  /** The DataSource named like the image, whoever it belongs to. */
+  /** The DataSource named like the image, ours or not. */
   readonly dataSource: DataSourceView | undefined
   readonly observation: Observation
   /** CDI acts on no DataVolume: nothing is timed out meanwhile. */

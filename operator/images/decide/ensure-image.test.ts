@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta } from '../../kube/kube-object.ts'
-import { type Ensured, ensureImage, type ImageWish, type StoredImage } from './ensure-image.ts'
+import type { ImageView } from '../image-view.ts'
+import { type Ensured, ensureImage, type ImageWish } from './ensure-image.ts'
 
 const TEMPLATE = { url: 'https://images.example/a.qcow2', sourceType: 'http', diskSize: '10Gi' } as const
 const WRONG = { ...TEMPLATE, url: 'https://images.example/wrong.qcow2' }
@@ -13,10 +14,10 @@ const WISH: ImageWish = {
   createdBy: CREATOR,
 }
 const ATTEMPT = { number: 1, revision: 'r', outcome: 'Failed', reason: 'NotFound', message: '404' } as const
-const FAILED: StoredImage['status'] = { phase: 'Failed', attempts: [ATTEMPT] }
+const FAILED: ImageView['status'] = { phase: 'Failed', attempts: [ATTEMPT] }
 
 /** As the creator made it, with a template that was wrong. */
-function made(more: Partial<Omit<StoredImage, 'metadata'>> = {}, metadata: Partial<ObjectMeta> = {}): StoredImage {
+function made(more: Partial<Omit<ImageView, 'metadata'>> = {}, metadata: Partial<ObjectMeta> = {}): ImageView {
   return {
     apiVersion: 'pelotech.ot/v1alpha1',
     kind: 'VMDiskImage',
@@ -39,7 +40,7 @@ const brief = (ensured: Ensured) =>
   ensured.kind === 'corrected' ? `corrected: ${ensured.fields.join(', ')}` : ensured.kind
 
 describe('an image that somebody wants', () => {
-  it.each<[what: string, becomes: string, wish: Partial<ImageWish>, found: StoredImage | undefined, isShared?: true]>([
+  it.each<[what: string, becomes: string, wish: Partial<ImageWish>, found: ImageView | undefined, isShared?: true]>([
     ['is missing', 'created', {}, undefined],
     ['is missing, without a template', 'taken', { template: undefined }, undefined],
     ['is missing, and may not be created', 'taken', { mode: 'FailIfNotExist' }, undefined],

@@ -9,20 +9,15 @@ import {
 } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
+import type { ImageView } from '../image-view.ts'
 
 /** An object of ours that has an image created. A namesake of a later life is another one. */
 export interface Creator {
   readonly kind: string
-  readonly namespace: string
+  /** Absent: it is in no namespace. */
+  readonly namespace?: string
   readonly name: string
   readonly uid: string
-}
-
-/** An image as its cache has it. */
-export interface StoredImage extends KubeObject {
-  /** Unchecked: it may stem from an older schema. */
-  readonly spec: unknown
-  readonly status: VMDiskImageStatus
 }
 
 /** What somebody wants of an image. */
@@ -52,7 +47,7 @@ export type Ensured =
  * template is written. The mark of the creator gives nothing to those who forge it: they can write the image, or its creator names it.
  * @param isShared whether anybody else refers to the image, as far as caches tell. A live look has to confirm it before a correction
  */
-export function ensureImage(wish: ImageWish, found: StoredImage | undefined, isShared: boolean): Ensured {
+export function ensureImage(wish: ImageWish, found: ImageView | undefined, isShared: boolean): Ensured {
   const { template, mode, createdBy } = wish
   if (template === undefined || mode === 'FailIfNotExist') return { kind: 'taken' }
   if (found === undefined) return { kind: 'created', image: imageFrom(wish, template, 1) }
@@ -71,7 +66,7 @@ export function isAsMadeBy(creator: Creator, { metadata: { annotations, generati
 }
 
 /** Fields of a template that an image has otherwise. */
-export function mismatches(template: VMDiskImageSpec, { spec }: Pick<StoredImage, 'spec'>): string[] {
+export function mismatches(template: VMDiskImageSpec, { spec }: Pick<ImageView, 'spec'>): string[] {
   const actual = (spec ?? {}) as Readonly<Record<string, unknown>>
   return Object.entries(template).flatMap(([field, wanted]) => (isSameValue(wanted, actual[field]) ? [] : [field]))
 }
@@ -89,7 +84,7 @@ function text(value: unknown): unknown {
 /** The same, and fields that an image has beside them. @param ours those that count. Default: all */
 export function differences(
   wanted: VMDiskImageSpec,
-  actual: Pick<StoredImage, 'spec'>,
+  actual: Pick<ImageView, 'spec'>,
   ours?: readonly string[],
 ): string[] {
   const left = Object.keys(actual.spec ?? {}).filter((field) => wanted[field as keyof VMDiskImageSpec] === undefined)
@@ -102,8 +97,9 @@ function hadArtifact({ artifact, attempts = [] }: VMDiskImageStatus): boolean {
 }
 
 /** Says of a generation of an image who has written it. Everybody else's change of the spec makes another generation. */
-function markOf({ kind, namespace, name, uid }: Creator, generation: number): string {
-  return `${kind}/${keyOf({ namespace, name })}/${uid} generation ${generation}`
+function markOf(creator: Creator, generation: number): string {
+  const { kind, uid } = creator
+  return `${kind}/${keyOf(creator)}/${uid} generation ${generation}`
 }
 
 function imageFrom({ ref, createdBy }: ImageWish, template: VMDiskImageSpec, generation: number): KubeObject {

@@ -1,5 +1,4 @@
 import {
-  ANNOTATIONS,
   DATA_SYNC_IMAGE_FIELDS,
   type DataSyncImage,
   type DataSyncPhase,
@@ -7,13 +6,13 @@ import {
   dataSyncImageName,
   isImageFor,
   renderDataSyncImage,
-  revisionOf,
 } from '@open-terrain/constructs'
-import type { StoredImage } from '../../../images/decide/ensure-image.ts'
-import { parsedImageSpec } from '../../../images/parsed-spec.ts'
+import { statusOfPresent, withFields } from '../../../images/decide/image-content.ts'
+import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { Touch } from '../../../runtime/plan-writer.ts'
-import type { ImageWorld, Wish } from '../world.ts'
+import { referTo } from '../../../runtime/removals.ts'
+import type { WantedImage } from '../world.ts'
 import { newRequests } from './requests.ts'
 import { disagreement, unmet } from './wishes.ts'
 
@@ -32,7 +31,7 @@ export interface ImageStep extends DataSyncImage {
  * An image is created where it is missing, and follows its vm as long as all DataSyncs that share it want the same. All of them come to the
  * same write, whichever is asked first. While they disagree, the image stays as it is, and who has what they want loses nothing.
  */
-export function planImageOf(namespace: string, { wish, image, others }: ImageWorld): ImageStep {
+export function planImageOf(namespace: string, { wish, image, others }: WantedImage): ImageStep {
   const { triple, spec } = wish
   const name = dataSyncImageName(triple)
   const is = (phase: DataSyncPhase, reason: DataSyncReason) => ({ vm: triple.vm, name, phase, reason })
@@ -51,35 +50,17 @@ export function planImageOf(namespace: string, { wish, image, others }: ImageWor
   if (image === undefined)
     return { ...is('Queued', 'ImageMissing'), apply: renderDataSyncImage({ namespace, triple, spec, annotations }) }
   const changed = is('Queued', 'ImageChanged')
-  if (!isAsWanted) return { ...changed, apply: updated(image, wish, annotations) }
-  const { kind, metadata } = image
-  const { uid = '', resourceVersion = '' } = metadata
+  if (!isAsWanted) return { ...changed, apply: withFields(image, DATA_SYNC_IMAGE_FIELDS, spec, annotations) }
+  const { resourceVersion = '' } = image.metadata
   // Another DataSync may have brought its request in between: what the image remembers of requests must not be written back.
-  if (annotations !== undefined) return { ...changed, touch: { kind, name, uid, resourceVersion, annotations } }
+  if (annotations !== undefined) return { ...changed, touch: { ...referTo(image), resourceVersion, annotations } }
   return { ...changed, ...progressOf(image) }
 }
 
-/** What people have set on the image, they keep. */
-function updated(image: StoredImage, { spec }: Wish, annotations: ReturnType<typeof newRequests>): KubeObject {
-  const { apiVersion, kind, metadata } = image
-  const { namespace = '', name, uid, resourceVersion, labels } = metadata
-  const isOurs = (field: string) => (DATA_SYNC_IMAGE_FIELDS as readonly string[]).includes(field)
-  const kept = Object.entries(image.spec ?? {}).filter(([field]) => !isOurs(field))
-  return {
-    apiVersion,
-    kind,
-    metadata: { namespace, name, uid, resourceVersion, labels, annotations },
-    spec: { ...Object.fromEntries(kept), ...spec },
-  } as KubeObject
-}
-
 /** What an image says of itself, if that is about its spec and requests as they are. */
-function progressOf({ spec, status, metadata }: StoredImage): Partial<ImageStep> {
-  const { phase, reason = '', message = '', progress = '' } = status
-  const parsed = parsedImageSpec(spec)
-  const revision = parsed.ok && revisionOf(parsed.spec, metadata.annotations?.[ANNOTATIONS.syncRequestedAt])
-  const isNews = status.observedGeneration === metadata.generation && (status.revision === revision || !parsed.ok)
-  if (phase === undefined || !isNews) return {}
+function progressOf(image: ImageView): Partial<ImageStep> {
+  const { phase, reason = '', message = '', progress = '' } = statusOfPresent(image)
+  if (phase === undefined) return {}
   if (phase === 'Failed') return { phase, reason, message }
   if (phase === 'Syncing') return { phase, reason, percent: Number.parseFloat(progress) || 0 }
   if (phase === 'Snapshotting') return { phase: 'Syncing', reason, percent: 100 }

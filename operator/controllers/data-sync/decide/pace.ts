@@ -1,6 +1,6 @@
 import type { DataSyncStatus } from '@open-terrain/constructs'
-import type { StatusPace } from '../../../runtime/object-controller.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
+import { dueEvery, type StatusPace } from '../../../runtime/status-pace.ts'
 import { isUnderWay } from './status.ts'
 
 /** Hundreds of images may move together; their DataSync counts them at a steady pace. */
@@ -11,13 +11,11 @@ const PROGRESS_EVERY_MS = 30_000
  * When a status is written: where the DataSync stands at once, how many images stand where every 2 s, and progress alone every 30 s. Between two downloads
  * none may run for a moment, so Queued and Syncing take turns: that is how many stand where.
  */
-export function paceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs: number | undefined): StatusPace {
+export function dataSyncPaceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs?: number): StatusPace {
   if (isSame(before, after)) return { isStatusDue: false }
   const isCounted = !isSame({ ...before, progress: '' }, { ...after, progress: '' })
   const everyMs = isSame(standing(before), standing(after)) ? (isCounted ? COUNTS_EVERY_MS : PROGRESS_EVERY_MS) : 0
-  const leftMs = everyMs - (sinceWriteMs ?? everyMs)
-  if (leftMs <= 0) return { isStatusDue: true }
-  return { isStatusDue: false, wake: { afterMs: leftMs, because: 'how far the images are is written then' } }
+  return dueEvery(everyMs, sinceWriteMs, 'how far the images are is written then')
 }
 
 function standing({ phase, reason, observedGeneration, conditions = [] }: DataSyncStatus): unknown {

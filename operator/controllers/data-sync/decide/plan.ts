@@ -1,17 +1,15 @@
-import type { DataSyncStatus } from '@open-terrain/constructs'
+import { type DataSyncStatus, problemsText } from '@open-terrain/constructs'
 import type { ObjectPlan } from '../../../runtime/plan-writer.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
-import type { World } from '../world.ts'
+import type { DataSyncWorld } from '../world.ts'
 import { type ImageStep, planImageOf } from './image.ts'
-import { eventsBetween, type Standing, standingOf, statusOf } from './status.ts'
+import { type DataSyncStanding, dataSyncEventsBetween, standingOf, statusOf } from './status.ts'
 
 /**
  * What is to be done about one DataSync, as printable data. An image without a resourceVersion is only ever created: one that has come in between
  * is looked at the next time. Nothing is removed, since images go by their own rules.
  */
-export interface DataSyncPlan extends ObjectPlan {
-  readonly status: DataSyncStatus
-}
+export type DataSyncPlan = ObjectPlan & { readonly status: DataSyncStatus }
 
 /**
  * ```
@@ -20,7 +18,7 @@ export interface DataSyncPlan extends ObjectPlan {
  * ```
  * A DataSync that is deleted, or loses a vm, does not refer to the image any more. That is all, so it needs no finalizer.
  */
-export function planDataSync(world: World, now: number): DataSyncPlan {
+export function planDataSync(world: DataSyncWorld, now: number): DataSyncPlan {
   const { dataSync, images } = world
   const { namespace = '', deletionTimestamp } = dataSync.metadata
   const nothing = { finalizer: 'keep', apply: [], remove: [], touch: [], events: [] } as const
@@ -33,18 +31,19 @@ export function planDataSync(world: World, now: number): DataSyncPlan {
     status,
     apply: steps.flatMap(({ apply }: ImageStep) => apply ?? []),
     touch: steps.flatMap(({ touch }: ImageStep) => touch ?? []),
-    events: eventsBetween(dataSync.status, status),
+    events: dataSyncEventsBetween(dataSync.status, status),
   }
 }
 
 const REFUSED = { phase: 'Queued', reason: 'Refused' } as const
 
 /** Why nothing is to be done about any image. */
-function obstacleIn({ spec, namespaceTerminating, dataSync: { metadata } }: World): Standing | undefined {
-  if (!spec.ok) {
-    const message = spec.problems.map(({ path, message: text }) => `${path}: ${text}`).join('; ')
-    return { phase: 'Failed', reason: 'InvalidSpec', message }
-  }
+function obstacleIn({
+  spec,
+  namespaceTerminating,
+  dataSync: { metadata },
+}: DataSyncWorld): DataSyncStanding | undefined {
+  if (!spec.ok) return { phase: 'Failed', reason: 'InvalidSpec', message: problemsText(spec.problems) }
   if (!namespaceTerminating) return undefined
   const message = `namespace ${metadata.namespace} is being deleted, and its images with it: nothing can be created in it`
   return { phase: 'Queued', reason: 'NamespaceTerminating', message }

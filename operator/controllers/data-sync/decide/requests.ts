@@ -19,10 +19,8 @@ export function newRequests(
   const requestsOf = (wishes: readonly Wish[]) => wishes.flatMap(({ requests }) => Object.entries(requests))
   const arriving = requestsOf(asking).filter((request) => !reached.includes(shortHash(request)))
   if (arriving.length === 0) return undefined
-  const known = requestsOf(all)
-    .map(shortHash)
-    .filter((mark) => reached.includes(mark))
-  const marks = new Set([...known, ...arriving.map(shortHash)])
+  const known = requestsOf(all).map(shortHash)
+  const marks = new Set([...known.filter((mark) => reached.includes(mark)), ...arriving.map(shortHash)])
   return {
     ...Object.fromEntries(arriving.toSorted(([, one], [, other]) => (one < other ? -1 : 1))),
     [ANNOTATIONS.requestsReached]: [...marks].toSorted().join(','),

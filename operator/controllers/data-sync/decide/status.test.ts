@@ -2,7 +2,7 @@ import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { dataSyncOf, Images, NOW, worldOf } from '../data-sync-world.fixtures.ts'
 import { planDataSync } from './plan.ts'
-import { eventsBetween } from './status.ts'
+import { dataSyncEventsBetween } from './status.ts'
 
 const vms = ['a', 'b', 'c'].map((name) => ({ name, url: `https://images.example/${name}` }))
 const lab = dataSyncOf({ workspaceId: '035', sourceType: 'http', vms })
@@ -96,7 +96,7 @@ it('tells its beginning, its end and trouble in Events, and not the steps betwee
   const reasons = ['Queued', 'Syncing', 'Queued', 'Syncing', 'ImageFailed', 'Syncing', 'Synced', 'Synced']
   const told = reasons.flatMap((reason, at) => {
     const before = reasons[at - 1]
-    return eventsBetween(before === undefined ? {} : { reason: before }, { reason })
+    return dataSyncEventsBetween(before === undefined ? {} : { reason: before }, { reason })
   })
   expect(told.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
     'Normal Queued',

@@ -1,23 +1,19 @@
 import type { DataSyncPhase, DataSyncReason, DataSyncStatus } from '@open-terrain/constructs'
 import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { courseConditions, said } from '../../../runtime/standing.ts'
+import { firstFew } from '../../../runtime/first-few.ts'
+import { courseConditions, type Standing, said } from '../../../runtime/standing.ts'
 import type { DataSyncView } from '../world.ts'
 import type { ImageStep } from './image.ts'
 
-/** Where a DataSync stands, in the words that people read. */
-export interface Standing {
-  readonly phase: DataSyncPhase
-  readonly reason: DataSyncReason
-  readonly message: string
-}
+export type DataSyncStanding = Standing<DataSyncPhase, DataSyncReason>
 
 /** The whole is in the first phase that one of its images is in. */
 const ORDER = ['Syncing', 'Queued', 'Failed'] as const
 /** More images are only counted. */
 const SHOWN_MAX = 3
 
-export function standingOf(images: readonly ImageStep[]): Standing {
+export function standingOf(images: readonly ImageStep[]): DataSyncStanding {
   const phase = ORDER.find((one) => images.some((image) => image.phase === one)) ?? 'Succeeded'
   const failed = images.filter((image) => image.phase === 'Failed')
   const worst = failed.find(({ reason }) => reason === 'NameConflict') ?? failed[0]
@@ -34,30 +30,24 @@ export function standingOf(images: readonly ImageStep[]): Standing {
 /** Who is in this phase, and why. No live numbers: a status is not written for them. */
 function listed(phase: DataSyncPhase, images: readonly ImageStep[]): string {
   const those = images.filter((image) => image.phase === phase).map(({ vm, reason }) => `${vm} (${reason})`)
-  if (those.length === 0) return ''
-  const more = those.length > SHOWN_MAX ? ` and ${those.length - SHOWN_MAX} more` : ''
-  return `${phase}: ${those.slice(0, SHOWN_MAX).join(', ')}${more}`
+  return those.length === 0 ? '' : `${phase}: ${firstFew(those, SHOWN_MAX)}`
 }
 
-function readyOf(images: readonly ImageStep[]): string {
-  return `${countOf('Succeeded', images)}/${images.length}`
-}
+const readyOf = (images: readonly ImageStep[]) => `${countOf('Succeeded', images)}/${images.length}`
 
-function countOf(phase: DataSyncPhase, images: readonly ImageStep[]): number {
-  return images.filter((image) => image.phase === phase).length
-}
+const countOf = (phase: DataSyncPhase, images: readonly ImageStep[]) =>
+  images.filter((image) => image.phase === phase).length
 
 /** The whole status. Of the one before only the times of transitions count. */
 export function statusOf(
   { metadata: { generation }, status: before }: DataSyncView,
-  standing: Standing,
+  standing: DataSyncStanding,
   images: readonly ImageStep[],
   now: number,
 ): DataSyncStatus {
-  const { phase, reason } = standing
-  const message = cutMessage(standing.message)
+  const { phase } = standing
+  const why = { reason: standing.reason, message: cutMessage(standing.message) }
   const isSettled = phase === 'Succeeded' || phase === 'Failed'
-  const why = { reason, message }
   const conditions = [
     said('Ready', phase === 'Succeeded', why),
     ...courseConditions(why, { isBusy: !isSettled, isStalled: phase === 'Failed', isSettled }),
@@ -65,8 +55,7 @@ export function statusOf(
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
-    reason,
-    message,
+    ...why,
     conditions: mergeConditions(before.conditions ?? [], conditions, generation, now) as DataSyncStatus['conditions'],
     ...(images.length > 0 && figuresOf(images)),
   }
@@ -94,7 +83,8 @@ export function isUnderWay(reason: string | undefined): boolean {
 }
 
 /** Its beginning, its end and trouble, for people who read `kubectl describe`: the steps between them are in the status. */
-export function eventsBetween(before: DataSyncStatus, { reason = '', message = '' }: DataSyncStatus): EventNote[] {
+export function dataSyncEventsBetween(before: DataSyncStatus, after: DataSyncStatus): EventNote[] {
+  const { reason = '', message = '' } = after
   if (reason === before.reason || (isUnderWay(reason) && isUnderWay(before.reason))) return []
   return [{ type: isUnderWay(reason) || reason === 'Synced' ? 'Normal' : 'Warning', reason, message }]
 }

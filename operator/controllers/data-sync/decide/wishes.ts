@@ -1,5 +1,6 @@
 import { ANNOTATIONS, DATA_SYNC_IMAGE_FIELDS, type DataSyncSpec, imageSpecOf } from '@open-terrain/constructs'
-import { differences, type StoredImage } from '../../../images/decide/ensure-image.ts'
+import { differences } from '../../../images/decide/ensure-image.ts'
+import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { Wish } from '../world.ts'
 
@@ -11,17 +12,16 @@ const SHOWN_MAX = 5
 /** What a DataSync wants, vm by vm. */
 export function wishesOf({ metadata: { name, annotations = {} } }: KubeObject, spec: DataSyncSpec): Wish[] {
   const { workspaceId, version } = spec
-  const requests = Object.fromEntries(Object.entries(annotations).filter(([key]) => REQUESTS.includes(key)))
   return spec.vms.map((vm) => ({
     dataSync: name,
     triple: { workspaceId, version, vm: vm.name },
     spec: imageSpecOf(spec, vm),
-    requests,
+    requests: annotations,
   }))
 }
 
 /** Fields in which an image, or another wish, is not as wanted. Those that are for people do not count. */
-export function unmet({ spec }: Wish, actual: Pick<StoredImage, 'spec'>): string[] {
+export function unmet({ spec }: Wish, actual: Pick<ImageView, 'spec'>): string[] {
   return differences(spec, actual, DATA_SYNC_IMAGE_FIELDS).toSorted()
 }
 

@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { toTime } from '../../../runtime/conditions.ts'
-import { aMachine, anInstance, aRunningWorld, HOUR, START } from '../machine-world.fixtures.ts'
+import { HOUR, START } from '../../../runtime/times.fixtures.ts'
+import { aMachine, anInstance } from '../machine-objects.fixtures.ts'
+import { aRunningWorld } from '../machine-world.fixtures.ts'
 import { viewInstance, viewKubeVirt } from '../views.ts'
-import type { World } from '../world.ts'
+import type { MachineWorld } from '../world.ts'
 import { planMachine } from './plan.ts'
 
 /** All that KubeVirt prints for a machine. */
@@ -71,7 +73,7 @@ const shown = fc.record({
 })
 type Shown = typeof shown extends fc.Arbitrary<infer T> ? T : never
 
-function worldOf({ printableStatus, machine, phase, instance, kicks, isDue }: Shown): World {
+function worldOf({ printableStatus, machine, phase, instance, kicks, isDue }: Shown): MachineWorld {
   const base = anInstance()
   const { metadata } = base
   const started = [{ phase: 'Running', phaseTransitionTimestamp: EARLIER }]

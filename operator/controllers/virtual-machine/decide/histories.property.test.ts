@@ -1,22 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
+import { DISK } from '../machine-disks.fixtures.ts'
 import {
   ARTIFACT,
   anImage,
-  DISK,
-  HOUR,
   KUBEVIRT,
-  MINUTE,
-  NO_PASSWORD,
   PASSWORD,
   PUBLISHED,
   QUEUED,
   REFERRING,
   SPEC,
-} from '../machine-world.fixtures.ts'
-import type { World } from '../world.ts'
+} from '../machine-objects.fixtures.ts'
+import { Walk } from '../machine-walk.fixtures.ts'
+import { NO_PASSWORD } from '../machine-world.fixtures.ts'
+import type { MachineWorld } from '../world.ts'
 
 const canReport = ({ world: { clone } }: Walk) => clone !== undefined && clone.metadata.deletionTimestamp === undefined
 const hasMachine = ({ world: { machine } }: Walk) => machine !== undefined
@@ -25,7 +24,7 @@ const gone = (walk: Walk, name: 'clone' | 'machine' | 'image') => {
   const object = walk.world[name]
   if (object === undefined) return
   const metadata = { ...object.metadata, deletionTimestamp: toTime(walk.now) }
-  walk.set({ [name]: { ...object, metadata } } as Partial<World>)
+  walk.set({ [name]: { ...object, metadata } } as Partial<MachineWorld>)
 }
 
 /** What people, the image, CDI and KubeVirt may do at any time. */

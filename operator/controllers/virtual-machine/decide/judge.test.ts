@@ -1,19 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import {
-  aDisk,
-  aMachine,
-  anInstance,
-  aWorld,
-  DISK,
-  KUBEVIRT,
-  START,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+import { START } from '../../../runtime/times.fixtures.ts'
+import { aDisk, DISK } from '../machine-disks.fixtures.ts'
+import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
+import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts, KubeVirtView } from '../views.ts'
 import { isStarting, standingOfDisk, standingOfMachine, tellsOfHang } from './judge.ts'
 import { failed, waiting } from './machine-plan.ts'
 import type { Obstacle } from './obstacle.ts'
-import { type Standing, withStanding } from './status.ts'
+import { type MachineStanding, withMachineStanding } from './status.ts'
 
 const machine = (more: Partial<KubeVirtView>) =>
   ({
@@ -218,7 +212,7 @@ describe('a machine that KubeVirt says is starting', () => {
     expect(isStarting(world(more))).toBe(expected)
   })
 
-  it.each<[Standing, string, boolean]>([
+  it.each<[MachineStanding, string, boolean]>([
     [waiting('NetworkMissing', 'no lan'), 'Starting', true],
     [waiting('PodNotStarting', 'no disk'), 'Starting', true],
     [failed('Timeout', 'not ready: no disk'), 'Starting', true],
@@ -229,7 +223,7 @@ describe('a machine that KubeVirt says is starting', () => {
   ])('has been told of, or not: $reason', (standing, printableStatus, expected) => {
     const imageReady = { holds: true, reason: 'ImageReady', message: '' } as const
     const facts = { standing, image: undefined, imageReady, remarks: [], generation: 1 }
-    const status = withStanding({ kubevirt: { name: 'vm', printableStatus } }, facts, 0)
+    const status = withMachineStanding({ kubevirt: { name: 'vm', printableStatus } }, facts, 0)
     expect(tellsOfHang(status)).toBe(expected)
   })
 })

@@ -1,11 +1,12 @@
 import { saidOfClaim } from '../../../cluster/said-of-claim.ts'
 import { toTime } from '../../../runtime/conditions.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
 import { type CloneFacts, type InstanceView, IS_ON, type KubeVirtView, type MachineView } from '../views.ts'
-import type { World } from '../world.ts'
+import type { MachineWorld } from '../world.ts'
 import { failed, waiting } from './machine-plan.ts'
 import type { Obstacle } from './obstacle.ts'
 import { refusedOf } from './plan-retries.ts'
-import { reasonOf, type Standing } from './status.ts'
+import type { MachineStanding } from './status.ts'
 
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
 const WAITS_FOR_CONSUMER: ReadonlySet<string> = new Set(['WaitForFirstConsumer', 'PendingPopulation'])
@@ -39,18 +40,18 @@ export function waitsForConsumer({ phase }: Pick<CloneFacts, 'phase'>): boolean 
 }
 
 /** Whether a machine is starting, as KubeVirt says without saying more: where that lasts, it is worth a look. */
-export function isStarting(world: Pick<World, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
+export function isStarting(world: Pick<MachineWorld, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
   const { machine } = world
   if (machine === undefined || !isToStart(world)) return false
   return STARTS.has(machine.printableStatus) && machine.failure === '' && machine.refusedPod === ''
 }
 
 /** Whether KubeVirt cannot create its instance or pod: its conditions keep the first text, whatever is said later. */
-export function isRefused(world: Pick<World, 'vm' | 'spec' | 'clone' | 'machine' | 'instance'>): boolean {
+export function isRefused(world: Pick<MachineWorld, 'vm' | 'spec' | 'clone' | 'machine' | 'instance'>): boolean {
   return isToStart(world) && refusedOf(world) !== undefined && !IS_ON.has(world.machine?.printableStatus)
 }
 
-function isToStart({ vm, spec, clone, machine }: Pick<World, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
+function isToStart({ vm, spec, clone, machine }: Pick<MachineWorld, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
   if (vm.metadata.deletionTimestamp !== undefined || !spec.ok || spec.spec.ignoreOnDeploy === true) return false
   const isThere = machine !== undefined && machine.metadata.deletionTimestamp === undefined
   return isThere && (clone === undefined || clone.phase === 'Succeeded')
@@ -67,7 +68,7 @@ export function tellsOfHang({ phase, kubevirt, conditions }: MachineView['status
  * Where the disk of a machine stands, as long as it is not complete.
  * @param machine where it is there already: it says why no node is chosen
  */
-export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Standing {
+export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): MachineStanding {
   const { phase, progress, running, bound } = clone
   const text = running.message || saidOfClaim(clone)
   const says = text === '' ? '' : `: ${text}`
@@ -82,7 +83,9 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Stand
     return waiting('WaitingForVolumeBinding', `the root disk waits for a node to be chosen (${phase})${why}`)
   }
   const share = progress === '' || progress === 'N/A' ? '' : ` (${progress})`
-  return waiting('Cloning', `the root disk is being cloned${share}, CDI says ${phase || 'nothing yet'}${says}`)
+  const cloning = (moving: string) =>
+    `the root disk is being cloned${moving}, CDI says ${phase || 'nothing yet'}${says}`
+  return waiting('Cloning', cloning(share), cloning(''))
 }
 
 function blockage({ reason, message }: CloneFacts['bound']): string | undefined {
@@ -95,7 +98,11 @@ function blockage({ reason, message }: CloneFacts['bound']): string | undefined 
  * @param obstacle what a live look has found to keep its pod from starting
  * @param instance its present run
  */
-export function standingOfMachine(machine: KubeVirtView, obstacle?: Obstacle, instance?: InstanceView): Standing {
+export function standingOfMachine(
+  machine: KubeVirtView,
+  obstacle?: Obstacle,
+  instance?: InstanceView,
+): MachineStanding {
   const { printableStatus, failure, refusedPod } = machine
   // Whatever KubeVirt says beside: it has been created.
   if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance)
@@ -130,7 +137,7 @@ function triedAgain(kind: string, { metadata: { name, namespace } }: KubeVirtVie
 }
 
 /** A guest that is switched on. */
-function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): Standing {
+function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
   // KubeVirt copies it from the instance: where that says otherwise, one of the two is not news, and its addresses may be missing.
   if (machine.isReady && instance?.isReady !== false && machine.printableStatus !== 'Paused')
     return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
@@ -139,13 +146,14 @@ function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefin
   return waiting('NotReady', `the instance runs and is not ready${told(machine.unready, machine.trouble)}`)
 }
 
-function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | undefined): Standing {
+function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
   const { printableStatus, trouble, retryAt } = machine
   const text = trouble === '' ? '' : `: ${trouble}`
   switch (printableStatus) {
     case 'CrashLoopBackOff': {
-      const next = retryAt === undefined ? 'after a while' : `at ${toTime(retryAt)}`
-      return waiting('CrashLoop', `the machine fails before it runs, and is tried again ${next}${text}`)
+      const crashing = (next: string) => `the machine fails before it runs, and is tried again ${next}${text}`
+      const later = crashing('after a while')
+      return waiting('CrashLoop', retryAt === undefined ? later : crashing(`at ${toTime(retryAt)}`), later)
     }
     case 'ErrorUnschedulable':
       return waiting('Unschedulable', `no node can take the machine${text}`)
@@ -168,7 +176,10 @@ function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | un
 }
 
 /** Of a node that is lost, KubeVirt cannot know whether the guest still writes to its disk, and starts it nowhere else. */
-function stopping({ metadata: { name }, runStrategy }: KubeVirtView, instance: InstanceView | undefined): Standing {
+function stopping(
+  { metadata: { name }, runStrategy }: KubeVirtView,
+  instance: InstanceView | undefined,
+): MachineStanding {
   const next = runStrategy === 'Always' ? ', and is started again once that is over' : ''
   return waiting(
     'Stopping',
@@ -181,12 +192,12 @@ function nodeOf(instance: InstanceView | undefined): string {
 }
 
 /** Whether its guest shows that it lives, by whatever KubeVirt tells of it. */
-export function answers({ machine, instance }: Pick<World, 'machine' | 'instance'>): boolean {
+export function answers({ machine, instance }: Pick<MachineWorld, 'machine' | 'instance'>): boolean {
   return machine?.isReady === true || instance?.isReady === true || instance?.hasAgent === true
 }
 
 /** Whether the CPUs of its guest stand still, as its instance shows it first. */
-export function standsStill({ machine, instance }: Pick<World, 'machine' | 'instance'>): boolean {
+export function standsStill({ machine, instance }: Pick<MachineWorld, 'machine' | 'instance'>): boolean {
   return instance?.isPaused === true || (machine !== undefined && isPaused(machine))
 }
 
@@ -195,7 +206,7 @@ function isPaused({ printableStatus, pause }: KubeVirtView): boolean {
   return printableStatus === 'Paused' || (printableStatus === 'Migrating' && pause !== undefined)
 }
 
-function standingOfPause({ pause }: KubeVirtView): Standing {
+function standingOfPause({ pause }: KubeVirtView): MachineStanding {
   const says = pause?.message ? ` (${pause.message})` : ''
   switch (pause?.reason) {
     case 'PausedIOError':
@@ -220,7 +231,10 @@ function told(...texts: readonly string[]): string {
   return said.length === 0 ? '' : `: ${said.join('; ')}`
 }
 
-function standingOfPod({ metadata }: KubeVirtView, { missingNetworks, hasMultus, warning = '' }: Obstacle): Standing {
+function standingOfPod(
+  { metadata }: KubeVirtView,
+  { missingNetworks, hasMultus, warning = '' }: Obstacle,
+): MachineStanding {
   if (missingNetworks.length === 0)
     return waiting('PodNotStarting', `the pod of the machine does not start: ${warning}`)
   const names = missingNetworks.join(', ')

@@ -13,12 +13,11 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../kube/resource-types.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import type { ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
+import type { ChildType, ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
-import { removing, removingAsSeen } from '../../../runtime/removals.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
-import type { World } from '../world.ts'
-import type { Remark, Standing } from './status.ts'
+import type { MachineWorld } from '../world.ts'
+import type { MachineStanding, Remark } from './status.ts'
 
 /** Holds a VirtualMachine until its machine, disk and Secret are gone. */
 export const FINALIZER = 'pelotech.ot/virtual-machine'
@@ -27,37 +26,32 @@ export const FINALIZER = 'pelotech.ot/virtual-machine'
 export const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
 
 /** What is to be done about one machine, as printable data. */
-export interface MachinePlan extends ObjectPlan<MachineRemoval> {
+export interface MachinePlan extends ObjectPlan {
   readonly status: VirtualMachineStatus
 }
 
-export interface MachineRemoval extends Removal {
-  /** Images are made, and never removed. */
-  readonly kind: 'VirtualMachine' | 'VirtualMachineInstance' | 'DataVolume' | 'Secret' | 'VMDiskImage'
-}
-
-export const MACHINE_CHILDREN = {
+export const MACHINE_CHILDREN: readonly ChildType[] = [
   // Its instance, and with it the guest, is to be gone before the disk.
-  VirtualMachine: { type: KUBEVIRT_VIRTUAL_MACHINE, propagationPolicy: 'Foreground' },
-  VirtualMachineInstance: { type: VIRTUAL_MACHINE_INSTANCE, propagationPolicy: 'Background' },
-  DataVolume: { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
-  Secret: { type: SECRET, propagationPolicy: 'Background' },
-  VMDiskImage: { type: vmDiskImage, propagationPolicy: 'Background' },
-} as const
+  { type: KUBEVIRT_VIRTUAL_MACHINE, propagationPolicy: 'Foreground' },
+  { type: VIRTUAL_MACHINE_INSTANCE, propagationPolicy: 'Background' },
+  { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
+  { type: SECRET, propagationPolicy: 'Background' },
+  { type: vmDiskImage, propagationPolicy: 'Background' },
+]
 
 /** What all parts of a plan start from. */
-export interface Draft {
-  readonly world: World
+export interface MachineDraft {
+  readonly world: MachineWorld
   readonly spec: VirtualMachineSpec
   readonly now: number
 }
 
 /** What one part of a plan comes to: where the machine stands, and what is to be done. */
 export interface Step {
-  readonly standing: Standing
+  readonly standing: MachineStanding
   readonly status?: Partial<VirtualMachineStatus>
   readonly apply?: readonly KubeObject[]
-  readonly remove?: readonly MachineRemoval[]
+  readonly remove?: readonly Removal[]
   readonly remarks?: readonly Remark[]
   readonly events?: readonly EventNote[]
   readonly wake?: MachinePlan['wake']
@@ -65,11 +59,8 @@ export interface Step {
   readonly onlyIf?: readonly Precondition[]
 }
 
-export const removalOf = removing<MachineRemoval>
-export const removalAsSeen = removingAsSeen<MachineRemoval>
-
 /** A guest that has started may have written to its disk. */
-export function hasBooted({ vm, instance }: Pick<World, 'vm' | 'instance'>): boolean {
+export function hasBooted({ vm, instance }: Pick<MachineWorld, 'vm' | 'instance'>): boolean {
   return vm.status.bootedAt !== undefined || instance?.phase === 'Running'
 }
 
@@ -79,12 +70,12 @@ export function isSameSize(one: unknown, other: unknown): boolean {
   return typeof one === 'string' && typeof other === 'string' && compareQuantities(one, other) === 0
 }
 
-export function refused(standing: Standing, { refusal }: World): Standing {
+export function refused(standing: MachineStanding, { refusal }: MachineWorld): MachineStanding {
   return withRefusal(standing, refusal, { phase: 'Provisioning', reason: 'Refused' })
 }
 
 /** Whether it has a disk, or a machine, whatever becomes of its image. */
-export function isDeployed({ clone, claim, machine }: Pick<World, 'clone' | 'claim' | 'machine'>): boolean {
+export function isDeployed({ clone, claim, machine }: Pick<MachineWorld, 'clone' | 'claim' | 'machine'>): boolean {
   return clone !== undefined || claim !== undefined || machine !== undefined
 }
 
@@ -98,14 +89,15 @@ export function hasDisk({
 }
 
 /** Whether its disk is being deleted, which lasts as long as a guest runs from it. */
-export function losesDisk({ clone, claim }: Pick<World, 'clone' | 'claim'>): boolean {
+export function losesDisk({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'>): boolean {
   return [clone, claim].some((part) => part?.metadata.deletionTimestamp !== undefined)
 }
 
-export function waiting(reason: VirtualMachineReason, message: string): Standing {
-  return { phase: 'Provisioning', reason, message }
+/** @param steady the message without what moves in it */
+export function waiting(reason: VirtualMachineReason, message: string, steady = message): MachineStanding {
+  return { phase: 'Provisioning', reason, message, ...(steady !== message && { steady }) }
 }
 
-export function failed(reason: VirtualMachineReason, message: string): Standing {
+export function failed(reason: VirtualMachineReason, message: string): MachineStanding {
   return { phase: 'Failed', reason, message }
 }

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { MINUTE } from '../../../runtime/times.fixtures.ts'
+import { DISK } from '../machine-disks.fixtures.ts'
+import { anImage, PUBLISHED } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import { anImage, aWorld, DISK, MINUTE, PUBLISHED } from '../machine-world.fixtures.ts'
-import type { World } from '../world.ts'
+import { aWorld } from '../machine-world.fixtures.ts'
+import type { MachineWorld } from '../world.ts'
 import { planMachine } from './plan.ts'
 
 const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
@@ -73,7 +76,7 @@ describe('a disk that is finished', () => {
 describe('an image that goes', () => {
   const GOING = anImage(PUBLISHED, { deletionTimestamp: '2026-01-01T00:00:00Z' })
 
-  it.each<[string, Pick<World, 'image' | 'imageNamespace'>, string]>([
+  it.each<[string, Pick<MachineWorld, 'image' | 'imageNamespace'>, string]>([
     ['by itself', { image: GOING, imageNamespace: 'there' }, 'ImageTerminating'],
     ['with its namespace', { image: GOING, imageNamespace: 'terminating' }, 'NamespaceTerminating'],
     ['by itself, and is already gone,', { image: undefined, imageNamespace: 'there' }, 'ImageMissing'],

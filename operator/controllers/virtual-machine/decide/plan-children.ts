@@ -3,6 +3,7 @@ import {
   cloudInitFingerprint,
   cloudInitHash,
   compareQuantities,
+  LABELS,
   renderCloneDataVolume,
   renderCloudInitSecret,
   renderKubeVirtVirtualMachine,
@@ -10,10 +11,10 @@ import {
   type VirtualMachineStatus,
   withMacAddresses,
 } from '@open-terrain/constructs'
+import type { ImageView } from '../../../images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
-import type { ImageFacts } from '../views.ts'
-import type { World } from '../world.ts'
-import { type Draft, isSameSize } from './machine-plan.ts'
+import type { MachineWorld } from '../world.ts'
+import { isSameSize, type MachineDraft } from './machine-plan.ts'
 import { type ImageState, imageKeyOf } from './plan-image.ts'
 import { runStrategyOf } from './plan-off.ts'
 
@@ -24,7 +25,7 @@ type CloneStatus = NonNullable<VirtualMachineStatus['clone']>
 type Wants = Pick<CloneStatus, 'image' | 'diskSize' | 'generation'>
 
 /** What the spec says about the disk, written down when it is made. */
-export function wantsOf({ world, spec }: Draft): Wants {
+export function wantsOf({ world, spec }: MachineDraft): Wants {
   const { resources } = spec
   const { generation } = world.vm.metadata
   return {
@@ -44,7 +45,7 @@ export function changedSince(made: CloneStatus | undefined, wants: Wants): strin
 }
 
 /** Name of the StorageClass of a disk that is made from an image; undefined where nothing tells. */
-export function storageClassOf(image: ImageFacts | undefined): string | undefined {
+export function storageClassOf(image: ImageView | undefined): string | undefined {
   const { artifact, defaults } = image?.status ?? {}
   const { storageClass } = (image?.spec ?? {}) as { readonly storageClass?: unknown }
   return artifact?.storageClass ?? (typeof storageClass === 'string' ? storageClass : defaults?.storageClass)
@@ -55,7 +56,7 @@ export function storageClassOf(image: ImageFacts | undefined): string | undefine
  * another revision is made, what is asked for is of that one: the artifact's own size counts then, unless it has CDI's overhead for a
  * file system in it.
  */
-export function imageSizeOf(image: ImageFacts | undefined): string | undefined {
+export function imageSizeOf(image: ImageView | undefined): string | undefined {
   const { artifact, defaults, revision } = image?.status ?? {}
   if (artifact !== undefined && artifact.revision !== revision)
     return artifact.volumeMode === 'Filesystem' ? undefined : artifact.restoreSize
@@ -67,7 +68,7 @@ export function imageSizeOf(image: ImageFacts | undefined): string | undefined {
 }
 
 /** The disk as it should be. */
-export function wantedClone({ world, spec }: Draft, image: Extract<ImageState, { kind: 'ready' }>) {
+export function wantedClone({ world, spec }: MachineDraft, image: Extract<ImageState, { kind: 'ready' }>) {
   const { artifact } = image.image.status
   if (artifact === undefined) throw new Error('an image that is ready has an artifact')
   const className = storageClassOf(image.image)
@@ -83,7 +84,7 @@ export function wantedClone({ world, spec }: Draft, image: Extract<ImageState, {
 }
 
 /** The Secret as it should be, unless it is. */
-export function wantedSecret(world: World): KubeObject[] {
+export function wantedSecret(world: MachineWorld): KubeObject[] {
   const { cloudInit, secret } = world
   if (cloudInit.kind !== 'rendered') return []
   const has = secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
@@ -92,7 +93,7 @@ export function wantedSecret(world: World): KubeObject[] {
 }
 
 /** KubeVirt's machine as it should be. */
-export function wantedMachine({ world, spec }: Draft) {
+export function wantedMachine({ world, spec }: MachineDraft) {
   const { vm, cloudInit, secret, machine, claim } = world
   const ref = refOf(world)
   const hash =
@@ -108,6 +109,8 @@ export function wantedMachine({ world, spec }: Draft) {
     cpu: spec.resources.cpu,
     memory: spec.resources.memory,
     version: spec,
+    workspace: vm.metadata.labels?.[LABELS.workspace],
+    nodeGroup: spec.nodeGroup,
     interfaces: withMacAddresses(ref.uid, ref.name, spec.interfaces ?? []),
     cloudInit: {
       fingerprint: cloudInitFingerprint(secret?.metadata.uid ?? '', hash ?? ''),
@@ -116,6 +119,6 @@ export function wantedMachine({ world, spec }: Draft) {
   })
 }
 
-function refOf({ vm: { metadata } }: World) {
+function refOf({ vm: { metadata } }: MachineWorld) {
   return { name: metadata.name, namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' }
 }

@@ -1,20 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
+import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
+import { aMachine, anInstance, aSecret } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import {
-  aClaim,
-  aDisk,
-  aMachine,
-  anInstance,
-  aSecret,
-  aWorld,
-  DISK,
-  HOUR,
-  MINUTE,
-  NO_PASSWORD,
-  START,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+import { aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
 import { FINALIZER } from './machine-plan.ts'
 import { planMachine } from './plan.ts'
 
@@ -62,7 +52,15 @@ describe('deleting a machine', () => {
   })
 
   it('removes by uid', () => {
-    expect(planOf({ clone: aDisk() }).remove).toEqual([{ kind: 'DataVolume', name: 'vm-root', uid: 'uid of vm-root' }])
+    expect(planOf({ clone: aDisk() }).remove).toEqual([
+      {
+        apiVersion: 'cdi.kubevirt.io/v1beta1',
+        kind: 'DataVolume',
+        namespace: 'team',
+        name: 'vm-root',
+        uid: 'uid of vm-root',
+      },
+    ])
   })
 
   it.each<[string, WorldOverrides]>([

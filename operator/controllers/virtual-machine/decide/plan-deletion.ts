@@ -1,7 +1,8 @@
 import { fromTime, withoutUndefined } from '../../../runtime/conditions.ts'
-import type { World } from '../world.ts'
-import { type MachinePlan, refused, removalOf } from './machine-plan.ts'
-import { leftClaim, withStanding } from './status.ts'
+import { removalOf } from '../../../runtime/removals.ts'
+import type { MachineWorld } from '../world.ts'
+import { type MachinePlan, refused } from './machine-plan.ts'
+import { leftClaim, withMachineStanding } from './status.ts'
 
 const LOOK_MS = 60_000
 
@@ -9,7 +10,7 @@ const LOOK_MS = 60_000
  * A machine that somebody deleted goes step by step: KubeVirt's machine with its instance, the disk when nothing runs from it any
  * more, the Secret last. The image stays. The finalizer goes when nothing is left.
  */
-export function planDeletion(world: World, now: number): MachinePlan {
+export function planMachineDeletion(world: MachineWorld, now: number): MachinePlan {
   const { vm, machine, instance, clone, secret } = world
   const runs = machine ?? instance
   const next = runs ?? clone ?? secret
@@ -20,7 +21,7 @@ export function planDeletion(world: World, now: number): MachinePlan {
   const stays = left === undefined ? '' : `; ${left} stays, since its DataVolume was deleted without it`
   const message = `being deleted: waiting for ${next.kind} ${next.metadata.name}${late}${stays}`
   const { phase = 'Provisioning', image } = vm.status
-  const status = withStanding(
+  const status = withMachineStanding(
     withoutUndefined({ ...vm.status, addresses: undefined }),
     {
       // No phase tells of an end; what it was is as good as any, but Ready it is not.

@@ -1,30 +1,24 @@
 import { cloudInitFingerprint, cloudInitHash, type VMDiskImageStatus, withMacAddresses } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import {
   ARTIFACT,
-  aClaim,
-  aDisk,
   anImage,
   anInstance,
   aSecret,
-  aWorld,
-  DISK,
-  HOUR,
   KUBEVIRT,
-  MINUTE,
   NAMES,
-  NO_PASSWORD,
   PASSWORD,
   PUBLISHED,
   QUEUED,
   REFERRING,
-  START,
   TEMPLATE,
   VM_UID,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
-import type { World } from '../world.ts'
+} from '../machine-objects.fixtures.ts'
+import { Walk } from '../machine-walk.fixtures.ts'
+import { aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
+import type { MachineWorld } from '../world.ts'
 import { planMachine } from './plan.ts'
 
 const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
@@ -304,6 +298,21 @@ describe('the machine', () => {
     expect(wanted(atStart({ spec: { name: undefined } }), 'VirtualMachine').spec.template.spec.hostname).toBe('vm')
   })
 
+  it('is on one node with what has the same node group, and says which workspace it is of', () => {
+    const inGroup = atStart({ spec: { nodeGroup: 'lab' }, metadata: { labels: { 'pelotech.ot/workspace': 'lab-1' } } })
+    const { metadata, spec } = wanted(inGroup, 'VirtualMachine')
+    const labels = { 'pelotech.ot/workspace': 'lab-1', 'pelotech.ot/node-group': 'lab' }
+    expect(metadata.labels).toMatchObject(labels)
+    expect(spec.template.metadata.labels).toMatchObject(labels)
+    expect(spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution).toEqual([
+      {
+        topologyKey: 'kubernetes.io/hostname',
+        labelSelector: { matchLabels: { 'pelotech.ot/node-group': 'lab' } },
+      },
+    ])
+    expect(wanted(atStart(), 'VirtualMachine').spec.template.spec.affinity).toBeUndefined()
+  })
+
   it('reserves a fraction of a CPU where that is asked for', () => {
     const { domain } = wanted(atStart({ spec: { resources: { cpu: '1500m', memory: '2048Mi' } } }), 'VirtualMachine')
       .spec.template.spec
@@ -343,7 +352,7 @@ describe('the machine', () => {
 describe('what stands in the way', () => {
   const conflict = `Secret ${NAMES.cloudInit}`
 
-  it.each<[string, Partial<World>, string, string]>([
+  it.each<[string, Partial<MachineWorld>, string, string]>([
     [
       'a foreign object',
       { conflict },
@@ -379,7 +388,7 @@ describe('what stands in the way', () => {
     expect(walk.set({ leaving: undefined }).deploy().stand).toBe('Ready/Running')
   })
 
-  it.each<[string, Partial<World>]>([
+  it.each<[string, Partial<MachineWorld>]>([
     ['a foreign object', { conflict }],
     ['one that is being deleted', { leaving: conflict }],
     ['no CDI', { hasDataVolumes: false }],

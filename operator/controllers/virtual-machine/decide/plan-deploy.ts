@@ -3,15 +3,16 @@ import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-typ
 import { toTime } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import type { NamedObject } from '../../../runtime/preconditions.ts'
-import type { World } from '../world.ts'
+import { removalOf } from '../../../runtime/removals.ts'
+import { withMore } from '../../../runtime/standing.ts'
+import type { MachineWorld } from '../world.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
 import {
-  type Draft,
   failed,
   hasBooted,
   hasDisk,
   losesDisk,
-  removalOf,
+  type MachineDraft,
   SECRET_LOOK,
   type Step,
   waiting,
@@ -22,32 +23,32 @@ import type { ImageState } from './plan-image.ts'
 import { standingOff } from './plan-off.ts'
 import { withRetry } from './plan-retries.ts'
 import { judged } from './plan-timeouts.ts'
-import { leftClaim, type Remark, type Standing } from './status.ts'
+import { leftClaim, type MachineStanding, type Remark } from './status.ts'
 
 /** Disk, Secret and machine, of an image that is ready, or of a disk that is there already. */
-export function planDeploy(draft: Draft, image: ImageState): Step {
+export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   const { cloudInit } = draft.world
   const step = planDiskless(draft) ?? whatBlocks(draft) ?? planDisk(draft, image) ?? planRun(draft)
   if (cloudInit.kind === 'rendered' || step.standing.reason === 'MissingPasswordSecret') return step
-  // The guest has what it was told at its first start.
-  return { ...step, standing: { ...step.standing, message: `${step.standing.message}; ${cloudInit.message}` } }
+  // The guest keeps what cloud-init gave it at its first start.
+  return { ...step, standing: withMore(step.standing, `; ${cloudInit.message}`) }
 }
 
 /**
  * KubeVirt starts a machine by whatever claim has the name of its disk. So one without a disk goes, before a stranger's claim comes or with the guest
  * that was started by it; the disk is made when it is gone.
  */
-function planDiskless(draft: Draft): Step | undefined {
+function planDiskless(draft: MachineDraft): Step | undefined {
   const { vm, machine, instance, clone, foreignClaim } = draft.world
   if (machine === undefined || hasDisk(draft.world)) return undefined
   const blocked = whatBlocks(draft)
   // A guest needs the claim to start, not to run: what was started by ours runs on, as long as no other claim is there.
   if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running')
     return lastRun(draft, blocked)
-  const anew = waiting('Cloning', 'the root disk is gone, and is recreated')
-  const { phase, reason, message } = blocked?.standing ?? (clone === undefined ? anew : standingOfClone(draft, clone))
+  const again = waiting('Cloning', 'the root disk is gone, and is recreated')
+  const stands = blocked?.standing ?? (clone === undefined ? again : standingOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name`
-  const standing: Standing = { phase, reason, message: `${message}; ${why}` }
+  const standing = withMore(stands, `; ${why}`)
   const remove = removalOf(machine)
   const step = {
     remove,
@@ -58,22 +59,21 @@ function planDiskless(draft: Draft): Step | undefined {
 }
 
 /** What makes up a root disk. */
-function diskNames({ metadata: { namespace = '', name } }: World['vm']): readonly NamedObject[] {
+function diskNames({ metadata: { namespace = '', name } }: MachineWorld['vm']): readonly NamedObject[] {
   return [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, namespace, name: vmChildNames(name).clone }))
 }
 
 /**
- * A guest whose disk is gone has the last copy of what it wrote: it is told of, and left alone however long it hangs. A new disk that came
+ * A guest whose disk is gone has the last copy of what it wrote: it is reported, and left alone however long it hangs. A new disk that came
  * before it stops would be taken for the one that it was started from.
  */
-function lastRun({ world }: Draft, blocked: Step | undefined): Step {
+function lastRun({ world }: MachineDraft, blocked: Step | undefined): Step {
   const status = shownRun(world)
   if (blocked === undefined) return { standing: standing(world), status }
-  const message = `${blocked.standing.message}${lossOf(world)}`
-  return { ...blocked, standing: { ...blocked.standing, message }, status }
+  return { ...blocked, standing: withMore(blocked.standing, lossOf(world)), status }
 }
 
-function whatBlocks(draft: Draft): Step | undefined {
+function whatBlocks(draft: MachineDraft): Step | undefined {
   const { vm, conflict, orphan, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
   if (conflict !== undefined) {
     const message = `${conflict} exists and belongs to somebody else: it is left alone; delete or rename it, or give the virtual machine another name`
@@ -101,7 +101,7 @@ function whatBlocks(draft: Draft): Step | undefined {
 }
 
 /** KubeVirt's machine: there, as it should be, and how it is doing. */
-function planRun(draft: Draft): Step {
+function planRun(draft: MachineDraft): Step {
   const { world } = draft
   const { machine, clone } = world
   // The machine names its Secret, and tells by a hash that is salted with its uid what is in it.
@@ -124,7 +124,7 @@ function planRun(draft: Draft): Step {
 }
 
 /** What is shown of KubeVirt's machine and its instance. */
-function shownRun({ vm, machine, instance }: World): Partial<VirtualMachineStatus> {
+function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachineStatus> {
   return {
     kubevirt: {
       name: vmChildNames(vm.metadata.name).machine,
@@ -137,12 +137,12 @@ function shownRun({ vm, machine, instance }: World): Partial<VirtualMachineStatu
 }
 
 /**
- * When the guest was first seen to run, and what it was told: what its Secret has at that moment, for the spec may have changed since. The
+ * When the guest was first seen to run, and what cloud-init gave it: what its Secret has at that moment, for the spec may have changed since. The
  * fingerprint of a Secret that was created again since says nothing about its content: then the present one counts.
  * @param fingerprint of what is wanted now, where the Secret does not tell what it has
  */
 export function firstStart(
-  { world: { vm, secret }, now }: Draft,
+  { world: { vm, secret }, now }: MachineDraft,
   fingerprint: string | undefined,
 ): Partial<VirtualMachineStatus> {
   const { status } = vm
@@ -155,17 +155,14 @@ export function firstStart(
   return { bootedAt, specHash: (isSame && status.specHash) || told, secretUID: uid }
 }
 
-function standing(world: World): Standing {
+function standing(world: MachineWorld): MachineStanding {
   const left = leftClaim(world)
   const stands = standingOf(world)
   if (left === undefined) return stands
-  return {
-    ...stands,
-    message: `${stands.message}; its DataVolume is gone: ${left} stays when the virtual machine goes`,
-  }
+  return withMore(stands, `; its DataVolume is gone: ${left} stays when the virtual machine goes`)
 }
 
-function standingOf(world: World): Standing {
+function standingOf(world: MachineWorld): MachineStanding {
   const { machine, clone, obstacle, instance } = world
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   if (machine === undefined) return isCloning ? standingOfDisk(clone) : waiting('Starting', 'the machine is created')
@@ -178,19 +175,18 @@ function standingOf(world: World): Standing {
   if (off !== undefined) return off
   // Before the disk is complete, what KubeVirt shows is stale or about something else.
   if (isCloning && !machine.isReady) return standingOfDisk(clone, machine)
-  const stands = standingOfMachine(machine, obstacle, instance)
-  return { ...stands, message: `${stands.message}${lossOf(world)}` }
+  return withMore(standingOfMachine(machine, obstacle, instance), lossOf(world))
 }
 
 /** To be added to where a machine stands; empty where its disk stays. */
-function lossOf(world: World): string {
+function lossOf(world: MachineWorld): string {
   if (world.clone === undefined && world.claim === undefined)
     return '; its disk is gone, and a new one is made when the guest stops: save what is needed'
   return losesDisk(world) ? '; its disk is being deleted, and is gone when the guest stops: save what is needed' : ''
 }
 
 function remarksOn(
-  draft: Draft,
+  draft: MachineDraft,
   { specHash }: Partial<VirtualMachineStatus>,
   fingerprint: string | undefined,
 ): Remark[] {

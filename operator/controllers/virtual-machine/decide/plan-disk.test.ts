@@ -1,26 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { HOUR, MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, DISK, NO_SOURCE, SOURCE } from '../machine-disks.fixtures.ts'
+import { ARTIFACT, aMachine, anInstance, KUBEVIRT, PUBLISHED, QUEUED } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import {
-  ARTIFACT,
-  aClaim,
-  aDisk,
-  aMachine,
-  anInstance,
-  aRunningWorld,
-  aWorld,
-  DISK,
-  HOUR,
-  KUBEVIRT,
-  MINUTE,
-  NO_SOURCE,
-  PUBLISHED,
-  QUEUED,
-  SECOND,
-  SOURCE,
-  START,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+import { aRunningWorld, aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts } from '../views.ts'
 import { planMachine } from './plan.ts'
 
@@ -82,7 +66,15 @@ describe('a clone whose source is gone', () => {
   it('is removed as it was seen, unless its source is there after all, and made anew from the present artifact', () => {
     const walk = lost()
     expect(walk.plan().remove).toEqual([
-      { kind: 'DataVolume', name: 'vm-root', uid: 'child-2', resourceVersion: '500', onlyIf: NO_SOURCE },
+      {
+        apiVersion: 'cdi.kubevirt.io/v1beta1',
+        kind: 'DataVolume',
+        namespace: 'team',
+        name: 'vm-root',
+        uid: 'child-2',
+        resourceVersion: '500',
+        onlyIf: NO_SOURCE,
+      },
     ])
     expect(writes(walk.settle()).at(-1)).toBe('delete DataVolume vm-root')
     expect(walk.told).toContain('Warning CloneSourceGone')

@@ -2,17 +2,19 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
+import { removalAsSeen, removalOf } from '../../../runtime/removals.ts'
+import { withMore } from '../../../runtime/standing.ts'
 import type { CloneFacts } from '../views.ts'
 import { standingOfDisk } from './judge.ts'
-import { type Draft, hasBooted, removalAsSeen, removalOf, type Step, waiting } from './machine-plan.ts'
+import { hasBooted, type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
 import { judged } from './plan-timeouts.ts'
-import type { Standing } from './status.ts'
+import type { MachineStanding } from './status.ts'
 
 /** The disk and the Secret; undefined when the disk is there, or as good as there. */
-export function planDisk(draft: Draft, image: ImageState): Step | undefined {
+export function planDisk(draft: MachineDraft, image: ImageState): Step | undefined {
   const { clone, claim } = draft.world
   const hasClaim = claim !== undefined
   if (clone === undefined) return hasClaim ? undefined : newDisk(draft, image)
@@ -22,22 +24,24 @@ export function planDisk(draft: Draft, image: ImageState): Step | undefined {
 }
 
 /** Where a disk stands that has no claim yet. CDI waits for one in the place of its own, and may not say so. */
-export function standingOfClone({ world: { claim, foreignClaim } }: Draft, clone: CloneFacts): Standing {
+export function standingOfClone({ world: { claim, foreignClaim } }: MachineDraft, clone: CloneFacts): MachineStanding {
   const standing = standingOfDisk(clone)
   if (claim !== undefined || foreignClaim === undefined) return standing
-  const message = `${standing.message}; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI goes on when that is gone; where it stays, see its finalizers`
-  return { ...standing, message }
+  return withMore(
+    standing,
+    `; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI goes on when that is gone; where it stays, see its finalizers`,
+  )
 }
 
 /** A disk that nobody has written to but CDI. */
-function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
+function unfinishedDisk(draft: MachineDraft, clone: CloneFacts): Step | undefined {
   const { claim, machine } = draft.world
   const status = cloneStatus(draft, clone)
   if (clone.metadata.deletionTimestamp !== undefined) {
     const message = `DataVolume ${clone.metadata.name} is being deleted: the root disk is recreated when it is gone`
     return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
   }
-  const why = whyAnew(draft, clone)
+  const why = whyReplaced(draft, clone)
   if (why !== undefined)
     return judged(draft, why.standing, { status, remove: removalAsSeen(clone, ...(why.onlyIf ?? [])) })
   if (clone.phase === 'Failed') return { standing: standingOfDisk(clone), status }
@@ -46,13 +50,13 @@ function unfinishedDisk(draft: Draft, clone: CloneFacts): Step | undefined {
   return judged(draft, standingOfClone(draft, clone), { apply: secret, status })
 }
 
-interface Anew {
-  readonly standing: Standing
+interface Replacement {
+  readonly standing: MachineStanding
   readonly onlyIf?: readonly Precondition[]
 }
 
-/** Why a disk that is not finished is made once more; undefined where it is not. */
-function whyAnew(draft: Draft, clone: CloneFacts): Anew | undefined {
+/** Why a disk that is not finished is replaced; undefined where it is not. */
+function whyReplaced(draft: MachineDraft, clone: CloneFacts): Replacement | undefined {
   const { vm, claim, hasCloneSource } = draft.world
   const wants = wantsOf(draft)
   const madeFor = vm.status.clone?.generation ?? wants.generation
@@ -72,7 +76,7 @@ function whyAnew(draft: Draft, clone: CloneFacts): Anew | undefined {
 }
 
 /** A disk for a machine that has none: the first one, or one in place of what people have deleted. */
-function newDisk(draft: Draft, image: ImageState): Step {
+function newDisk(draft: MachineDraft, image: ImageState): Step {
   if (image.kind !== 'ready') return image.step
   const wanted = wantedClone(draft, image)
   const source = image.image.status.artifact
@@ -89,7 +93,7 @@ function newDisk(draft: Draft, image: ImageState): Step {
 }
 
 /** What is shown of the disk. */
-export function cloneStatus({ world, now }: Draft, clone: CloneFacts): Partial<VirtualMachineStatus> {
+export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Partial<VirtualMachineStatus> {
   const { clone: before } = world.vm.status
   const { name, uid } = clone.metadata
   const { image, diskSize, generation, sourceRevision } = before?.name === name ? before : {}

@@ -1,22 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
+import { HOUR, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, DISK, NO_DISK } from '../machine-disks.fixtures.ts'
+import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import {
-  aClaim,
-  aDisk,
-  aMachine,
-  anInstance,
-  aRunningWorld,
-  DISK,
-  HOUR,
-  KUBEVIRT,
-  NO_DISK,
-  NO_PASSWORD,
-  START,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+import { aRunningWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
-import { reasonOf } from './status.ts'
 
 const CLAIM = 'PersistentVolumeClaim vm-root'
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
@@ -56,7 +46,9 @@ describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours
     ],
   ])('is removed before anything else, if a live look agrees: %s', (_what, more, reason, text) => {
     const { apply, remove, status, onlyIf } = planOf(more)
-    expect(remove).toEqual([{ kind: 'VirtualMachine', name: 'vm', uid: 'uid of vm' }])
+    expect(remove).toEqual([
+      { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', namespace: 'team', name: 'vm', uid: 'uid of vm' },
+    ])
     expect(onlyIf).toEqual(NO_DISK)
     expect(apply).toEqual([])
     expect(status.conditions?.find(({ type }) => type === 'Reconciling')?.reason).toBe(reason)

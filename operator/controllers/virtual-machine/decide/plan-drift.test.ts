@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { toTime } from '../../../runtime/conditions.ts'
+import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { DISK } from '../machine-disks.fixtures.ts'
+import { anInstance, KUBEVIRT, PASSWORD, SPEC } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import { anInstance, DISK, HOUR, KUBEVIRT, MINUTE, PASSWORD, SPEC, START } from '../machine-world.fixtures.ts'
 
 describe('what others change', () => {
   const applied = (walk: Walk): readonly KubeObject[] => walk.plan().apply

@@ -1,19 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, aStorageClass, DISK } from '../machine-disks.fixtures.ts'
+import { ARTIFACT, anImage, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import {
-  ARTIFACT,
-  aClaim,
-  aDisk,
-  anImage,
-  aStorageClass,
-  aWorld,
-  DISK,
-  PUBLISHED,
-  QUEUED,
-  START,
-  TEMPLATE,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const FIXED = aStorageClass(false)

@@ -1,5 +1,5 @@
 import { compareQuantities, type VirtualMachineReason, type VirtualMachineSpec } from '@open-terrain/constructs'
-import type { World } from '../world.ts'
+import type { MachineWorld } from '../world.ts'
 import { CLONE_TYPE, storageClassOf } from './plan-children.ts'
 
 /**
@@ -8,7 +8,7 @@ import { CLONE_TYPE, storageClassOf } from './plan-children.ts'
  * @param imageSize of the disk in the image, as a quantity
  */
 export function expansionWarnings(
-  world: World,
+  world: MachineWorld,
   spec: VirtualMachineSpec,
   imageSize: string | undefined,
 ): readonly { readonly reason: VirtualMachineReason; readonly message: string }[] {
@@ -24,7 +24,7 @@ export function expansionWarnings(
   return [{ reason: 'NoVolumeExpansion', message }]
 }
 
-function isToBeCloned({ clone, claim }: World, spec: VirtualMachineSpec): boolean {
+function isToBeCloned({ clone, claim }: MachineWorld, spec: VirtualMachineSpec): boolean {
   if (spec.ignoreOnDeploy === true) return false
   if (clone === undefined) return claim === undefined
   // CDI decides once, and tells.

@@ -1,22 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
+import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { DISK, NO_SOURCE } from '../machine-disks.fixtures.ts'
+import { aMachine, anImage, anInstance, KUBEVIRT, PUBLISHED, TEMPLATE } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import {
-  aMachine,
-  anImage,
-  anInstance,
-  DISK,
-  HOUR,
-  KUBEVIRT,
-  MINUTE,
-  NO_SOURCE,
-  PUBLISHED,
-  START,
-  TEMPLATE,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+import type { WorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts } from '../views.ts'
-import type { World } from '../world.ts'
+import type { MachineWorld } from '../world.ts'
 
 const LIMIT = 30 * MINUTE
 const deletions = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => line.startsWith('delete'))
@@ -48,7 +38,7 @@ describe('a clone that gets no further', () => {
     const before = walk.log.length
     expect(walk.after(LIMIT).stand).toBe('Failed/KickBudgetSpent')
     expect(walk.message).toBe(
-      'kicked 2 times, and the root disk still makes no progress: the root disk is being cloned (42.0%), CDI says CloneInProgress; see the events of DataVolume vm-root, and whether CDI and the storage driver run',
+      'kicked 2 times, and the root disk still makes no progress: the root disk is being cloned, CDI says CloneInProgress; see the events of DataVolume vm-root, and whether CDI and the storage driver run',
     )
     expect(walk.after(10 * HOUR).stand).toBe('Failed/KickBudgetSpent')
     expect(deletions(walk, before)).toEqual([])
@@ -66,7 +56,16 @@ describe('a clone that gets no further', () => {
     const walk = cloning()
     walk.now += LIMIT
     const uid = walk.world.clone?.metadata.uid
-    expect(walk.plan().remove).toEqual([{ kind: 'DataVolume', name: 'vm-root', uid, resourceVersion: '500' }])
+    expect(walk.plan().remove).toEqual([
+      {
+        apiVersion: 'cdi.kubevirt.io/v1beta1',
+        kind: 'DataVolume',
+        namespace: 'team',
+        name: 'vm-root',
+        uid,
+        resourceVersion: '500',
+      },
+    ])
     const before = walk.log.length
     walk.settle()
     expect(walk.log.slice(before, before + 2)).toEqual(['status Provisioning/Kicked', 'delete DataVolume vm-root'])
@@ -146,7 +145,7 @@ describe('a clone that gets further', () => {
 })
 
 describe('a clone is not deleted, however long it is as it is,', () => {
-  it.each<[string, Partial<CloneFacts>, Partial<World>]>([
+  it.each<[string, Partial<CloneFacts>, Partial<MachineWorld>]>([
     ['when CDI has not looked at it', DISK.new, {}],
     ['when CDI knows nothing of it', { ...DISK.new, phase: 'Unknown' }, {}],
     ['when it waits for a pod that chooses its node', DISK.waiting, {}],

@@ -1,6 +1,6 @@
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { CloneFacts, InstanceView } from '../views.ts'
-import type { World } from '../world.ts'
+import type { MachineWorld } from '../world.ts'
 import { answers, POD_GOES } from './judge.ts'
 import { hasBooted, losesDisk, type Step } from './machine-plan.ts'
 import { storageClassOf } from './plan-children.ts'
@@ -42,7 +42,7 @@ const WAITS_FOR_PEOPLE: ReadonlySet<string> = new Set([
 const WAITING = /exceeded quota|waiting for first consumer/
 
 /** What may hang of a machine at this moment: its clone, as long as that is not complete, or its instance. */
-export function hungPart(world: World, step: Omit<Step, 'standing'>, now: number): Hung | undefined {
+export function hungPart(world: MachineWorld, step: Omit<Step, 'standing'>, now: number): Hung | undefined {
   return hungClone(world, step, now) ?? hungInstance(world, now)
 }
 
@@ -50,7 +50,7 @@ export function hungPart(world: World, step: Omit<Step, 'standing'>, now: number
  * An instance that has never run is not helped by deleting it: KubeVirt only counts one more failure. Nor is one whose pod is being deleted
  * already. One whose disk would go with it has the last copy of it.
  */
-function hungInstance(world: World, now: number): Hung | undefined {
+function hungInstance(world: MachineWorld, now: number): Hung | undefined {
   const { vm, instance, machine } = world
   if (instance === undefined || answers(world) || losesDisk(world)) return undefined
   // Nothing would start it again.
@@ -74,7 +74,11 @@ function hungInstance(world: World, now: number): Hung | undefined {
 }
 
 /** A clone that CDI works on, or should; never a disk that has booted, nor one that is removed anyway or could not be made once more. */
-function hungClone(world: World, { status, remove = [] }: Omit<Step, 'standing'>, now: number): Hung | undefined {
+function hungClone(
+  world: MachineWorld,
+  { status, remove = [] }: Omit<Step, 'standing'>,
+  now: number,
+): Hung | undefined {
   const { vm, clone } = world
   if (clone === undefined || remove.length > 0 || hasBooted(world) || !canHang(world, clone)) return undefined
   const { uid, name } = clone.metadata
@@ -99,7 +103,7 @@ function times(count: number): string {
 }
 
 /** Whether CDI should get further with a clone, and another one in its place could. */
-export function canHang({ image, storageClass }: World, clone: CloneFacts): boolean {
+export function canHang({ image, storageClass }: MachineWorld, clone: CloneFacts): boolean {
   const { phase, bound, running, metadata } = clone
   const said = [bound, running]
   return (

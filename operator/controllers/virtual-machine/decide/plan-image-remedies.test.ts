@@ -1,8 +1,10 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { anImage, aWorld, PUBLISHED, START, TEMPLATE, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
+import { START } from '../../../runtime/times.fixtures.ts'
+import { anImage, PUBLISHED, TEMPLATE } from '../machine-objects.fixtures.ts'
+import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
-import { reasonOf } from './status.ts'
 
 const FAILED: VMDiskImageStatus = { phase: 'Failed', message: 'the server answered 404 (no retry can mend this)' }
 const WRONG = { ...TEMPLATE, url: 'https://images.example/wrong.qcow2' }

@@ -1,21 +1,12 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { reasonOf } from '../../../runtime/standing.ts'
+import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { DISK } from '../machine-disks.fixtures.ts'
+import { ARTIFACT, anImage, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import {
-  ARTIFACT,
-  anImage,
-  aWorld,
-  DISK,
-  HOUR,
-  MINUTE,
-  PUBLISHED,
-  QUEUED,
-  START,
-  TEMPLATE,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
-import { reasonOf } from './status.ts'
 
 const WHICH = 'VMDiskImage farm/golden'
 const NO_TEMPLATE = { vmDiskImageTemplate: undefined }
@@ -204,7 +195,7 @@ describe('an image that a template made, and that has no artifact', () => {
       },
     ])
     expect(onlyIf).toMatchObject([
-      { unreferenced: { namespace: 'farm', name: 'golden' }, by: 'anyone', except: 'VirtualMachine/team/vm' },
+      { unreferenced: { namespace: 'farm', name: 'golden' }, by: 'anyone', except: ['VirtualMachine/team/vm'] },
     ])
     const message = `${WHICH} has no artifact yet, and is corrected from vmDiskImageTemplate in url`
     expect([status.message, events]).toEqual([message, [{ type: 'Normal', reason: 'ImageCorrected', message }]])

@@ -5,12 +5,13 @@ import type {
   VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { type Creator, type Ensured, ensureImage, isAsMadeBy, mismatches } from '../../../images/decide/ensure-image.ts'
+import type { ImageView } from '../../../images/image-view.ts'
 import { referenceOf } from '../../../images/references.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
-import type { ImageFacts, MachineView } from '../views.ts'
-import type { World } from '../world.ts'
-import { type Draft, failed, isDeployed, type Step, waiting } from './machine-plan.ts'
-import type { Standing } from './status.ts'
+import type { MachineView } from '../views.ts'
+import type { MachineWorld } from '../world.ts'
+import { failed, isDeployed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
+import type { MachineStanding } from './status.ts'
 
 /** Nobody tells of the objects that are cloned from. */
 const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
@@ -22,10 +23,10 @@ interface Seen {
 
 /** What a machine can expect of its image. */
 export type ImageState =
-  | (Seen & { readonly kind: 'ready'; readonly image: ImageFacts })
+  | (Seen & { readonly kind: 'ready'; readonly image: ImageView })
   | (Seen & { readonly kind: 'not yet'; readonly step: Step })
 
-export function imageState(draft: Draft): ImageState {
+export function imageState(draft: MachineDraft): ImageState {
   const { world, spec } = draft
   const { image } = world
   const shown = shownImage(world, spec)
@@ -45,12 +46,12 @@ export function imageState(draft: Draft): ImageState {
 }
 
 /** Whether a disk can be cloned from it: not from one that goes. */
-export function isReady(image: ImageFacts | undefined): image is ImageFacts {
+export function isReady(image: ImageView | undefined): image is ImageView {
   return image?.status.artifact !== undefined && image.metadata.deletionTimestamp === undefined
 }
 
 /** What becomes of an image that goes, or is gone, when the disk is there already. */
-function afterwards({ world, spec }: Draft): Standing | undefined {
+function afterwards({ world, spec }: MachineDraft): MachineStanding | undefined {
   const { vm, image, imageNamespace } = world
   if (image !== undefined && image.metadata.deletionTimestamp === undefined) return undefined
   const key = imageKeyOf(world, spec)
@@ -58,7 +59,7 @@ function afterwards({ world, spec }: Draft): Standing | undefined {
   const { image: madeFrom = keyOf(key) } = vm.status.clone ?? {}
   const original = madeFrom === keyOf(key) ? 'it' : `VMDiskImage ${madeFrom}`
   const stays = `the disk is a copy of ${original}, and stays`
-  // It takes all of its images along, whoever uses them.
+  // All of its images go with it, used or not.
   if (imageNamespace === 'terminating')
     return waiting(
       'NamespaceTerminating',
@@ -68,11 +69,11 @@ function afterwards({ world, spec }: Draft): Standing | undefined {
   return waiting('ImageTerminating', `${which} is to be deleted, and goes when no disk of it is in use any more`)
 }
 
-export function imageKeyOf({ vm }: Pick<World, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
+export function imageKeyOf({ vm }: Pick<MachineWorld, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
   return { namespace: vmDiskImageRef.namespace ?? vm.metadata.namespace ?? '', name: vmDiskImageRef.name }
 }
 
-function shownImage(world: World, spec: VirtualMachineSpec): NonNullable<VirtualMachineStatus['image']> {
+function shownImage(world: MachineWorld, spec: VirtualMachineSpec): NonNullable<VirtualMachineStatus['image']> {
   const { clone, claim } = world
   const { metadata, status } = world.image ?? {}
   // A refresh of its image is no news to a machine that has a disk, and there may be thousands: they are told of the new revision.
@@ -90,7 +91,7 @@ function placeOf({ queuePosition, queuePositionTime }: VMDiskImageStatus) {
   return { queuePosition, ...(queuePositionTime !== undefined && { queuePositionTime }) }
 }
 
-function missing(draft: Draft): Step {
+function missing(draft: MachineDraft): Step {
   const { world, spec } = draft
   const { namespace, name } = imageKeyOf(world, spec)
   const which = `VMDiskImage ${namespace}/${name}`
@@ -123,7 +124,7 @@ function missing(draft: Draft): Step {
   }
 }
 
-function ensuredImage({ world, spec }: Draft): Ensured {
+function ensuredImage({ world, spec }: MachineDraft): Ensured {
   const { vm, image, isImageShared } = world
   const ref = imageKeyOf(world, spec)
   const { vmDiskImageTemplate: template, vmDiskImageMode: mode } = spec
@@ -135,7 +136,7 @@ function creatorOf({ kind, metadata: { namespace = '', name, uid = '' } }: Machi
 }
 
 /** Whose spec is to be corrected, and how: the template's as long as the image follows it, and the image's own otherwise. */
-function mending(image: ImageFacts, spec: VirtualMachineSpec, ensured: Ensured): string {
+function mending(image: ImageView, spec: VirtualMachineSpec, ensured: Ensured): string {
   const { namespace, name } = image.metadata
   const edit = `kubectl -n ${namespace} edit vmdi ${name}`
   if (ensured.kind === 'follows')
@@ -148,14 +149,14 @@ function mending(image: ImageFacts, spec: VirtualMachineSpec, ensured: Ensured):
 }
 
 /** A template that was wrong is corrected, and so is the image that it made. */
-function correction({ world: { vm }, spec }: Draft, image: ImageFacts, ensured: Ensured): Step | undefined {
+function correction({ world: { vm }, spec }: MachineDraft, image: ImageView, ensured: Ensured): Step | undefined {
   const { namespace, name } = imageKeyOf({ vm }, spec)
   const message = `VMDiskImage ${namespace}/${name} has no artifact yet, and is corrected from vmDiskImageTemplate`
   // Its status tells of a reference a while after that came.
   const unshared = {
     unreferenced: { namespace, name },
     by: 'anyone',
-    except: referenceOf(vm),
+    except: [referenceOf(vm)],
     knownAfterMs: 10_000,
   } as const
   if (ensured.kind === 'corrected')
@@ -171,7 +172,7 @@ function correction({ world: { vm }, spec }: Draft, image: ImageFacts, ensured: 
   return isNew ? { standing: waiting('ImageCorrected', message) } : undefined
 }
 
-function present(draft: Draft, image: ImageFacts): Step {
+function present(draft: MachineDraft, image: ImageView): Step {
   const {
     world: { vm },
     spec,
@@ -198,8 +199,9 @@ function present(draft: Draft, image: ImageFacts): Step {
   if (status.phase === 'Failed')
     return { standing: failed('ImageFailed', `${which} is Failed${says}; ${mending(image, spec, ensured)}`) }
   if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {
+    const syncing = (moving: string) => `${which} is ${status.phase}${moving}${says}`
     const progress = status.progress === undefined ? '' : ` (${status.progress})`
-    return { standing: waiting('ImageSyncing', `${which} is ${status.phase}${progress}${says}`) }
+    return { standing: waiting('ImageSyncing', syncing(progress), syncing('')) }
   }
   return { standing: waiting('WaitingForImage', `${which} is ${status.phase ?? 'new'}${says}`) }
 }

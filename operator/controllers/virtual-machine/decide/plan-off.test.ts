@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
+import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { DISK } from '../machine-disks.fixtures.ts'
+import { anInstance, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import { anInstance, DISK, HOUR, KUBEVIRT, type KubeVirtStatus, MINUTE, START } from '../machine-world.fixtures.ts'
 
 const LIMIT = 30 * MINUTE
 const writes = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))

@@ -1,12 +1,12 @@
 import type { RunStrategy } from '@open-terrain/constructs'
 import { IS_ON, type KubeVirtView } from '../views.ts'
-import type { World } from '../world.ts'
+import type { MachineWorld } from '../world.ts'
 import { waitsForConsumer } from './judge.ts'
 import { waiting } from './machine-plan.ts'
-import type { Standing } from './status.ts'
+import type { MachineStanding } from './status.ts'
 
 /** How the spec wants the guest to run; `Always` where it says nothing, or cannot be read. */
-export function runStrategyOf({ spec }: Pick<World, 'spec'>): RunStrategy {
+export function runStrategyOf({ spec }: Pick<MachineWorld, 'spec'>): RunStrategy {
   return (spec.ok && spec.spec.runStrategy) || 'Always'
 }
 
@@ -14,7 +14,7 @@ export function runStrategyOf({ spec }: Pick<World, 'spec'>): RunStrategy {
  * Where a machine stands that is off, or on its way there, as its spec wants or lets it be; undefined where it is to run, runs, or starts.
  * A disk that waits for its first consumer waits for the first start: a machine that is off has all that it can have.
  */
-export function standingOff(world: World): Standing | undefined {
+export function standingOff(world: MachineWorld): MachineStanding | undefined {
   const { machine, clone } = world
   const strategy = runStrategyOf(world)
   const hasDisk = clone === undefined || clone.phase === 'Succeeded' || waitsForConsumer(clone)
@@ -22,7 +22,7 @@ export function standingOff(world: World): Standing | undefined {
   return strategy === 'Halted' ? halted(world, machine) : leftOff(world, machine)
 }
 
-function halted({ instance }: World, machine: KubeVirtView): Standing {
+function halted({ instance }: MachineWorld, machine: KubeVirtView): MachineStanding {
   if (machine.runStrategy !== 'Halted')
     return waiting('Stopping', 'spec.runStrategy is Halted: the machine is switched off')
   if (instance !== undefined || isBusy(machine)) {
@@ -34,7 +34,7 @@ function halted({ instance }: World, machine: KubeVirtView): Standing {
 }
 
 /** Under `Manual` people start and stop the guest, and KubeVirt does nothing by itself. */
-function leftOff({ instance }: World, machine: KubeVirtView): Standing | undefined {
+function leftOff({ instance }: MachineWorld, machine: KubeVirtView): MachineStanding | undefined {
   const isOver = instance === undefined || instance.phase === 'Succeeded' || instance.phase === 'Failed'
   if (machine.runStrategy !== 'Manual' || !isOver || isBusy(machine) || machine.failure !== '') return undefined
   const end = instance?.phase === 'Failed' ? 'the guest has failed, and is off' : 'the machine is off'
@@ -45,6 +45,6 @@ function isBusy({ printableStatus, isStartAsked }: KubeVirtView): boolean {
   return IS_ON.has(printableStatus) || printableStatus === 'Stopping' || isStartAsked
 }
 
-function off(message: string): Standing {
+function off(message: string): MachineStanding {
   return { phase: 'Ready', reason: 'Halted', message }
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
-import { aMachine, anInstance, aRunningWorld, type KubeVirtStatus, MINUTE, START } from '../machine-world.fixtures.ts'
+import { MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { aMachine, anInstance, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
+import { aRunningWorld } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const RETRIED = 'pelotech.ot/retried-at'
@@ -52,7 +54,14 @@ describe('what KubeVirt could not create', () => {
   ])('is tried again after %s min, the last time being %s: %s', (at, last, due) => {
     const { touch, wake } = plan(REFUSED, at * MINUTE, last === undefined ? undefined : last * MINUTE)
     const annotations = { [RETRIED]: toTime(START + at * MINUTE) }
-    expect(touch).toEqual(due ? [{ kind: 'VirtualMachine', name: 'vm', uid: 'uid of vm', annotations }] : undefined)
+    const poke = {
+      apiVersion: 'kubevirt.io/v1',
+      kind: 'VirtualMachine',
+      namespace: 'team',
+      name: 'vm',
+      uid: 'uid of vm',
+    }
+    expect(touch).toEqual(due ? [{ ...poke, annotations }] : undefined)
     expect(wake?.afterMs).toBeGreaterThan(0)
     expect(wake?.afterMs).toBeLessThanOrEqual(5 * MINUTE)
   })

@@ -1,9 +1,10 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
+import { referTo } from '../../../runtime/removals.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { InstanceView, KubeVirtView } from '../views.ts'
-import type { World } from '../world.ts'
-import type { MachineRemoval, Step } from './machine-plan.ts'
+import type { MachineWorld } from '../world.ts'
+import type { Step } from './machine-plan.ts'
 
 const FIRST_MS = 60_000
 const EVERY_MS = 300_000
@@ -17,7 +18,10 @@ export interface RefusedCreate {
 }
 
 /** Undefined where nothing is refused. */
-export function refusedOf({ machine, instance }: Pick<World, 'machine' | 'instance'>): RefusedCreate | undefined {
+export function refusedOf({
+  machine,
+  instance,
+}: Pick<MachineWorld, 'machine' | 'instance'>): RefusedCreate | undefined {
   if (machine === undefined) return undefined
   const { failure, refusedPod, refusedSince: since } = machine
   if (failure !== '') return { object: machine, since }
@@ -28,17 +32,19 @@ export function refusedOf({ machine, instance }: Pick<World, 'machine' | 'instan
  * KubeVirt tries again what was refused after a wait that doubles up to 1,000 s, and nobody tells it that the cause is gone. It tries at once
  * when the object changes: so the object gets an annotation, after 1, 2 and 4 minutes, and then every 5 minutes as long as the refusal lasts.
  */
-export function withRetry(world: World, step: Step, now: number): Step {
+export function withRetry(world: MachineWorld, step: Step, now: number): Step {
   const refused = refusedOf(world)
   if (refused === undefined) return step
-  const { metadata } = refused.object
-  const kind = refused.object.kind as MachineRemoval['kind']
-  const { name, uid = '', annotations, creationTimestamp } = metadata
+  const { annotations, creationTimestamp } = refused.object.metadata
   const since = refused.since ?? fromTime(creationTimestamp) ?? now
   const last = Math.max(since, fromTime(annotations?.[ANNOTATIONS.retriedAt]) ?? since)
   const leftMs = last + Math.min(EVERY_MS, last - since + FIRST_MS) - now
   const again = { afterMs: leftMs > 0 ? leftMs : FIRST_MS, because: 'KubeVirt should try again by then' }
   const wake = sooner(step.wake, again)
   if (leftMs > 0) return { ...step, wake }
-  return { ...step, wake, touch: [{ kind, name, uid, annotations: { [ANNOTATIONS.retriedAt]: toTime(now) } }] }
+  return {
+    ...step,
+    wake,
+    touch: [{ ...referTo(refused.object), annotations: { [ANNOTATIONS.retriedAt]: toTime(now) } }],
+  }
 }

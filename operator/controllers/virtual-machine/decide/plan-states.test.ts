@@ -1,18 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
+import { aMachine, aSecret, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import {
-  aClaim,
-  aDisk,
-  aMachine,
-  aSecret,
-  aWorld,
-  DISK,
-  HOUR,
-  KUBEVIRT,
-  type KubeVirtStatus,
-  MINUTE,
-  START,
-} from '../machine-world.fixtures.ts'
+import { aWorld } from '../machine-world.fixtures.ts'
 import type { CloneFacts } from '../views.ts'
 import { planMachine } from './plan.ts'
 
@@ -368,7 +359,7 @@ describe('a machine whose disk is complete', () => {
       {
         type: 'Warning',
         reason: 'CrashLoop',
-        message: 'the machine fails before it runs, and is tried again: the node was low on memory',
+        message: 'the machine fails before it runs, and is tried again after a while: the node was low on memory',
       },
     ])
     expect(eventsOf(failing('2026-01-01T00:05:00Z'))).toEqual(events)

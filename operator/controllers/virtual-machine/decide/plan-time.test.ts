@@ -1,22 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
+import { HOUR, MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
+import { aMachine, anInstance, KUBEVIRT, type KubeVirtStatus, PUBLISHED } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import {
-  aClaim,
-  aDisk,
-  aMachine,
-  anInstance,
-  aRunningWorld,
-  DISK,
-  HOUR,
-  KUBEVIRT,
-  type KubeVirtStatus,
-  MINUTE,
-  PUBLISHED,
-  SECOND,
-  START,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+import { aRunningWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const LIMIT = 30 * MINUTE
@@ -195,7 +183,14 @@ describe('a machine that runs and is not ready', () => {
     walk.now += LIMIT
     const { remove, status } = walk.plan()
     expect(remove).toEqual([
-      { kind: 'VirtualMachineInstance', name: 'vm', uid: walk.world.instance?.metadata.uid, resourceVersion: '300' },
+      {
+        apiVersion: 'kubevirt.io/v1',
+        kind: 'VirtualMachineInstance',
+        namespace: 'team',
+        name: 'vm',
+        uid: walk.world.instance?.metadata.uid,
+        resourceVersion: '300',
+      },
     ])
     expect(status.kicks?.instanceUID).toBe(walk.world.instance?.metadata.uid)
     const before = walk.log.length

@@ -1,10 +1,12 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import type { World } from '../world.ts'
+import { removalAsSeen } from '../../../runtime/removals.ts'
+import { steadyOf } from '../../../runtime/standing.ts'
+import type { MachineWorld } from '../world.ts'
 import { answers, standsStill } from './judge.ts'
-import { type Draft, failed, removalAsSeen, type Step, waiting } from './machine-plan.ts'
+import { failed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import { type Hung, hungPart } from './plan-hung.ts'
-import type { Standing } from './status.ts'
+import type { MachineStanding } from './status.ts'
 
 /** What is read by a clone may go without a word to us. */
 const CLONE_LOOK_MS = 60_000
@@ -13,7 +15,7 @@ const READY_BY_THEN = 'the machine should be ready by then'
 type Kicks = NonNullable<VirtualMachineStatus['kicks']>
 
 /** A standing in the light of how long it has lasted: a machine that hangs is kicked, within a budget, or has failed. */
-export function judged({ world, now }: Draft, standing: Standing, step: Omit<Step, 'standing'>): Step {
+export function judged({ world, now }: MachineDraft, standing: MachineStanding, step: Omit<Step, 'standing'>): Step {
   const { vm, policy, clone } = world
   const { metadata, status } = vm
   if (standing.phase === 'Failed') return { ...step, standing }
@@ -38,7 +40,7 @@ export function judged({ world, now }: Draft, standing: Standing, step: Omit<Ste
 }
 
 /** A guest that is paused, or shows that it lives, is not being stood up: when it is not so any more, it has the whole time. */
-function isSpared(world: World, { reason }: Standing): boolean {
+function isSpared(world: MachineWorld, { reason }: MachineStanding): boolean {
   // Where one of them is ready, the other one is in a moment.
   const isNearly = world.instance?.isReady === true || world.machine?.isReady === true
   const isLate = !isNearly && (reason === 'NotReady' || reason === 'Stopping')
@@ -47,8 +49,8 @@ function isSpared(world: World, { reason }: Standing): boolean {
 
 /** How long that may last is measured by KubeVirt's own clock. What people have paused may last for ever. */
 function spared(
-  { policy, machine, instance }: World,
-  standing: Standing,
+  { policy, machine, instance }: MachineWorld,
+  standing: MachineStanding,
   step: Omit<Step, 'standing'>,
   now: number,
 ): Step {
@@ -56,14 +58,14 @@ function spared(
   const since = standing.reason === 'PausedIOError' ? machine?.pause?.since : instance?.unreadySince
   const leftMs = (since ?? now) + policy.vmProvisionTimeoutMs - now
   if (leftMs > 0) return { ...step, standing, wake: { afterMs: leftMs, because: READY_BY_THEN } }
-  const message = `not ready for ${inWords(policy.vmProvisionTimeoutMs)}: ${standing.message}`
+  const message = `not ready for ${inWords(policy.vmProvisionTimeoutMs)}: ${steadyOf(standing)}`
   return { ...step, standing: failed('Timeout', message) }
 }
 
 /** A kick that was written down, and not carried out before a crash, is made good: it is the same one. */
 function kickedLate(
-  world: World,
-  standing: Standing,
+  world: MachineWorld,
+  standing: MachineStanding,
   step: Omit<Step, 'standing'>,
   { hung, leftMs, now }: { hung: Hung; leftMs: number; now: number },
 ): Step {
@@ -72,7 +74,7 @@ function kickedLate(
   return { ...step, standing, remove, wake: { afterMs: leftMs, because: READY_BY_THEN } }
 }
 
-function kick({ policy }: World, step: Omit<Step, 'standing'>, hung: Hung, kicks: Kicks, now: number): Step {
+function kick({ policy }: MachineWorld, step: Omit<Step, 'standing'>, hung: Hung, kicks: Kicks, now: number): Step {
   const { vmProvisionTimeoutMs, kickLimit } = policy
   const message = `${hung.kicked(inWords(vmProvisionTimeoutMs))} (${kicks.count} of ${kickLimit})`
   return {
@@ -90,8 +92,8 @@ function inWords(ms: number): string {
 }
 
 function overdue(
-  world: World,
-  standing: Standing,
+  world: MachineWorld,
+  standing: MachineStanding,
   step: Omit<Step, 'standing'>,
   hung: Hung | undefined,
   now: number,
@@ -104,11 +106,11 @@ function overdue(
   // A clone is set going a moment after its machine: one that hangs is not told as a failure for that moment.
   if (leftMs > 0 && leftMs <= CLONE_LOOK_MS) return { ...step, standing, wake }
   if (hung === undefined || leftMs > 0) {
-    const message = `not ready after ${inWords(policy.vmProvisionTimeoutMs)}: ${standing.message}`
+    const message = `not ready after ${inWords(policy.vmProvisionTimeoutMs)}: ${steadyOf(standing)}`
     return { ...step, standing: failed('Timeout', message), ...(leftMs > 0 && { wake }) }
   }
   if (kicks.count >= policy.kickLimit)
-    return { ...step, standing: failed('KickBudgetSpent', hung.givenUp(kicks.count, standing.message)) }
+    return { ...step, standing: failed('KickBudgetSpent', hung.givenUp(kicks.count, steadyOf(standing))) }
   const { uid } = hung.object.metadata
   const next = { count: kicks.count + 1, lastTime: toTime(now), ...(uid !== undefined && { [hung.noted]: uid }) }
   return kick(world, step, hung, next, now)

@@ -5,36 +5,30 @@ import { isChildOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { toTime } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
+import { HOUR, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, aStorageClass, DISK, NO_DISK } from '../machine-disks.fixtures.ts'
 import {
   ARTIFACT,
-  aClaim,
-  aDisk,
   aMachine,
   anImage,
   anInstance,
   aSecret,
-  aStorageClass,
-  aWorld,
-  DISK,
-  HOUR,
   KUBEVIRT,
   type KubeVirtStatus,
-  NO_DISK,
-  NO_PASSWORD,
   PASSWORD,
   PUBLISHED,
   QUEUED,
   REFERRING,
-  START,
   TEMPLATE,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+} from '../machine-objects.fixtures.ts'
+import { aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
 import { type KubeVirtView, viewKubeVirt } from '../views.ts'
-import type { World } from '../world.ts'
+import type { MachineWorld } from '../world.ts'
 import { FINALIZER, hasDisk } from './machine-plan.ts'
 import { planMachine } from './plan.ts'
 import { storageClassOf } from './plan-children.ts'
-import { isWorthWriting, reasonOf } from './status.ts'
+import { isMachineStatusDue } from './status.ts'
 
 const time = fc.integer({ min: -2 * HOUR, max: 2 * HOUR }).map((offset) => toTime(START + offset))
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
@@ -156,13 +150,13 @@ const world = fc
     isRefused: rarely,
     kickLimit: fc.nat(3),
   })
-  .map((one): World => {
+  .map((one): MachineWorld => {
     const overrides: WorldOverrides = {
       metadata: { finalizers: one.finalizers, ...one.meta },
       status: one.status as WorldOverrides['status'],
       spec: one.spec,
       image: one.image,
-      imageNamespace: one.imageNamespace as World['imageNamespace'],
+      imageNamespace: one.imageNamespace as MachineWorld['imageNamespace'],
       clone: one.clone,
       hasCloneSource: one.hasCloneSource,
       claim: one.claim && aClaim(one.claim),
@@ -188,14 +182,14 @@ const world = fc
     }
   })
 
-function secretOf({ cloudInit }: World, how: string): KubeObject | undefined {
+function secretOf({ cloudInit }: MachineWorld, how: string): KubeObject | undefined {
   if (how === 'none') return undefined
   if (how === 'going') return aSecret(cloudInit, { deletionTimestamp: toTime(START) })
   return aSecret(how === 'right' ? cloudInit : NO_PASSWORD)
 }
 
 /** KubeVirt's machine, as it is wanted or otherwise. */
-function machineOf(base: World, how: { shown: KubeVirtStatus; meta: object; isWanted: boolean }): KubeVirtView {
+function machineOf(base: MachineWorld, how: { shown: KubeVirtStatus; meta: object; isWanted: boolean }): KubeVirtView {
   const other = aMachine(how.shown, how.meta)
   const { vm, spec, secret, cloudInit, clone: disk } = base
   if (!(how.isWanted && spec.ok)) return other
@@ -211,7 +205,7 @@ function machineOf(base: World, how: { shown: KubeVirtStatus; meta: object; isWa
 }
 
 /** The same world, in which the disk is as it was an hour ago, the time of the machine is over, nothing runs, and nothing else stands in the way. */
-function hanging(one: World): World {
+function hanging(one: MachineWorld): MachineWorld {
   const stays = <T extends KubeObject>(object: T): T => ({
     ...object,
     metadata: { ...object.metadata, deletionTimestamp: undefined },
@@ -235,7 +229,7 @@ function frozen<T>(value: T): T {
 }
 
 /** Checks `holds` in many random worlds. */
-function always(holds: (world: World) => void, numRuns = 700): void {
+function always(holds: (world: MachineWorld) => void, numRuns = 700): void {
   fc.assert(
     fc.property(world, (one) => {
       holds(frozen(one))
@@ -244,9 +238,9 @@ function always(holds: (world: World) => void, numRuns = 700): void {
   )
 }
 
-const isDeleted = ({ vm }: World) => vm.metadata.deletionTimestamp !== undefined
+const isDeleted = ({ vm }: MachineWorld) => vm.metadata.deletionTimestamp !== undefined
 const kindsOf = (objects: readonly { readonly kind: string }[]): string[] => objects.map(({ kind }) => kind)
-const hasRun = ({ vm, instance: run }: World) => vm.status.bootedAt !== undefined || run?.phase === 'Running'
+const hasRun = ({ vm, instance: run }: MachineWorld) => vm.status.bootedAt !== undefined || run?.phase === 'Running'
 
 describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
   it('is a function of the world and the time, and leaves the world alone', () => {
@@ -314,7 +308,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
 
   it('makes a disk only where there is none, nor a guest, of an image and an artifact that are there to stay', () => {
     let isSeen = false
-    const check = (one: World) => {
+    const check = (one: MachineWorld) => {
       if (!kindsOf(planMachine(one, START).apply).includes('DataVolume')) return
       isSeen = true
       expect([one.clone, one.claim, one.machine, one.instance]).toEqual([undefined, undefined, undefined, undefined])
@@ -369,7 +363,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       if (kindsOf(remove).includes('VirtualMachineInstance') || isKick || isDeleted(one)) return
       const stored = JSON.parse(JSON.stringify(next)) as typeof next
       const again = planMachine({ ...one, vm: { ...one.vm, status: stored } }, START)
-      expect(isWorthWriting(stored, again.status, undefined)).toBe(false)
+      expect(isMachineStatusDue(stored, again.status, undefined)).toBe(false)
       expect(again.events.filter(({ reason }) => reason !== 'ImageCreated')).toEqual([])
     })
   })

@@ -1,25 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { reasonOf } from '../../../runtime/standing.ts'
+import { HOUR, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
+import { aMachine, anImage, KUBEVIRT, PASSWORD, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import {
-  aClaim,
-  aDisk,
-  aMachine,
-  anImage,
-  aRunningWorld,
-  aWorld,
-  DISK,
-  HOUR,
-  KUBEVIRT,
-  PASSWORD,
-  PUBLISHED,
-  QUEUED,
-  START,
-  TEMPLATE,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+import { aRunningWorld, aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
 import { FINALIZER } from './machine-plan.ts'
 import { planMachine } from './plan.ts'
-import { reasonOf } from './status.ts'
 
 const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
 const standOf = (overrides: WorldOverrides) => {

@@ -1,27 +1,25 @@
-import { type VirtualMachineSpec, type VirtualMachineStatus, warningsOf } from '@open-terrain/constructs'
+import { problemsText, type VirtualMachineSpec, type VirtualMachineStatus, warningsOf } from '@open-terrain/constructs'
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
 import { mismatches } from '../../../images/decide/ensure-image.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
-import { withoutUndefined } from '../../../runtime/conditions.ts'
-import type { World } from '../world.ts'
+import { cutMessage, withoutUndefined } from '../../../runtime/conditions.ts'
+import type { MachineWorld } from '../world.ts'
 import {
-  type Draft,
   FINALIZER,
   failed,
   hasBooted,
   isDeployed,
+  type MachineDraft,
   type MachinePlan,
-  type MachineRemoval,
   refused,
   type Step,
   waiting,
 } from './machine-plan.ts'
 import { imageSizeOf } from './plan-children.ts'
-import { planDeletion } from './plan-deletion.ts'
+import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { expansionWarnings } from './plan-expansion.ts'
 import { type ImageState, imageState } from './plan-image.ts'
-import { eventsBetween, type Remark, withPending, withStanding } from './status.ts'
+import { machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
 
 /**
  * ```
@@ -31,35 +29,32 @@ import { eventsBetween, type Remark, withPending, withStanding } from './status.
  * ```
  * What exists is taken as it is: an image trumps the template, and a disk that has booted is never touched again.
  */
-export function planMachine(world: World, now: number): MachinePlan {
-  const plan = decide(world, now)
-  const told = eventsBetween(world.vm.status, plan.status)
+export function planMachine(world: MachineWorld, now: number): MachinePlan {
+  const { steady, ...plan } = decide(world, now)
+  const told = machineEventsBetween(world.vm.status, plan.status, steady)
   // One Event is enough for a beginning.
   const isBegun = plan.events.length > 0 && world.vm.status.phase === undefined && plan.status.phase === 'Provisioning'
   const events = [...plan.events, ...told.filter(({ type }) => type === 'Warning' || !isBegun)]
   const { machine, instance, clone } = world
   // A guest is waited for, however long it takes: KubeVirt keeps its instance with a finalizer of its own until it has ended.
   const run = instance === undefined ? machine : isKeptByDependentsAlone(instance) ? instance : undefined
-  const children = [run, clone]
-  const ended = endingWaits<MachineRemoval, KubeObject>(plan, children, now, ({ kind }, how) => ({
-    kind: kind as MachineRemoval['kind'],
-    ...how,
-  }))
-  return { ...plan, ...ended, events }
+  return { ...plan, ...endingWaits(plan, [run, clone], now), events }
 }
 
-function decide(world: World, now: number): MachinePlan {
-  if (world.vm.metadata.deletionTimestamp !== undefined) return planDeletion(world, now)
+/** The plan, and what its message says but for what moves, where that is something else. */
+type Decision = MachinePlan & { readonly steady?: string }
+
+function decide(world: MachineWorld, now: number): Decision {
+  if (world.vm.metadata.deletionTimestamp !== undefined) return planMachineDeletion(world, now)
   if (!world.spec.ok) {
-    const message = world.spec.problems.map(({ path, message: text }) => `${path}: ${text}`).join('; ')
-    return finish(world, undefined, { standing: failed('InvalidSpec', message) }, now)
+    return finish(world, undefined, { standing: failed('InvalidSpec', problemsText(world.spec.problems)) }, now)
   }
-  const draft: Draft = { world, spec: world.spec.spec, now }
+  const draft: MachineDraft = { world, spec: world.spec.spec, now }
   const image = imageState(draft)
   return finish(world, { spec: draft.spec, image }, stepOf(draft, image), now)
 }
 
-function stepOf(draft: Draft, image: ImageState): Step {
+function stepOf(draft: MachineDraft, image: ImageState): Step {
   const { world, spec } = draft
   if (world.namespaceTerminating) {
     const message = 'the namespace of the virtual machine is being deleted: nothing can be created in it'
@@ -72,7 +67,7 @@ function stepOf(draft: Draft, image: ImageState): Step {
 }
 
 /** The image is seen to all the same; where it stands is no matter to a machine that is there already. */
-function ignored(draft: Draft, image: ImageState): Step {
+function ignored(draft: MachineDraft, image: ImageState): Step {
   const { world } = draft
   const { apply = [], events = [], onlyIf } = image.kind === 'ready' ? ({} as Partial<Step>) : image.step
   return {
@@ -93,16 +88,16 @@ function ignored(draft: Draft, image: ImageState): Step {
 
 /** Puts status, finalizer and work together. */
 function finish(
-  world: World,
+  world: MachineWorld,
   known: { readonly spec: VirtualMachineSpec; readonly image: ImageState } | undefined,
   step: Step,
   now: number,
-): MachinePlan {
+): Decision {
   const { vm } = world
   const { apply = [], remove = [], events = [], wake, onlyIf, touch } = step
   const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...(step.remarks ?? [])]
   const standing = withPending(refused(step.standing, world), remarks)
-  const status = withStanding(
+  const status = withMachineStanding(
     // Only what stands a machine up takes time that is limited: waiting for an image, or for CDI, does not.
     withoutUndefined({ ...vm.status, provisioningSince: undefined, ...step.status }) as VirtualMachineStatus,
     {
@@ -115,6 +110,7 @@ function finish(
     now,
   )
   return {
+    ...(standing.steady !== undefined && { steady: cutMessage(standing.steady) }),
     status,
     finalizer: vm.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add',
     apply,
@@ -126,7 +122,7 @@ function finish(
   }
 }
 
-function remarksOn(world: World, spec: VirtualMachineSpec, { apply = [] }: Step): Remark[] {
+function remarksOn(world: MachineWorld, spec: VirtualMachineSpec, { apply = [] }: Step): Remark[] {
   const { image } = world
   const imageSize = imageSizeOf(image)
   const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]

@@ -1,24 +1,19 @@
 import { VIRTUAL_MACHINE_REASON_HELP, type VirtualMachineReason } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
+import { HOUR, START } from '../../../runtime/times.fixtures.ts'
+import { aDisk, DISK } from '../machine-disks.fixtures.ts'
 import {
-  aDisk,
   aMachine,
   anImage,
   anInstance,
-  aRunningWorld,
-  aWorld,
-  DISK,
-  HOUR,
   KUBEVIRT,
   type KubeVirtStatus,
-  NO_PASSWORD,
   PUBLISHED,
   REFERRING,
-  START,
   TEMPLATE,
-  type WorldOverrides,
-} from '../machine-world.fixtures.ts'
+} from '../machine-objects.fixtures.ts'
+import { aRunningWorld, aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 interface Row {

@@ -8,15 +8,11 @@ import { isOrphaned } from '../../../cluster/ownership.ts'
 import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
-import { courseConditions, said } from '../../../runtime/standing.ts'
-import type { World } from '../world.ts'
+import { courseConditions, reasonOf, type Standing, said } from '../../../runtime/standing.ts'
+import type { MachineWorld } from '../world.ts'
 
 /** Where a machine stands, in the words that people read. */
-export interface Standing {
-  readonly phase: VirtualMachinePhase
-  readonly reason: VirtualMachineReason
-  readonly message: string
-}
+export type MachineStanding = Standing<VirtualMachinePhase, VirtualMachineReason>
 
 /** Something that people should know beside where the machine stands. */
 export interface Remark {
@@ -26,7 +22,7 @@ export interface Remark {
 }
 
 export interface StatusFacts {
-  readonly standing: Standing
+  readonly standing: MachineStanding
   readonly image: VirtualMachineStatus['image']
   /** Whether a disk can be cloned from the image. */
   readonly imageReady: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
@@ -46,7 +42,7 @@ const REMARKS: readonly string[] = [
 const PENDING: readonly string[] = [TYPE.RebuildRequired, TYPE.RestartRequired]
 
 /** A machine that runs says first what it waits for. */
-export function withPending(standing: Standing, remarks: readonly Remark[]): Standing {
+export function withPending(standing: MachineStanding, remarks: readonly Remark[]): MachineStanding {
   const pending = PENDING.flatMap((type) => remarks.filter((remark) => remark.type === type))
   const [first] = pending
   if (standing.reason !== 'Running' || first === undefined) return standing
@@ -55,7 +51,11 @@ export function withPending(standing: Standing, remarks: readonly Remark[]): Sta
 }
 
 /** Completes a status: phase, message and conditions, with times that only move when something changed. */
-export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, now: number): VirtualMachineStatus {
+export function withMachineStanding(
+  status: VirtualMachineStatus,
+  facts: StatusFacts,
+  now: number,
+): VirtualMachineStatus {
   const { image, imageReady, remarks, generation } = facts
   const standing = { ...facts.standing, message: cutMessage(facts.standing.message) }
   const { phase, reason, message } = standing
@@ -81,7 +81,7 @@ export function withStanding(status: VirtualMachineStatus, facts: StatusFacts, n
 }
 
 /** The claim of a disk whose DataVolume somebody deleted without it: nobody deletes it with the machine. */
-export function leftClaim({ clone, claim }: Pick<World, 'clone' | 'claim'>): string | undefined {
+export function leftClaim({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'>): string | undefined {
   const isLeft = clone === undefined && claim !== undefined && isOrphaned(claim)
   return isLeft && claim.metadata.deletionTimestamp === undefined
     ? `PersistentVolumeClaim ${claim.metadata.name}`
@@ -89,7 +89,7 @@ export function leftClaim({ clone, claim }: Pick<World, 'clone' | 'claim'>): str
 }
 
 /** Whether a status is worth a write. Progress and queue positions move all the time, and go with other news. */
-export function isWorthWriting(
+export function isMachineStatusDue(
   before: VirtualMachineStatus,
   after: VirtualMachineStatus,
   sinceWriteMs: number | undefined,
@@ -128,17 +128,12 @@ function significant(status: VirtualMachineStatus): unknown {
   }
 }
 
-/** A text that people have to act upon, word by word, but for what moves by itself. */
+/** A text that people have to act upon, word by word. Of a machine that has failed it has nothing in it that moves. */
 function newsIn(status: VirtualMachineStatus): string | undefined {
   const { phase, message = '' } = status
-  if (phase === 'Failed') return message.replace(PROGRESS, '').replace(NEXT_TRY, '')
+  if (phase === 'Failed') return message
   return WARNINGS.has(reasonOf(status) ?? '') ? withoutNumbers(message) : undefined
 }
-
-/** How far a download or a clone is. */
-const PROGRESS = / \(\d+(\.\d+)?%\)/
-/** When KubeVirt tries again. An Event that tells it would be another one at each try, instead of the same once more. */
-const NEXT_TRY = /(?<=tried again) at \S+Z/
 
 /** Live numbers of others are no news. */
 function withoutNumbers(message: string): string {
@@ -172,13 +167,20 @@ const WARNINGS: ReadonlySet<string> = new Set([
 /** Of the condition ImageReady. */
 const LOSING: ReadonlySet<string> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
 
-/** What happened between two statuses, for people who read `kubectl describe`. */
-export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
+/**
+ * What happened between two statuses, for people who read `kubectl describe`.
+ * @param steady the message without what moves: a time in it would make another Event at each try, instead of the same once more
+ */
+export function machineEventsBetween(
+  before: VirtualMachineStatus,
+  after: VirtualMachineStatus,
+  steady = after.message ?? '',
+): EventNote[] {
   const reason = reasonOf(after)
-  const changed = changedReason(before, after)
+  const changed = changedReason(before, after, steady)
   const image = (status: VirtualMachineStatus) => status.conditions?.find(({ type }) => type === TYPE.ImageReady)
   const [was, is] = [image(before), image(after)]
-  // Who has a disk already does not wait for its image any more, and is told all the same that it goes.
+  // Who has a disk already does not wait for its image any more, and gets an Event all the same when it goes.
   const isLosing = is !== undefined && is.reason !== was?.reason && is.reason !== reason && LOSING.has(is.reason)
   const losing: EventNote[] = isLosing ? [{ type: 'Warning', reason: is.reason, message: is.message }] : []
   const known = new Map((before.conditions ?? []).map((one) => [one.type, one.message]))
@@ -193,16 +195,15 @@ export function eventsBetween(before: VirtualMachineStatus, after: VirtualMachin
 }
 
 /** Trouble by its reason. All else by its beginning and its end: the steps between them are in the status. */
-function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus): EventNote[] {
+function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus, message: string): EventNote[] {
   const [was, is] = [before, after].map((status) => withoutPending(reasonOf(status)))
   if (is === undefined || is === was) return []
-  const message = (after.message ?? '').replace(NEXT_TRY, '')
   if (WARNINGS.has(is)) return [{ type: 'Warning', reason: is, message }]
   const isStep = before.phase === after.phase && after.phase === 'Provisioning'
   return isStep ? [] : [{ type: 'Normal', reason: is, message }]
 }
 
-/** What a machine that runs waits for is told as a remark. */
+/** What a machine that runs waits for is reported as a remark. */
 function withoutPending(reason: string | undefined): string | undefined {
   return reason !== undefined && PENDING.includes(reason) ? 'Running' : reason
 }
@@ -215,9 +216,4 @@ export function logFacts({ image, provisioningSince, kicks }: VirtualMachineStat
     durationSeconds: since === undefined ? undefined : Math.max(0, Math.round((now - since) / 1_000)),
     kicks: kicks?.count,
   })
-}
-
-/** The reason for where a machine stands. */
-export function reasonOf({ conditions }: Pick<VirtualMachineStatus, 'conditions'>): string | undefined {
-  return conditions?.find(({ type }) => type === TYPE.Reconciling)?.reason
 }

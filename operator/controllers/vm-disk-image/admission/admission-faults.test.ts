@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { classify } from '../../../kube/api-error.ts'
-import { apiError } from '../../../kube/fake-client.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Start } from '../decide/image-plan.ts'
-import { MINUTE, SECOND } from '../world.fixtures.ts'
 import type { Holder } from '../world.ts'
 import { AdmissionBench, aHolder, aStart, NAMESPACE } from './admission.fixtures.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
@@ -341,9 +341,7 @@ describe('a ledger that is made anew', () => {
   })
 
   it('does not make running downloads look as if they had no slot in the meantime', async () => {
-    await bench.start()
-    const { uid } = bench.want('a', '10')
-    await settled()
+    const [{ uid }] = await bench.begin(2, 'a')
     const [running] = bench.client.all('DataVolume')
     const seen: (string | undefined)[] = []
     const look = () => void seen.push(bench.admission.slotOf(uid)?.name)
@@ -390,9 +388,7 @@ describe('others', () => {
 
 describe('what the watch tells of the ledger', () => {
   it('that it is gone is enough to make it anew', async () => {
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     bench.dropLedger()
     await bench.clock.advance(10 * MINUTE)
     expect(ledgerObject()).toBeUndefined()
@@ -444,9 +440,7 @@ describe('what the watch tells of the ledger', () => {
   })
 
   it('of a write by somebody else is read before anything else is decided', async () => {
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     const reads = count(isLedgerRead)
     bench.writeLedger(2, [...bench.ledger.holders, aHolder('x', { claimant: 'other' })])
     bench.admission.checkLedger(ledgerObject())
@@ -481,10 +475,7 @@ describe('an image whose slot came and went before it was told of it', () => {
 
 describe('the head of the queue', () => {
   it('that is ready is not overtaken because its own writes fail', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(1, 'a')
     const { uid } = bench.want('b', '20')
     bench.want('c', '30')
     bench.admission.setStuck(uid)

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../../kube/fake-client.fixtures.ts'
+import { viewDataVolume } from '../../../cluster/views.ts'
+import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { viewDataVolume } from '../views.ts'
-import { SECOND } from '../world.fixtures.ts'
+import { SECOND } from '../../../runtime/times.fixtures.ts'
 import { AdmissionBench, aHolder, aStart } from './admission.fixtures.ts'
 
 // What somebody who may write the ledger can put into it. It must end by itself, and let nobody through beyond the limit.
@@ -52,9 +52,7 @@ describe('holders that somebody else has written', () => {
 
   it('of images that do not exist are gone after the 15 s for which a claim may be good, and the queue goes on', async () => {
     bench.isReconciling = true
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     forged(90)
     bench.admission.checkLedger(undefined)
     bench.want('b', '20')
@@ -68,9 +66,7 @@ describe('holders that somebody else has written', () => {
 
   it('and are more than there can be make the ledger as good as none: it is made again from what runs, whose download goes on', async () => {
     bench.isReconciling = true
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     await bench.report('a', { phase: 'ImportInProgress' })
     bench.writeLedger(2_000, inventions(2_000))
     bench.admission.checkLedger(undefined)

@@ -1,7 +1,8 @@
+import type { ClaimView, DataVolumeView, PodView } from '../../../cluster/views.ts'
+import type { ImageView } from '../../../images/image-view.ts'
 import type { Basics } from '../../../runtime/basics.ts'
 import type { Store } from '../../../runtime/store.ts'
 import type { ImageMetrics } from '../image-metrics.ts'
-import type { ClaimView, DataVolumeView, ImageView, PodView } from '../views.ts'
 import type { Patience } from './orphaned-downloads.ts'
 import type { SlotLedger } from './slot-ledger.ts'
 
@@ -12,8 +13,7 @@ export interface AdmissionOptions extends Basics {
   readonly me: string
   readonly images: Store<ImageView>
   readonly dataVolumes: Store<DataVolumeView>
-  /** Claims of volumes; all others in this folder are of slots. */
-  readonly volumeClaims: Store<ClaimView>
+  readonly claims: Store<ClaimView>
   readonly pods: Store<PodView>
   /** The limit that the policy wants, given what the ledger says. */
   readonly limit: (ledgerLimit: number | undefined) => number
@@ -25,9 +25,9 @@ export interface AdmissionOptions extends Basics {
   readonly onChange: (key: string) => void
 }
 
-export interface ClaimsOptions extends Omit<AdmissionOptions, 'metrics' | 'refresh'> {
-  /** A claim may be over, or its DataVolume is due. */
+export interface HeldSlotsOptions extends Omit<AdmissionOptions, 'metrics' | 'refresh'> {
+  /** A slot may be empty, or its DataVolume is due. */
   readonly wake: () => void
-  /** A claim was about to be used, and the ledger was not there any more. */
+  /** A slot was about to be used, and the ledger was not there any more. */
   readonly onLedgerLost: () => void
 }

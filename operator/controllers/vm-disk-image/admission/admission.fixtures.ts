@@ -1,23 +1,24 @@
 import { FINALIZER } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { BY_CLAIM, claimIndex } from '../../../cluster/importers.ts'
-import { FakeClient } from '../../../kube/fake-client.fixtures.ts'
-import { FakeClock, settled } from '../../../kube/fake-clock.fixtures.ts'
-import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
-import { fakeLog } from '../../../runtime/fake-log.fixtures.ts'
-import { Store } from '../../../runtime/store.ts'
-import type { Start } from '../decide/image-plan.ts'
-import { ImageMetrics } from '../image-metrics.ts'
 import {
   type ClaimView,
   type DataVolumeView,
-  type ImageView,
   type PodView,
   viewClaim,
   viewDataVolume,
   viewPod,
-} from '../views.ts'
-import { MINUTE, Walk } from '../world.fixtures.ts'
+} from '../../../cluster/views.ts'
+import type { ImageView } from '../../../images/image-view.ts'
+import { settled } from '../../../kube/fake-clock.fixtures.ts'
+import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
+import { ScriptedClient } from '../../../kube/scripted-client.fixtures.ts'
+import { fakeLog } from '../../../runtime/fake-log.fixtures.ts'
+import { Store } from '../../../runtime/store.ts'
+import { MINUTE } from '../../../runtime/times.fixtures.ts'
+import type { Start } from '../decide/image-plan.ts'
+import { ImageMetrics } from '../image-metrics.ts'
+import { Walk } from '../image-walk.fixtures.ts'
 import type { Holder } from '../world.ts'
 import { Admission } from './admission.ts'
 import { IMPORTING_INDEX, importingIndex } from './downloads.ts'
@@ -26,6 +27,8 @@ import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
 export const NAMESPACE = 'sync-operator'
 export const STALL_MS = 10 * MINUTE
 export const ATTEMPT_MS = 60 * MINUTE
+/** Nobody can tell whether what runs there has ended: the node does not answer, so that nothing which is deleted goes. */
+export const AWAY: readonly string[] = ['node.example.com/away']
 const LEDGER = `${NAMESPACE}/${LEDGER_NAME}`
 
 /** What the admission gets for an image of this name that is ready to download. */
@@ -44,8 +47,8 @@ export function aHolder(name: string, more: Partial<Holder> = {}): Holder {
 
 /** An admission with a fake API server and a fake clock; the test plays CDI and the watch. */
 export class AdmissionBench {
-  readonly client = new FakeClient()
-  readonly clock = new FakeClock()
+  readonly client = new ScriptedClient(NAMESPACE, 'team')
+  readonly clock = this.client.clock
   readonly log = fakeLog()
   readonly registry = new Registry()
   readonly images = new Store<ImageView>()
@@ -70,7 +73,7 @@ export class AdmissionBench {
       dataVolumes,
       random: () => 0.5,
       metrics: new ImageMetrics(this.registry, clock),
-      volumeClaims,
+      claims: volumeClaims,
       pods,
       ledger: new SlotLedger({ client, clock, log, namespace: NAMESPACE }),
       me: 'me',
@@ -91,6 +94,15 @@ export class AdmissionBench {
     await settled()
   }
 
+  /** It starts with so many slots, and images of these names want to download, in this order. */
+  async begin<const Names extends readonly string[]>(limit: number | undefined, ...names: Names) {
+    this.limit = limit
+    await this.start()
+    const wanted = names.map((name, at) => this.want(name, String(10 * (at + 1))))
+    await settled()
+    return wanted as { [At in keyof Names]: Start }
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.clock.advance(0)
@@ -100,6 +112,7 @@ export class AdmissionBench {
   want(name: string, ticket: string): Start {
     const { start, image } = aStart(name, ticket)
     this.images.put(image)
+    this.client.put(image)
     this.#wanted.set(start.key, start)
     this.admission.want(start.uid, start)
     return start
@@ -163,7 +176,11 @@ export class AdmissionBench {
     const { apiVersion, kind: ownerKind, metadata } = owner
     const { uid = '' } = metadata
     const ownerReferences = [{ apiVersion, kind: ownerKind, name: metadata.name, uid, controller: true }]
-    return this.client.put({ apiVersion: 'v1', kind, metadata: { name, namespace: 'team', ownerReferences } })
+    return this.client.put({
+      apiVersion: 'v1',
+      kind,
+      metadata: { name, namespace: 'team', ownerReferences, finalizers: AWAY },
+    })
   }
 
   /** The claims are gone as well: nothing tells any more what a pod was for. */

@@ -1,12 +1,12 @@
 import { ANNOTATIONS, childName, LABELS, MANAGER } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../../kube/fake-client.fixtures.ts'
+import { viewClaim, viewDataVolume, viewPod } from '../../../cluster/views.ts'
+import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from '../../../kube/kube-client.ts'
 import type { KubeObject, ObjectMeta } from '../../../kube/kube-object.ts'
-import { viewClaim, viewDataVolume, viewPod } from '../views.ts'
-import { SECOND } from '../world.fixtures.ts'
-import { AdmissionBench, ATTEMPT_MS, aHolder, aStart, STALL_MS } from './admission.fixtures.ts'
+import { SECOND } from '../../../runtime/times.fixtures.ts'
+import { AdmissionBench, ATTEMPT_MS, AWAY, aHolder, aStart, STALL_MS } from './admission.fixtures.ts'
 
 let bench = new AdmissionBench()
 afterEach(async () => {
@@ -24,6 +24,7 @@ const RUNNING = { phase: 'ImportInProgress', progress: '5%' }
 function inherited(name: string, metadata: Partial<ObjectMeta> = {}, status: object = RUNNING): KubeObject {
   const { start, image } = aStart(name, '1')
   bench.images.put(image)
+  bench.client.put(image)
   const object = bench.client.put({
     apiVersion: 'cdi.kubevirt.io/v1beta1',
     kind: 'DataVolume',
@@ -65,7 +66,7 @@ function orphaned(name: string, more: object = {}): KubeObject {
 /** A pod that somebody made: it says with all labels that it is an importer of the image. */
 function forgedPod(name: string, metadata: Partial<ObjectMeta> = {}): void {
   const labels = { [LABELS.imageUid]: `uid-${name}`, [LABELS.imageName]: name, [LABELS.managedBy]: MANAGER }
-  const object = { name: `importer-${name}`, namespace: 'team', labels, ...metadata }
+  const object = { name: `importer-${name}`, namespace: 'team', labels, finalizers: AWAY, ...metadata }
   bench.pods.put(viewPod(bench.client.put({ apiVersion: 'v1', kind: 'Pod', metadata: object })))
   bench.admission.downloadsChanged()
 }
@@ -91,9 +92,7 @@ describe('admission', () => {
   })
 
   it('sends a create with no more patience than a claim is good for', async () => {
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     const [options] = bench.client.calls.filter(isCreate).map((call) => call.options as RequestOptions)
     expect(options?.timeoutMs).toBe(5 * SECOND)
     expect(options?.isStillValid?.()).toBe(true)
@@ -102,11 +101,7 @@ describe('admission', () => {
   })
 
   it('hands a slot on in the write that frees it', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
+    await bench.begin(1, 'a', 'b')
     const before = bench.client.calls.filter(isLedgerWrite).length
     await bench.succeed('a')
     expect(bench.created).toEqual(['a', 'b'])
@@ -115,9 +110,7 @@ describe('admission', () => {
   })
 
   it('does nothing at all when nothing happens', async () => {
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     const before = bench.client.calls.length
     bench.admission.wake()
     await bench.clock.advance(600 * SECOND)
@@ -125,9 +118,7 @@ describe('admission', () => {
   })
 
   it('admits nobody at a limit of 0, and stops nobody', async () => {
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     bench.limit = 0
     bench.want('b', '20')
     await settled()
@@ -361,9 +352,7 @@ describe('a create', () => {
       kind: 'DataVolume',
       metadata: { name, namespace: 'team', uid: 'foreign' },
     })
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     expect(bench.holding).toEqual([])
     expect(bench.admission.refusalOf(start.uid)).toMatchObject({ reason: 'NameConflict' })
     expect(bench.client.peek('DataVolume', `team/${name}`)).toEqual(foreign)
@@ -431,11 +420,7 @@ describe('a create', () => {
 
 describe('a slot', () => {
   it('is kept while its DataVolume is gone and an importer pod lives on', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
+    await bench.begin(1, 'a', 'b')
     const pod = bench.import('a')
     await bench.drop('a')
     bench.dropClaims()
@@ -448,11 +433,7 @@ describe('a slot', () => {
   })
 
   it('is kept by its importer though somebody takes all labels off, and the watch of pods loses it', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
+    await bench.begin(1, 'a', 'b')
     const pod = bench.import('a')
     const [object] = bench.client.all('Pod')
     if (object === undefined) throw new Error('none')
@@ -475,11 +456,7 @@ describe('a slot', () => {
       { ownerReferences: filling('prime-x').map((one) => ({ ...one, apiVersion: 'apps/v1' })) },
     ],
   ])('is not kept by a pod %s, whatever its labels', async (_what, metadata) => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
+    await bench.begin(1, 'a', 'b')
     forgedPod('a', metadata)
     await bench.drop('a')
     await bench.clock.advance(SECOND)
@@ -490,11 +467,7 @@ describe('a slot', () => {
     ['a prime claim that is gone', () => 'prime-x'],
     ['its own claim that is gone', (volume) => volume],
   ])('is kept for 2 minutes at most by pods that say they fill %s', async (_what, claimOf) => {
-    bench.limit = 1
-    await bench.start()
-    const { target } = bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
+    const [{ target }] = await bench.begin(1, 'a', 'b')
     forgedPod('a', { ownerReferences: filling(claimOf(target.volumeName)) })
     await bench.drop('a')
     for (const at of [1, 2, 3, 4]) {
@@ -508,9 +481,7 @@ describe('a slot', () => {
   })
 
   it('is not looked at while the cache knows a living importer, and looked at once when that is gone', async () => {
-    await bench.start()
-    const { uid } = bench.want('a', '10')
-    await settled()
+    const [{ uid }] = await bench.begin(2, 'a')
     const pod = bench.import('a')
     const looks = () => bench.client.said('get', 'list').length
     const before = looks()
@@ -524,21 +495,14 @@ describe('a slot', () => {
   })
 
   it('is freed when a live look finds neither DataVolume nor pod', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
+    await bench.begin(1, 'a', 'b')
     await bench.drop('a')
     await settled()
     expect(bench.holding).toEqual(['b'])
   })
 
   it('is kept while a live look is not possible', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(1, 'a')
     bench.client.before = ({ verb, kind }) => {
       if (verb === 'list' && kind === 'Pod') throw apiError('Unavailable')
     }
@@ -551,9 +515,7 @@ describe('a slot', () => {
   })
 
   it('is kept when only the watch has lost the DataVolume', async () => {
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     const [object] = bench.client.all('DataVolume')
     if (object === undefined) throw new Error('none')
     bench.dataVolumes.remove(viewDataVolume(object))
@@ -619,6 +581,11 @@ describe('a slot', () => {
   ])('is not kept by a DataVolume %s', async (_what, metadata) => {
     bench.limit = 1
     bench.writeLedger(1, [aHolder('a')])
+    bench.client.put({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'theirs', namespace: 'team', uid: 'theirs' },
+    })
     orphaned('a', metadata)
     await bench.start()
     bench.want('b', '20')
@@ -627,11 +594,7 @@ describe('a slot', () => {
   })
 
   it('is freed 15 s after its DataVolume was deleted, if only a finalizer of somebody keeps that', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
+    await bench.begin(1, 'a', 'b')
     const left = await bench.deleting('a', ['tenant.example.com/keep'])
     await bench.clock.advance(14 * SECOND)
     expect(bench.holding).toEqual(['a'])
@@ -651,11 +614,7 @@ describe('a slot', () => {
   ])(
     'is kept beside a DataVolume that was deleted and is kept by a finalizer, as long as %s',
     async (_what, before) => {
-      bench.limit = 1
-      await bench.start()
-      bench.want('a', '10')
-      bench.want('b', '20')
-      await settled()
+      await bench.begin(1, 'a', 'b')
       const pod = bench.import('a')
       await bench.deleting('a', ['tenant.example.com/keep'])
       before(pod)
@@ -669,11 +628,7 @@ describe('a slot', () => {
   )
 
   it('is freed though a finalizer of somebody keeps the claim too, once that is being deleted', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
+    await bench.begin(1, 'a', 'b')
     const pod = bench.import('a')
     await bench.deleting('a', ['tenant.example.com/keep'])
     for (const claim of bench.client.all('PersistentVolumeClaim')) {
@@ -690,12 +645,12 @@ describe('a slot', () => {
   })
 
   it('is kept while the garbage collector waits for what belongs to its DataVolume, which it is told to stop after 2 minutes', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
-    await bench.deleting('a', ['foregroundDeletion'])
+    await bench.begin(1, 'a', 'b')
+    const { apiVersion, kind, metadata } = await bench.deleting('a', ['foregroundDeletion'])
+    const { name, uid = '' } = metadata
+    const ownerReferences = [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }]
+    const claim = { name, namespace: 'team', ownerReferences, finalizers: ['tenant.example.com/keep'] }
+    bench.client.put({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: claim })
     await bench.clock.advance(119 * SECOND)
     expect([bench.holding, bench.client.said('delete')]).toEqual([['a'], []])
     await bench.clock.advance(2 * SECOND)
@@ -739,10 +694,7 @@ describe('a slot', () => {
   })
 
   it('is counted for a DataVolume that had one until somebody took it out of the ledger, whatever its image says yet', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.want('x', '10')
-    await settled()
+    await bench.begin(1, 'x')
     bench.writeLedger(1, [])
     bench.admission.checkLedger(undefined)
     bench.want('a', '20')
@@ -752,11 +704,8 @@ describe('a slot', () => {
 
   it('is not counted for one that somebody made for an image of their own, which is told of it', async () => {
     bench.writeLedger(1, [])
-    bench.limit = 1
     const forged = inherited('x')
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(1, 'a')
     expect(bench.created).toEqual(['a'])
     expect(bench.admission.isStray(viewDataVolume(forged))).toBe(true)
     expect(bench.changed).toContain('team/x')
@@ -777,7 +726,7 @@ describe('a slot', () => {
 
   it.each<[string, Partial<ObjectMeta>]>([
     ['names an image that does not exist', { ownerReferences: [{ ...OWNER, name: 'nobody' }] }],
-    ['names an earlier image of that name', { ownerReferences: [{ ...OWNER, uid: 'earlier' }] }],
+    ['names an earlier image of that name', { ownerReferences: [{ ...OWNER, uid: 'earlier' }], finalizers: AWAY }],
     ['names a kind of another group', { ownerReferences: [{ ...OWNER, apiVersion: 'nope.example/v1' }] }],
     ['names an image of another namespace', { namespace: 'tenant' }],
     ['is owned without being controlled', { ownerReferences: [{ ...OWNER, controller: false }] }],
@@ -794,11 +743,8 @@ describe('a slot', () => {
 
   it('is not counted for one that is finished', async () => {
     bench.writeLedger(1, [])
-    bench.limit = 1
     inherited('x', {}, { phase: 'Succeeded', progress: '100.0%' })
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(1, 'a')
     expect(bench.created).toEqual(['a'])
   })
 })
@@ -862,10 +808,7 @@ describe('a take-over', () => {
   it('keeps more holders than a lowered limit allows, and admits none until below', async () => {
     bench.writeLedger(3, [aHolder('x'), aHolder('y'), aHolder('z')])
     for (const name of ['x', 'y', 'z']) inherited(name)
-    bench.limit = 1
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(1, 'a')
     expect(bench.ledger).toMatchObject({ limit: 1, holders: [{ name: 'x' }, { name: 'y' }, { name: 'z' }] })
     for (const name of ['x', 'y']) await bench.succeed(name)
     expect(bench.created).toEqual([])
@@ -874,12 +817,8 @@ describe('a take-over', () => {
   })
 
   it('keeps the limit of the ledger where the policy says none', async () => {
-    bench.limit = undefined
     bench.writeLedger(1, [])
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    await settled()
+    await bench.begin(undefined, 'a', 'b')
     expect(bench.ledger.limit).toBe(1)
     expect(bench.created).toEqual(['a'])
   })
@@ -899,9 +838,7 @@ describe('a take-over', () => {
 
 describe('a ledger that is missing', () => {
   it('is made, and admission begins at once where no image ever had a ticket', async () => {
-    await bench.start()
-    bench.want('a', '10')
-    await settled()
+    await bench.begin(2, 'a')
     expect(bench.created).toEqual(['a'])
   })
 
@@ -969,11 +906,7 @@ describe('a ledger that is missing', () => {
   })
 
   it('that was deleted while we run is rebuilt, and the limit holds', async () => {
-    await bench.start()
-    bench.want('a', '10')
-    bench.want('b', '20')
-    bench.want('c', '30')
-    await settled()
+    await bench.begin(2, 'a', 'b', 'c')
     bench.dropLedger()
     await bench.succeed('a')
     await bench.clock.advance(10 * SECOND)

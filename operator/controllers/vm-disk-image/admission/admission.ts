@@ -1,27 +1,27 @@
+import type { DataVolumeView } from '../../../cluster/views.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { backoffMs } from '../../../runtime/backoff.ts'
 import { sleep } from '../../../runtime/clock.ts'
 import type { Start } from '../decide/image-plan.ts'
-import type { DataVolumeView } from '../views.ts'
 import type { Holder, Refusal } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
-import { Claims, SETTLE_MS } from './claims.ts'
 import { AdmissionQueue } from './decide/admission-queue.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
-import { adopt, CLAIMS_AT_ONCE, claimOf, decideSlots } from './decide/slots.ts'
+import { adopt, decideSlots, slotKeyOf, TAKEN_AT_ONCE } from './decide/slots.ts'
 import { findHolders } from './downloads.ts'
+import { HeldSlots, SETTLE_MS } from './held-slots.ts'
 import { Strays } from './strays.ts'
 
 /** So long after slots were handed on, others may be kept waiting for the DataVolumes. */
 const HAND_OVER_MS = 250
 
 /**
- * The one gate between the queue and the network. It alone writes the ledger, and after each write sees to the claims in
- * it, one step after another:
+ * The one gate between the queue and the network. It alone writes the ledger, and after each write sees to the slots
+ * that it holds, one step after another:
  *
  * ```
- * wake ─▶ decide (pure) ─▶ ledger: releases and claims in one compare-and-swap ─▶ DataVolumes of the claims, in ticket order
+ * wake ─▶ decide (pure) ─▶ ledger: slots freed and taken in one compare-and-swap ─▶ their DataVolumes, in ticket order
  *  ▲                                                                                       │
  *  └── DataVolume changed · download wanted · policy changed · slot proved empty ◀──────────┘
  * ```
@@ -29,7 +29,7 @@ const HAND_OVER_MS = 250
 export class Admission {
   readonly #options: AdmissionOptions
   readonly #queue = new AdmissionQueue()
-  readonly #claims: Claims
+  readonly #slots: HeldSlots
   readonly #stuck = new Set<string>()
   readonly #strays: Strays
   /** Holders that the images were last told of, by uid of the image. */
@@ -43,12 +43,12 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#options = options
-    this.#claims = new Claims({
+    this.#slots = new HeldSlots({
       ...options,
       wake: () => this.wake(),
       onLedgerLost: () => this.checkLedger(undefined),
     })
-    this.#strays = new Strays(options, this.#claims)
+    this.#strays = new Strays(options, this.#slots)
   }
 
   get state(): LedgerState | undefined {
@@ -63,19 +63,19 @@ export class Admission {
     return this.state?.holders.find((holder) => holder.uid === uid)
   }
 
-  /** Whether this download has no slot, for certain: the watch may tell of it before it tells of its claim. */
+  /** Whether this download has no slot, for certain: the watch may tell of it before it tells of its slot. */
   isStray(dataVolume: DataVolumeView): boolean {
     return this.#strays.isKnown(dataVolume)
   }
 
   refusalOf(uid: string): Refusal | undefined {
-    return this.#claims.refusalOf(uid)
+    return this.#slots.refusalOf(uid)
   }
 
   /** Whether the image has a slot, and its DataVolume is asked for in vain. */
   isAskedInVain(uid: string): boolean {
     const slot = this.slotOf(uid)
-    return slot !== undefined && this.#claims.isAskedInVain(slot)
+    return slot !== undefined && this.#slots.isAskedInVain(slot)
   }
 
   /**
@@ -90,11 +90,11 @@ export class Admission {
   want(uid: string, start: Start | undefined): void {
     // Each further try to write what is missing would hold up those behind it as the first one did.
     if (start === undefined || start.admissible) this.#stuck.delete(uid)
-    // As last told, not as last read: a slot that comes and goes before anybody is told of it takes nobody out of the queue.
+    // As the images were last told, not as last read: a slot that comes and goes in between takes nobody out of the queue.
     const hasSlot = this.#known.has(uid)
     if (start !== undefined && !hasSlot) this.#queue.put(start)
     else this.#queue.remove(uid)
-    this.#claims.want(uid, hasSlot ? start : undefined)
+    this.#slots.want(uid, hasSlot ? start : undefined)
     this.wake()
   }
 
@@ -107,7 +107,7 @@ export class Admission {
   /** The image is gone. */
   forget(uid: string): void {
     this.want(uid, undefined)
-    this.#claims.forgetImage(uid)
+    this.#slots.forgetImage(uid)
   }
 
   /** The ledger changed, or is gone (undefined). If that was not by our own write, it is read before anything else is decided. */
@@ -123,7 +123,7 @@ export class Admission {
 
   /** A DataVolume, a claim of one or a pod has changed: to be called at each such change, for what is gone tells nothing any more. */
   downloadsChanged(): void {
-    this.#claims.noteDownloads()
+    this.#slots.noteDownloads()
     this.wake()
   }
 
@@ -131,9 +131,9 @@ export class Admission {
   async takeOver(signal: AbortSignal): Promise<void> {
     await this.#persist(signal, async () => {
       const state = await this.#load(signal)
-      // Whoever claimed them, and be it this process in an earlier term: its requests may still be on their way.
+      // Another process may have taken them, or this one in an earlier term: those requests may still be on their way.
       await this.#adopt(state, state.holders, signal)
-      // Only now: nobody else claims from here on, so nobody else comes to an end either.
+      // Only now: nobody else takes slots from here on, so nobody else comes to an end either.
       await this.#options.refresh(signal)
       this.#tellChanges()
     })
@@ -184,9 +184,9 @@ export class Admission {
   }
 
   /**
-   * There is no ledger: the first start, or somebody deleted or garbled it. Whoever downloads is found by a live list.
-   * Claims that a leader made just before are unknown, so nobody is admitted until their requests have settled; unless
-   * no image has ever been given a ticket, for then there was no claim either.
+   * There is no ledger: the first start, or somebody deleted or garbled it. What downloads is found by a live list.
+   * Slots that a leader took just before are unknown, so nobody is admitted until their requests have settled; unless
+   * no image has ever been given a ticket, for then no slot was taken either.
    */
   async #rebuild(signal: AbortSignal): Promise<LedgerState> {
     const { ledger, images, limit, log, clock, client, me } = this.#options
@@ -206,7 +206,7 @@ export class Admission {
   /** Makes all slots ours. Requests about those of `inherited` may still be on their way. */
   async #adopt(state: LedgerState, inherited: readonly Holder[], signal: AbortSignal): Promise<void> {
     const { ledger, me, limit } = this.#options
-    for (const holder of inherited) this.#claims.inherit(holder)
+    for (const holder of inherited) this.#slots.inherit(holder)
     const next: LedgerState = { ...adopt(state, me), limit: limit(state.limit) }
     const isSame = next.limit === state.limit && state.holders.every(({ claimant }) => claimant === me)
     if (!isSame) await ledger.replace(next, signal)
@@ -225,29 +225,29 @@ export class Admission {
   }
 
   /**
-   * More holders than there were or may be, and than another leader claims in one write, are somebody's invention: to look for the download of each of thousands
+   * More holders than there were or may be, and than another leader takes in one write, are somebody's invention: to look for the download of each of thousands
    * would hold up the queue for a minute, and what runs may not be among them.
    */
   get #mostHolders(): number | undefined {
     const { state } = this
-    return state && Math.max(state.holders.length, this.#options.limit(state.limit)) + CLAIMS_AT_ONCE
+    return state && Math.max(state.holders.length, this.#options.limit(state.limit)) + TAKEN_AT_ONCE
   }
 
   /** One step. Throws what the ledger throws; then it is loaded again. */
   async #step(signal: AbortSignal): Promise<void> {
     const { ledger, me, clock, limit } = this.#options
     const state = await this.#look(signal)
-    // Somebody who does not lead any more has claimed meanwhile: its request is as good as any, so it is ours to end now.
+    // Somebody who does not lead any more has taken slots meanwhile: its request is as good as any, so it is ours to end now.
     const foreign = state.holders.filter(({ claimant }) => claimant !== me)
     if (foreign.length > 0) await this.#adopt(state, foreign, signal)
     this.#tellChanges()
-    this.#claims.noteDownloads()
+    this.#slots.noteDownloads()
     const current = ledger.state ?? state
     const decision = decideSlots({
       ledger: current,
       me,
       limit: limit(current.limit),
-      isOver: (holder) => this.#claims.isOver(holder),
+      isOver: (holder) => this.#slots.isOver(holder),
       unheld: this.#strays.countOurs(current),
       heads: (count) => this.#queue.heads(count, (uid) => this.#stuck.has(uid)),
       isAdmitting: clock.monotonic() >= this.#quietUntil,
@@ -257,11 +257,11 @@ export class Admission {
         await ledger.replace(decision.next, signal)
         this.#tellChanges()
       }
-      await this.#claims.createDataVolumes(signal)
+      await this.#slots.createDataVolumes(signal)
     })
-    this.#claims.lookForEmpty(this.#strays.leaving(ledger.state), signal)
+    this.#slots.lookForEmpty(this.#strays.leaving(ledger.state), signal)
     this.#wakeLater()
-    // A large batch is claimed in parts, and one part's creates may have taken their time.
+    // A large batch gets its slots in parts, and one part's creates may have taken their time.
     if (decision.hasMore) this.wake()
   }
 
@@ -280,7 +280,7 @@ export class Admission {
 
   /**
    * The ledger says other than what the images were last told: by our write, by one whose answer was lost, or because it
-   * was lost itself. Whoever has a slot now leaves the queue, whoever has none any more queues again, and all are looked at.
+   * was lost itself. Those that have a slot now leave the queue, those that have none any more queue again, and all are looked at.
    */
   #tellChanges(): void {
     const { metrics, images } = this.#options
@@ -288,12 +288,12 @@ export class Admission {
     const now = new Map((this.state?.holders ?? []).map((holder) => [holder.uid, holder]))
     const isIn = (told: ReadonlyMap<string, Holder>, holder: Holder) => {
       const other = told.get(holder.uid)
-      return other !== undefined && claimOf(other) === claimOf(holder)
+      return other !== undefined && slotKeyOf(other) === slotKeyOf(holder)
     }
     this.#known = now
     for (const holder of known.values()) {
       if (isIn(now, holder)) continue
-      this.#claims.forget(holder)
+      this.#slots.forget(holder)
       this.#options.onChange(keyOf(holder))
     }
     for (const holder of now.values()) {
@@ -301,7 +301,7 @@ export class Admission {
       if (start !== undefined) {
         metrics.admitted(images.get(start.key))
         this.#queue.remove(holder.uid)
-        this.#claims.want(holder.uid, start)
+        this.#slots.want(holder.uid, start)
       }
       if (!isIn(known, holder)) this.#options.onChange(keyOf(holder))
     }
@@ -312,7 +312,7 @@ export class Admission {
     const { clock } = this.#options
     const now = clock.monotonic()
     const quiet = this.#quietUntil > now ? [this.#quietUntil] : []
-    const times = [...quiet, ...[this.#claims.nextTime(now)].filter((time) => time !== undefined)]
+    const times = [...quiet, ...[this.#slots.nextTime(now)].filter((time) => time !== undefined)]
     this.#cancelTimer?.()
     this.#cancelTimer = times.length === 0 ? undefined : clock.setTimer(() => this.wake(), Math.min(...times) - now + 1)
   }

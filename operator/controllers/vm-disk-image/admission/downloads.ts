@@ -1,19 +1,21 @@
 import { ANNOTATIONS, LABELS, MANAGER, renderDataVolume, vmDiskImage } from '@open-terrain/constructs'
 import { type ImporterCaches, mayFill } from '../../../cluster/importers.ts'
 import { controllerOfKind, isChildOf, isOrphaned, ownerAmong } from '../../../cluster/ownership.ts'
+import { type DataVolumeView, viewDataVolume } from '../../../cluster/views.ts'
+import type { ImageView } from '../../../images/image-view.ts'
 import { type ApiError, isApiError, isNamespaceTerminating } from '../../../kube/api-error.ts'
 import { find } from '../../../kube/find.ts'
 import type { KubeClient, RequestOptions } from '../../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
-import { listAll } from '../../../kube/list-all.ts'
+import { listAll, listWhole } from '../../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../kube/resource-types.ts'
 import { SharedLooks } from '../../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../../runtime/foreign.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import type { Store } from '../../../runtime/store.ts'
+import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
-import { attemptOf, type DataVolumeView, type ImageView, viewDataVolume } from '../views.ts'
 import type { Holder, Refusal, Refused } from '../world.ts'
 import { ownerOf, volumeNameOf } from './decide/slots.ts'
 
@@ -68,7 +70,7 @@ export function isWebhookDown({ error }: { readonly error: string }): boolean {
   return error.includes('failed calling webhook')
 }
 
-/** Asks for the DataVolume of a claim; POST alone, so that nothing that exists is changed. */
+/** Asks for the DataVolume of a slot; POST alone, so that nothing that exists is changed. */
 export async function createDataVolume(
   client: KubeClient,
   start: Start,
@@ -133,7 +135,7 @@ function renderFor({ namespace, name, uid, revision, attempt, target }: Start): 
   }) as KubeObject
 }
 
-/** A live look at the DataVolume of a claim. Undefined: there is none of ours. */
+/** A live look at the DataVolume of a slot. Undefined: there is none of ours. */
 export async function lookForDataVolume(
   client: KubeClient,
   holder: Holder,
@@ -159,12 +161,8 @@ export type Remains =
  * change a uid nor revive what has ended.
  */
 export function livePods(client: KubeClient): SharedLooks<readonly KubeObject[]> {
-  return new SharedLooks(async (namespace, signal) => {
-    const pods: KubeObject[] = []
-    const options = { signal, namespace, fieldSelector: NOT_ENDED, metadataOnly: true, project: viewFiller }
-    for await (const pod of listAll(client, POD, options)) pods.push(pod)
-    return pods
-  })
+  const pods = { fieldSelector: NOT_ENDED, metadataOnly: true, project: viewFiller }
+  return new SharedLooks((namespace, signal) => listWhole(client, POD, { ...pods, signal, namespace }))
 }
 
 /** As much of a pod as tells which claim it fills. */

@@ -1,9 +1,9 @@
 import { DEPENDENTS_MS, isWaitingForDependents } from '../../../cluster/dependents.ts'
+import type { DataVolumeView } from '../../../cluster/views.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Store } from '../../../runtime/store.ts'
 import { isFinished } from '../decide/judge.ts'
-import type { DataVolumeView } from '../views.ts'
 import { LEAVING_MS } from './teardown.ts'
 
 interface Leaving {

@@ -1,8 +1,8 @@
 import type { Policy } from '@open-terrain/constructs'
+import type { DataVolumeView } from '../../../cluster/views.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Store } from '../../../runtime/store.ts'
-import type { DataVolumeView } from '../views.ts'
 import { isOrphan } from './downloads.ts'
 
 /** How long a download may take. */

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError, FakeClient } from '../../../kube/fake-client.fixtures.ts'
-import { FakeClock } from '../../../kube/fake-clock.fixtures.ts'
+import { apiError } from '../../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { ScriptedClient } from '../../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../../runtime/fake-log.fixtures.ts'
-import { SECOND } from '../world.fixtures.ts'
+import { SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Holder } from '../world.ts'
 import { aHolder, NAMESPACE } from './admission.fixtures.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
@@ -12,13 +12,13 @@ const KEY = `${NAMESPACE}/${LEDGER_NAME}`
 /** Well-formed, and of nobody. */
 const aForged = (at: number) => ({ ...aHolder('a'), uid: `u${at}`, namespace: 'n', name: `n${at}`, claimant: 'x' })
 const { signal } = new AbortController()
-let client = new FakeClient()
-let clock = new FakeClock()
+let client = new ScriptedClient(NAMESPACE)
+let clock = client.clock
 let log = fakeLog()
 const aLedger = () => new SlotLedger({ client, clock, log, namespace: NAMESPACE })
 beforeEach(() => {
-  client = new FakeClient()
-  clock = new FakeClock()
+  client = new ScriptedClient(NAMESPACE)
+  clock = client.clock
   log = fakeLog()
 })
 

@@ -7,15 +7,15 @@ import type { Logger } from '../../../runtime/log.ts'
 import { foreignIn, type LedgerObject, type LedgerState, parseLedger, renderLedger } from './decide/ledger-content.ts'
 
 export const LEDGER_NAME = 'sync-operator-slots'
-/** Also the time that a claim is good for after it was asked for: an answer later than this is too old to act on. */
-export const CLAIM_VALID_MS = 5_000
+/** So long an answer of the ledger is good after it was asked for: one later than this is too old to act on. */
+export const ANSWER_VALID_MS = 5_000
 
 /** So much is logged of what somebody else put into the ledger. */
 const NAMES_TOLD = 10
 const NAME_MAX = 60
 
 /**
- * The slots: one ConfigMap that is only ever replaced by compare-and-swap. Whoever believes to lead, the limit holds,
+ * The slots: one ConfigMap that is only ever replaced by compare-and-swap. The limit holds even where two processes believe that they lead,
  * because limit and holders are in the same object. The object is ours alone: what somebody else puts into it is dropped with the next write,
  * so that nobody can fill it until no write fits.
  */
@@ -49,7 +49,7 @@ export class SlotLedger {
 
   /** Whether the last answer is young enough to create a DataVolume on the strength of it. Frozen time counts. */
   get isFresh(): boolean {
-    return this.#clock.monotonic() - this.#askedAt < CLAIM_VALID_MS
+    return this.#clock.monotonic() - this.#askedAt < ANSWER_VALID_MS
   }
 
   /** Whether there is a ledger, and it cannot be used. */
@@ -78,7 +78,7 @@ export class SlotLedger {
     const askedAt = this.#clock.monotonic()
     try {
       const key = { namespace: this.#namespace, name: LEDGER_NAME }
-      const options = { timeoutMs: CLAIM_VALID_MS, signal }
+      const options = { timeoutMs: ANSWER_VALID_MS, signal }
       this.#take(await this.#client.get<LedgerObject>(CONFIG_MAP, key, options), askedAt, most)
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
@@ -95,7 +95,7 @@ export class SlotLedger {
    * else was faster.
    */
   async make(state: LedgerState, signal: AbortSignal): Promise<void> {
-    const options = { timeoutMs: CLAIM_VALID_MS, signal }
+    const options = { timeoutMs: ANSWER_VALID_MS, signal }
     if (this.#fault !== undefined)
       this.#log.warn({ because: this.#fault }, 'the slot ledger cannot be used: it is made again')
     if (this.#object !== undefined) {
@@ -122,7 +122,7 @@ export class SlotLedger {
       ...(uid !== undefined && { uid }),
       ...(resourceVersion !== undefined && { resourceVersion }),
     }
-    const options = { timeoutMs: CLAIM_VALID_MS, signal }
+    const options = { timeoutMs: ANSWER_VALID_MS, signal }
     this.#take(await this.#client.replace(CONFIG_MAP, renderLedger(key, state), options), askedAt)
     this.#tellDropped(foreignIn(before))
   }

@@ -1,14 +1,14 @@
 import { isWaitingForDependents } from '../../../cluster/dependents.ts'
 import { importersOf } from '../../../cluster/importers.ts'
+import type { ClaimView, DataVolumeView, PodView } from '../../../cluster/views.ts'
 import type { KubeClient } from '../../../kube/kube-client.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { SharedLooks } from '../../../kube/shared-looks.ts'
 import type { Clock } from '../../../runtime/clock.ts'
+import { Semaphore } from '../../../runtime/semaphore.ts'
 import type { Store } from '../../../runtime/store.ts'
-import { Turnstile } from '../../../runtime/turnstile.ts'
-import type { ClaimView, DataVolumeView, PodView } from '../views.ts'
 import type { Holder } from '../world.ts'
-import { claimOf } from './decide/slots.ts'
+import { slotKeyOf } from './decide/slots.ts'
 import { livePods, lookForDataVolume, lookForImporters } from './downloads.ts'
 import type { ImporterNotes } from './importer-notes.ts'
 import type { LeavingDownloads } from './leaving-downloads.ts'
@@ -21,7 +21,7 @@ interface SlotLooksOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly dataVolumes: Store<DataVolumeView>
-  readonly volumeClaims: Store<ClaimView>
+  readonly claims: Store<ClaimView>
   readonly pods: Store<PodView>
   readonly importers: ImporterNotes
   readonly leaving: LeavingDownloads
@@ -30,7 +30,7 @@ interface SlotLooksOptions {
 /** Live looks whether anything may still download for the holder of a slot. */
 export class SlotLooks {
   readonly #options: SlotLooksOptions
-  readonly #turnstile = new Turnstile(LOOKS_AT_ONCE)
+  readonly #semaphore = new Semaphore(LOOKS_AT_ONCE)
   readonly #livePods: SharedLooks<readonly KubeObject[]>
 
   constructor(options: SlotLooksOptions) {
@@ -40,17 +40,17 @@ export class SlotLooks {
 
   /** Throws ApiError. */
   async isEmpty(holder: Holder, signal: AbortSignal): Promise<boolean> {
-    await this.#turnstile.enter()
+    await this.#semaphore.acquire()
     try {
       return await this.#look(holder, signal)
     } finally {
-      this.#turnstile.leave()
+      this.#semaphore.release()
     }
   }
 
   async #look(holder: Holder, signal: AbortSignal): Promise<boolean> {
-    const { client, clock, dataVolumes, volumeClaims: claims, pods, importers, leaving } = this.#options
-    const claim = claimOf(holder)
+    const { client, clock, dataVolumes, claims, pods, importers, leaving } = this.#options
+    const slot = slotKeyOf(holder)
     const found = await lookForDataVolume(client, holder, { signal })
     const isThere = found !== undefined && found !== 'foreign'
     if (isThere) {
@@ -58,10 +58,10 @@ export class SlotLooks {
       if (!leaving.isDue(found) || (await hasFillableClaim(client, found, { signal }))) return false
     }
     const seen = isThere ? importersOf(found, { claims, pods }).map(({ metadata }) => metadata.uid ?? '') : []
-    const known = new Set([...importers.of(claim).keys(), ...seen])
+    const known = new Set([...importers.of(slot).keys(), ...seen])
     const remains = await lookForImporters(this.#livePods, holder, { known, claims }, signal)
     const isNothingLeft =
-      remains === 'nothing' || (remains === 'doubtful' && importers.isDoubtOver(claim, clock.monotonic()))
+      remains === 'nothing' || (remains === 'doubtful' && importers.isDoubtOver(slot, clock.monotonic()))
     if (!isThere || !isNothingLeft) return isNothingLeft
     // What it still waits for is nothing that downloads.
     if (isWaitingForDependents(found)) await stopWaitingForDependents(client, found, { signal })

@@ -1,30 +1,31 @@
 import { ownerAmong } from '../../../cluster/ownership.ts'
+import type { DataVolumeView } from '../../../cluster/views.ts'
+import type { ImageView } from '../../../images/image-view.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
 import { isFinished } from '../decide/judge.ts'
 import { isRecorded } from '../decide/status.ts'
-import type { DataVolumeView, ImageView } from '../views.ts'
 import type { Holder } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
-import type { Claims } from './claims.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
 import { isHeldBy, volumeNameOf } from './decide/slots.ts'
 import { holderOf, IMPORTING_INDEX } from './downloads.ts'
+import type { HeldSlots } from './held-slots.ts'
 
 /** Downloads that no slot is held for. */
 export class Strays {
   readonly #options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>
-  readonly #claims: Claims
+  readonly #slots: HeldSlots
   /** Those that had no slot in a ledger that was read after they were seen, by uid. */
   #known: ReadonlySet<string> = new Set()
 
-  constructor(options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>, claims: Claims) {
+  constructor(options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>, slots: HeldSlots) {
     this.#options = options
-    this.#claims = claims
+    this.#slots = slots
   }
 
   /** Whether this download has no slot, for certain. */
   isKnown(dataVolume: DataVolumeView): boolean {
-    if (this.#claims.isOverAndLeft(dataVolume)) return true
+    if (this.#slots.isOverAndLeft(dataVolume)) return true
     return !isFinished(dataVolume) && this.#known.has(dataVolume.metadata.uid ?? '')
   }
 
@@ -59,7 +60,7 @@ export class Strays {
       const holder = byVolume.get(keyOf(one.metadata))
       return holder !== undefined && isHeldBy(one, holder)
     }
-    return importing.filter((one) => !isHeld(one) && !this.#claims.isOverAndLeft(one))
+    return importing.filter((one) => !isHeld(one) && !this.#slots.isOverAndLeft(one))
   }
 
   /**
@@ -72,7 +73,7 @@ export class Strays {
     if (status === undefined || uid === undefined) return false
     const isUnderWay = status.dataVolumeUID === uid && !isRecorded(status)
     const hasSucceeded = status.attempts?.some((one) => one.dataVolumeUID === uid && one.outcome === 'Succeeded')
-    return this.#claims.wasHeld(dataVolume) || isUnderWay || hasSucceeded === true
+    return this.#slots.wasHeld(dataVolume) || isUnderWay || hasSucceeded === true
   }
 
   /** Those that are being deleted, as what would hold a slot: they count until they can download nothing any more. */

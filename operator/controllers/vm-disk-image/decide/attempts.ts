@@ -1,7 +1,8 @@
-import { type Attempt, LABELS, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, type Attempt, LABELS, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { DataVolumeView } from '../../../cluster/views.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import { attemptOf, type DataVolumeView } from '../views.ts'
-import type { World } from '../world.ts'
+import type { ImageWorld } from '../world.ts'
 import type { Failure } from './judge.ts'
 import { withRetryTime } from './retries.ts'
 
@@ -23,7 +24,7 @@ export function recordFailure(
   status: VMDiskImageStatus,
   subject: AttemptSubject,
   failure: Failure,
-  world: World,
+  world: ImageWorld,
   now: number,
 ): VMDiskImageStatus {
   const downloads = (status.budget?.downloads ?? 0) + failure.downloads
@@ -61,7 +62,7 @@ export function recordSuccess(status: VMDiskImageStatus, subject: AttemptSubject
   return { ...recorded, budget: { key: status.budget?.key ?? '', downloads: 0 }, nextRetryTime: undefined }
 }
 
-/** A person's act: all downloads are granted anew. */
+/** A person's act: all downloads are granted again. */
 export function renewed(status: VMDiskImageStatus): VMDiskImageStatus {
   return { ...status, budget: { key: status.budget?.key ?? '', downloads: 0 }, nextRetryTime: undefined }
 }
@@ -115,4 +116,9 @@ function withAttempt(
     startedAt,
     attempts: [...(status.attempts ?? []), attempt].slice(-KEPT),
   }
+}
+
+/** Number of the attempt that a DataVolume of ours was made for, from 1. */
+export function attemptOf({ metadata }: KubeObject): number {
+  return Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
 }

@@ -1,5 +1,5 @@
 import { saidOfClaim } from '../../../cluster/said-of-claim.ts'
-import type { DataVolumeView } from '../views.ts'
+import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { Observation } from '../world.ts'
 
 /** What a download waits for whose importer does not run yet, to be read after "waiting for". */

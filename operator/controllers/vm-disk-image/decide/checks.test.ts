@@ -1,6 +1,7 @@
 import type { Reason } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { aDataVolume, aLookup, aWorld, type WorldOverrides } from '../world.fixtures.ts'
+import { aDataVolume } from '../image-objects.fixtures.ts'
+import { aLookup, aWorld, type WorldOverrides } from '../image-world.fixtures.ts'
 import { whatBlocks } from './checks.ts'
 import { resolveTarget } from './target.ts'
 

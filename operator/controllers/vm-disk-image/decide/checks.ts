@@ -1,5 +1,5 @@
 import type { Reason } from '@open-terrain/constructs'
-import type { World } from '../world.ts'
+import type { ImageWorld } from '../world.ts'
 import { isFinished } from './judge.ts'
 import { type DefaultedField, originOf, type Target } from './target.ts'
 
@@ -12,7 +12,7 @@ export interface Blocked {
   readonly until?: number
 }
 
-type Check = (target: Target, world: World) => Blocked | undefined
+type Check = (target: Target, world: ImageWorld) => Blocked | undefined
 
 /** Whatever must be there before a download may start, in the order in which people would want to hear of it. */
 const CHECKS: readonly Check[] = [
@@ -33,7 +33,7 @@ const CHECKS: readonly Check[] = [
   quotaIsFull,
 ]
 
-export function whatBlocks(target: Target, world: World): Blocked | undefined {
+export function whatBlocks(target: Target, world: ImageWorld): Blocked | undefined {
   for (const check of CHECKS) {
     const blocked = check(target, world)
     if (blocked !== undefined) return blocked
@@ -41,7 +41,7 @@ export function whatBlocks(target: Target, world: World): Blocked | undefined {
   return undefined
 }
 
-function namespaceIsTerminating(_target: Target, { namespaceTerminating, image }: World): Blocked | undefined {
+function namespaceIsTerminating(_target: Target, { namespaceTerminating, image }: ImageWorld): Blocked | undefined {
   if (!namespaceTerminating) return undefined
   return {
     reason: 'NamespaceTerminating',
@@ -60,7 +60,7 @@ function diskSizeIsMissing({ diskSize }: Target): Blocked | undefined {
 }
 
 /** The CRD judges a spec alone; with a source type from the policy, the pair may still not fit. */
-function sourceDoesNotFit({ sourceType, url }: Target, world: World): Blocked | undefined {
+function sourceDoesNotFit({ sourceType, url }: Target, world: ImageWorld): Blocked | undefined {
   const scheme = url?.slice(0, url.indexOf(':'))
   const accepted: readonly (string | undefined)[] = {
     s3: ['https', 'http'],
@@ -76,7 +76,7 @@ function sourceDoesNotFit({ sourceType, url }: Target, world: World): Blocked | 
   }
 }
 
-function urlIsNotAllowed({ url }: Target, { lookup, policy }: World): Blocked | undefined {
+function urlIsNotAllowed({ url }: Target, { lookup, policy }: ImageWorld): Blocked | undefined {
   if (url === undefined || lookup.urlAllowed(url)) return undefined
   const message =
     policy.allowedSourceUrls === undefined
@@ -85,28 +85,28 @@ function urlIsNotAllowed({ url }: Target, { lookup, policy }: World): Blocked | 
   return { reason: 'UrlNotAllowed', message }
 }
 
-function cdiIsMissing(_target: Target, { surroundings }: World): Blocked | undefined {
+function cdiIsMissing(_target: Target, { surroundings }: ImageWorld): Blocked | undefined {
   if (surroundings.hasDataVolumes) return undefined
   return { reason: 'CDIMissing', message: 'the cluster has no DataVolumes: install CDI (Containerized Data Importer)' }
 }
 
-function secretIsMissing({ secretRef }: Target, world: World): Blocked | undefined {
+function secretIsMissing({ secretRef }: Target, world: ImageWorld): Blocked | undefined {
   if (secretRef === undefined || world.lookup.secret(secretRef)) return undefined
   const what = `Secret ${secretRef} in namespace ${world.image.metadata.namespace}`
   return { reason: 'SecretMissing', message: waitingFor(what, 'secretRef', world) }
 }
 
-function certConfigMapIsMissing({ certConfigMap }: Target, world: World): Blocked | undefined {
+function certConfigMapIsMissing({ certConfigMap }: Target, world: ImageWorld): Blocked | undefined {
   if (certConfigMap === undefined || world.lookup.configMap(certConfigMap)) return undefined
   const what = `ConfigMap ${certConfigMap} in namespace ${world.image.metadata.namespace}`
   return { reason: 'CertConfigMapMissing', message: waitingFor(what, 'certConfigMap', world) }
 }
 
-function waitingFor(what: string, field: DefaultedField, world: World): string {
+function waitingFor(what: string, field: DefaultedField, world: ImageWorld): string {
   return `waiting for ${what} (${originOf(field, world)}): create it, or correct the name`
 }
 
-function storageClassIsMissing({ storageClass }: Target, world: World): Blocked | undefined {
+function storageClassIsMissing({ storageClass }: Target, world: ImageWorld): Blocked | undefined {
   const { lookup } = world
   if (storageClass === undefined) {
     if (lookup.hasDefaultStorageClass) return undefined
@@ -121,7 +121,7 @@ function storageClassIsMissing({ storageClass }: Target, world: World): Blocked 
 }
 
 /** CDI would wait for ever, and nothing would come of the slot. */
-function storageProfileIsEmpty({ storageClass }: Target, { lookup }: World): Blocked | undefined {
+function storageProfileIsEmpty({ storageClass }: Target, { lookup }: ImageWorld): Blocked | undefined {
   if (storageClass === undefined || !lookup.hasEmptyProfile(storageClass)) return undefined
   return {
     reason: 'ClaimInvalid',
@@ -131,7 +131,7 @@ function storageProfileIsEmpty({ storageClass }: Target, { lookup }: World): Blo
 
 function quotaIsFull(
   { diskSize = '0', storageClass }: Target,
-  { lookup, image, dataVolumes }: World,
+  { lookup, image, dataVolumes }: ImageWorld,
 ): Blocked | undefined {
   // What it has itself is in the way of nothing.
   if (dataVolumes.some((one) => !isFinished(one))) return undefined
@@ -143,7 +143,7 @@ function quotaIsFull(
   }
 }
 
-function snapshotterIsMissing({ snapshotClass }: Target, { surroundings }: World): Blocked | undefined {
+function snapshotterIsMissing({ snapshotClass }: Target, { surroundings }: ImageWorld): Blocked | undefined {
   if (snapshotClass === undefined || surroundings.hasSnapshots) return undefined
   return {
     reason: 'SnapshotterMissing',
@@ -152,14 +152,14 @@ function snapshotterIsMissing({ snapshotClass }: Target, { surroundings }: World
   }
 }
 
-function snapshotClassIsMissing({ snapshotClass }: Target, world: World): Blocked | undefined {
+function snapshotClassIsMissing({ snapshotClass }: Target, world: ImageWorld): Blocked | undefined {
   if (snapshotClass === undefined || world.lookup.snapshotClass(snapshotClass)) return undefined
   const what = `VolumeSnapshotClass ${snapshotClass}`
   return { reason: 'SnapshotClassMissing', message: waitingFor(what, 'snapshotClass', world) }
 }
 
 /** Leftovers of an earlier download: CDI could not start beside the claim, and beside the pod there would be two downloads. */
-function isBeingCleared({ volumeName }: Target, { lookup, dataVolumes }: World): Blocked | undefined {
+function isBeingCleared({ volumeName }: Target, { lookup, dataVolumes }: ImageWorld): Blocked | undefined {
   if (dataVolumes.some(({ metadata }) => metadata.name === volumeName)) return undefined
   const pod = lookup.leftoverImporter(volumeName)
   const claim = lookup.leftoverClaim(volumeName)
@@ -177,7 +177,7 @@ function isBeingCleared({ volumeName }: Target, { lookup, dataVolumes }: World):
   }
 }
 
-function nameIsTaken({ volumeName, snapshotName, snapshotClass }: Target, { lookup }: World): Blocked | undefined {
+function nameIsTaken({ volumeName, snapshotName, snapshotClass }: Target, { lookup }: ImageWorld): Blocked | undefined {
   const volume = lookup.foreignVolume(volumeName)
   const taken =
     volume ??

@@ -1,32 +1,27 @@
 import { FINALIZER, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
-import type { ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
+import type { ChildType, ObjectPlan } from '../../../runtime/plan-writer.ts'
 import type { Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
-import { removing, removingAsSeen } from '../../../runtime/removals.ts'
 import type { Wake } from '../../../runtime/wake.ts'
-import type { World } from '../world.ts'
+import type { ImageWorld } from '../world.ts'
 import type { Target } from './target.ts'
 
 /** What is to be done about one image, as printable data. */
-export interface ImagePlan extends ObjectPlan<ImageRemoval> {
+export interface ImagePlan extends ObjectPlan {
   readonly status: VMDiskImageStatus
   /** A download that should run; it waits for a slot, or has one. */
   readonly start?: Start
 }
 
-export interface ImageRemoval extends Removal {
-  /** `VMDiskImage`: the image itself. */
-  readonly kind: 'DataVolume' | 'VolumeSnapshot' | 'DataSource' | 'VMDiskImage'
-}
-
-export const IMAGE_CHILDREN = {
+export const IMAGE_CHILDREN: readonly ChildType[] = [
   // Gone only when its importer is.
-  DataVolume: { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
-  VolumeSnapshot: { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
-  DataSource: { type: DATA_SOURCE, propagationPolicy: 'Background' },
-  VMDiskImage: { type: vmDiskImage, propagationPolicy: 'Background' },
-} as const
+  { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
+  { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
+  { type: DATA_SOURCE, propagationPolicy: 'Background' },
+  // The image itself.
+  { type: vmDiskImage, propagationPolicy: 'Background' },
+]
 
 /** What the admission needs to know to download an image. */
 export interface Start {
@@ -51,8 +46,8 @@ export interface Expiry {
 }
 
 /** What all parts of a plan start from. */
-export interface Draft {
-  readonly world: World
+export interface ImageDraft {
+  readonly world: ImageWorld
   readonly now: number
   readonly target: Target
   /** The status so far, brought up to the wanted revision and budget. */
@@ -60,16 +55,12 @@ export interface Draft {
   readonly expiry: Expiry
 }
 
-export function finalizerOf({ image }: World): 'add' | 'keep' {
+export function finalizerOf({ image }: ImageWorld): 'add' | 'keep' {
   return image.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add'
 }
 
-export const removalOf = removing<ImageRemoval>
-/** The end of a download by a cache that is behind would be that of a finished one. */
-export const removalAsSeen = removingAsSeen<ImageRemoval>
-
 /** Nothing refers to the image; or as users, nothing needs it to stay. */
-export function unreferenced({ image: { metadata } }: World, by: Unreferenced['by']): Unreferenced {
+export function unreferenced({ image: { metadata } }: ImageWorld, by: Unreferenced['by']): Unreferenced {
   const { namespace = '', name } = metadata
   return { unreferenced: { namespace, name }, by }
 }

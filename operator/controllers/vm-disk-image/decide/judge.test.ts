@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { ConditionView, DataVolumeView } from '../views.ts'
-import { aDataVolume, aPod, CDI, HOUR, MINUTE } from '../world.fixtures.ts'
+import type { ImporterView } from '../../../cluster/importer-container.ts'
+import type { DataVolumeView } from '../../../cluster/views.ts'
+import type { ConditionView } from '../../../runtime/interned.ts'
+import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
+import { aDataVolume, aPod, CDI } from '../image-objects.fixtures.ts'
 import { NOTHING_SEEN, type Observation } from '../world.ts'
-import type { ImporterView } from './importer.ts'
 import { isFinished, type JudgeContext, judgeDataVolume } from './judge.ts'
 
 const said = (status: string, reason = '', message = ''): ConditionView => ({ status, reason, message })

@@ -1,10 +1,11 @@
 import type { Reason } from '@open-terrain/constructs'
+import type { ContainerEnd } from '../../../cluster/importer-container.ts'
 import { saidOfClaim } from '../../../cluster/said-of-claim.ts'
+import type { DataVolumeView, PodView } from '../../../cluster/views.ts'
+import type { ConditionView } from '../../../runtime/interned.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
-import type { ConditionView, DataVolumeView, PodView } from '../views.ts'
 import type { Observation } from '../world.ts'
 import { awaitedBy } from './awaited.ts'
-import type { ContainerEnd } from './importer.ts'
 
 /** How a download is doing. */
 export type Verdict =

@@ -1,20 +1,10 @@
 import { childName, LABELS, shortHash } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
-import {
-  aLookup,
-  aSnapshot,
-  CDI,
-  childMeta,
-  HOUR,
-  MINUTE,
-  NO_REFERENCES,
-  ONE_USER,
-  REFRESH,
-  SECOND,
-  Walk,
-  type WorldOverrides,
-} from '../world.fixtures.ts'
+import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
+import { aSnapshot, CDI, childMeta, REFRESH } from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
 
 const published = (overrides: WorldOverrides = {}) => {
   const walk = new Walk(overrides)

@@ -8,25 +8,19 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { isChildOf } from '../../../cluster/ownership.ts'
+import type { ClaimView, DataVolumeView, SnapshotView } from '../../../cluster/views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
+import type { Removal } from '../../../runtime/plan-writer.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
+import { removalOf } from '../../../runtime/removals.ts'
 import type { Wake } from '../../../runtime/wake.ts'
-import type { ClaimView, DataVolumeView, SnapshotView } from '../views.ts'
-import type { World } from '../world.ts'
-import {
-  type Draft,
-  finalizerOf,
-  type ImagePlan,
-  type ImageRemoval,
-  planWith,
-  removalOf,
-  uncloned,
-} from './image-plan.ts'
+import type { ImageWorld } from '../world.ts'
+import { finalizerOf, type ImageDraft, type ImagePlan, planWith, uncloned } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { CLONED_LOOK_MS } from './plan-unreferenced.ts'
-import { type Standing, withStanding } from './status.ts'
+import { type ImageStanding, withImageStanding } from './status.ts'
 import { originOf } from './target.ts'
 
 /** How long the artifact before stays after the alias was pointed to the new one: clones that just began still read it. */
@@ -38,7 +32,7 @@ const NAME_KEPT_MS = 20_000
 const TAKING = 'the download is complete; the artifact is being made'
 
 /** From a finished download to a published artifact: snapshot, ready, alias. Undefined: there is nothing to publish. */
-export function planPublication(draft: Draft): ImagePlan | undefined {
+export function planPublication(draft: ImageDraft): ImagePlan | undefined {
   if (draft.expiry.isReached || hasWantedArtifact(draft)) return undefined
   const { world, target } = draft
   const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && isFinished(one))
@@ -54,13 +48,13 @@ export function planPublication(draft: Draft): ImagePlan | undefined {
   })
 }
 
-function hasWantedArtifact({ status: { artifact }, target }: Draft): boolean {
+function hasWantedArtifact({ status: { artifact }, target }: ImageDraft): boolean {
   if (artifact?.revision !== target.revision) return false
   if (target.snapshotClass === undefined) return artifact.publishedAt !== undefined
   return artifact.kind === 'VolumeSnapshot' && artifact.snapshotClass === target.snapshotClass
 }
 
-function planSnapshot(draft: Draft, dataVolume: DataVolumeView | undefined): ImagePlan | undefined {
+function planSnapshot(draft: ImageDraft, dataVolume: DataVolumeView | undefined): ImagePlan | undefined {
   const { world, target } = draft
   const snapshot = world.snapshots.find(({ metadata }) => metadata.name === target.snapshotName)
   if (snapshot === undefined) return dataVolume === undefined ? undefined : takeSnapshot(draft, dataVolume)
@@ -82,7 +76,7 @@ function planSnapshot(draft: Draft, dataVolume: DataVolumeView | undefined): Ima
   })
 }
 
-function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
+function takeSnapshot(draft: ImageDraft, dataVolume: DataVolumeView): ImagePlan {
   const { world, target } = draft
   const { image, lookup, surroundings, namespaceTerminating } = world
   const snapshotClass = target.snapshotClass ?? ''
@@ -120,8 +114,8 @@ function takeSnapshot(draft: Draft, dataVolume: DataVolumeView): ImagePlan {
   return atWork(draft, TAKING, { apply: [snapshot as KubeObject] })
 }
 
-/** A snapshot that does not get ready is taken anew; what was downloaded stays. Errors are transient, the time decides. */
-function waitForSnapshot(draft: Draft, snapshot: SnapshotView): ImagePlan {
+/** A snapshot that does not get ready is taken again; what was downloaded stays. Errors are transient, the time decides. */
+function waitForSnapshot(draft: ImageDraft, snapshot: SnapshotView): ImagePlan {
   const { world, now, status } = draft
   const since = fromTime(snapshot.metadata.creationTimestamp) ?? fromTime(status.snapshotStartedAt) ?? now
   const leftMs = since + world.policy.snapshotTimeoutMs - now
@@ -139,14 +133,14 @@ function waitForSnapshot(draft: Draft, snapshot: SnapshotView): ImagePlan {
 }
 
 function atWork(
-  draft: Draft,
+  draft: ImageDraft,
   message: string,
-  rest: { apply?: KubeObject[]; remove?: ImageRemoval[]; wake?: Wake } = {},
+  rest: { apply?: KubeObject[]; remove?: Removal[]; wake?: Wake } = {},
 ): ImagePlan {
   return standing(draft, { phase: 'Snapshotting', reason: 'Snapshotting', message, upToDate: false }, rest)
 }
 
-function stuck(draft: Draft, reason: Standing['reason'], message: string): ImagePlan {
+function stuck(draft: ImageDraft, reason: ImageStanding['reason'], message: string): ImagePlan {
   return standing(
     draft,
     {
@@ -161,7 +155,7 @@ function stuck(draft: Draft, reason: Standing['reason'], message: string): Image
   )
 }
 
-function standing(draft: Draft, where: Standing, rest: Partial<ImagePlan>): ImagePlan {
+function standing(draft: ImageDraft, where: ImageStanding, rest: Partial<ImagePlan>): ImagePlan {
   const { world, now, status } = draft
   const next: VMDiskImageStatus = {
     ...status,
@@ -169,21 +163,21 @@ function standing(draft: Draft, where: Standing, rest: Partial<ImagePlan>): Imag
     queuePosition: undefined,
     queuePositionTime: undefined,
   }
-  return planWith(withStanding(next, where, world, now), { finalizer: finalizerOf(world), ...rest })
+  return planWith(withImageStanding(next, where, world, now), { finalizer: finalizerOf(world), ...rest })
 }
 
 function isBound({ phase, metadata }: ClaimView): boolean {
   return phase === 'Bound' && metadata.deletionTimestamp === undefined
 }
 
-function claimOf(dataVolume: DataVolumeView, { claims }: World): ClaimView | undefined {
+function claimOf(dataVolume: DataVolumeView, { claims }: ImageWorld): ClaimView | undefined {
   return claims.find((claim) => claim.metadata.name === dataVolume.metadata.name && isChildOf(claim, dataVolume))
 }
 
 /** Clones need the volume mode of what they are cloned from, or they become a copy over the network. */
 function modesOf(
   dataVolume: DataVolumeView | undefined,
-  { world, status, target }: Draft,
+  { world, status, target }: ImageDraft,
 ): Pick<Artifact, 'volumeMode' | 'accessModes'> {
   const claim = dataVolume === undefined ? undefined : claimOf(dataVolume, world)
   if (claim !== undefined) return { volumeMode: claim.volumeMode, accessModes: [...claim.accessModes] }
@@ -192,7 +186,7 @@ function modesOf(
 }
 
 /** The alias first, then the word that it can be used. */
-function publish(draft: Draft, found: Omit<Artifact, 'revision' | 'storageClass' | 'publishedAt'>): ImagePlan {
+function publish(draft: ImageDraft, found: Omit<Artifact, 'revision' | 'storageClass' | 'publishedAt'>): ImagePlan {
   const { world, now, target, status } = draft
   const alias = aliasOf(draft, found)
   if (alias !== undefined)
@@ -203,7 +197,7 @@ function publish(draft: Draft, found: Omit<Artifact, 'revision' | 'storageClass'
     storageClass: target.storageClass,
     publishedAt: toTime(now),
   })
-  const published: Draft = {
+  const published: ImageDraft = {
     ...draft,
     status: { ...status, artifact, ticket: status.ticket, snapshotStartedAt: undefined },
   }
@@ -211,10 +205,10 @@ function publish(draft: Draft, found: Omit<Artifact, 'revision' | 'storageClass'
 }
 
 /** Nobody needs to read that an alias is about to be written: the phase so far is as true. */
-function statusOnTheWay({ world, status, now }: Draft): VMDiskImageStatus {
+function statusOnTheWay({ world, status, now }: ImageDraft): VMDiskImageStatus {
   const { phase } = world.image.status
   if (phase === 'Syncing' || phase === 'Snapshotting') return world.image.status
-  return withStanding(
+  return withImageStanding(
     status,
     { phase: 'Snapshotting', reason: 'Snapshotting', message: 'publishing the artifact', upToDate: false },
     world,
@@ -223,7 +217,7 @@ function statusOnTheWay({ world, status, now }: Draft): VMDiskImageStatus {
 }
 
 /** The DataSource named like the image, when it has to be written. */
-function aliasOf(draft: Draft, { kind, name }: Pick<Artifact, 'kind' | 'name'>): KubeObject | undefined {
+function aliasOf(draft: ImageDraft, { kind, name }: Pick<Artifact, 'kind' | 'name'>): KubeObject | undefined {
   const { world, target } = draft
   if (!world.surroundings.hasDataSources || isAliasTaken(world) || world.namespaceTerminating) return undefined
   const wanted = renderDataSource({
@@ -234,12 +228,12 @@ function aliasOf(draft: Draft, { kind, name }: Pick<Artifact, 'kind' | 'name'>):
   return world.dataSource !== undefined && ownsEqual(wanted, world.dataSource) ? undefined : wanted
 }
 
-function isAliasTaken({ dataSource, image }: World): boolean {
+function isAliasTaken({ dataSource, image }: ImageWorld): boolean {
   return dataSource !== undefined && !isChildOf(dataSource, image)
 }
 
 /** The wanted artifact exists and serves: what is left is housekeeping. */
-export function planSteady(draft: Draft): ImagePlan | undefined {
+export function planSteady(draft: ImageDraft): ImagePlan | undefined {
   const { world, target, status } = draft
   const { artifact } = status
   if (artifact?.revision !== target.revision) return undefined
@@ -254,7 +248,7 @@ export function planSteady(draft: Draft): ImagePlan | undefined {
   })
 }
 
-function atRest(draft: Draft): VMDiskImageStatus {
+function atRest(draft: ImageDraft): VMDiskImageStatus {
   const { world, now, status, target } = draft
   const rested: VMDiskImageStatus = {
     ...status,
@@ -265,7 +259,7 @@ function atRest(draft: Draft): VMDiskImageStatus {
   }
   if (isAliasTaken(world)) {
     const message = `DataSource ${world.image.metadata.name} exists and belongs to somebody else: the operator does not touch it, so only status.artifact leads to the image; delete it to have it replaced`
-    return withStanding(
+    return withImageStanding(
       rested,
       { phase: 'Succeeded', reason: 'NameConflict', message, stalled: true, upToDate: true },
       world,
@@ -279,9 +273,14 @@ function atRest(draft: Draft): VMDiskImageStatus {
     artifact.snapshotClass !== target.snapshotClass
   ) {
     const message = `snapshot class ${target.snapshotClass} (${originOf('snapshotClass', world)}) takes effect at the next download, because the source volume was not kept: set annotation ${ANNOTATIONS.syncRequestedAt} to download now`
-    return withStanding(rested, { phase: 'Succeeded', reason: 'SourceVolumeLost', message, upToDate: true }, world, now)
+    return withImageStanding(
+      rested,
+      { phase: 'Succeeded', reason: 'SourceVolumeLost', message, upToDate: true },
+      world,
+      now,
+    )
   }
-  return withStanding(
+  return withImageStanding(
     rested,
     { phase: 'Succeeded', reason: 'Synced', message: `${artifact?.kind} ${artifact?.name} can be cloned` },
     world,
@@ -290,25 +289,25 @@ function atRest(draft: Draft): VMDiskImageStatus {
 }
 
 /** With a snapshot, the volume that was downloaded may go. Always the DataVolume: without its claim alone, CDI would download again. */
-function spareVolume(draft: Draft): ImageRemoval[] {
+function spareVolume(draft: ImageDraft): Removal[] {
   return spareVolumes(draft)
     .filter((one) => untilNameIsFree(one, draft) <= 0)
     .flatMap((one) => removalOf(one, uncloned(one, 'cached')))
 }
 
-function spareVolumes({ world, target, status }: Draft): DataVolumeView[] {
+function spareVolumes({ world, target, status }: ImageDraft): DataVolumeView[] {
   if (world.policy.keepSourceVolume || status.artifact?.kind !== 'VolumeSnapshot') return []
   const isSpare = ({ metadata }: DataVolumeView) =>
     metadata.name === target.volumeName && metadata.deletionTimestamp === undefined
   return world.dataVolumes.filter((one) => isSpare(one) && isFinished(one))
 }
 
-function untilNameIsFree({ metadata }: DataVolumeView, { now }: Draft): number {
+function untilNameIsFree({ metadata }: DataVolumeView, { now }: ImageDraft): number {
   return (fromTime(metadata.creationTimestamp) ?? now) + NAME_KEPT_MS - now
 }
 
 /** Children of earlier revisions, and snapshots by an earlier class. */
-function retired(draft: Draft): ImageRemoval[] {
+function retired(draft: ImageDraft): Removal[] {
   const { world, now, status } = draft
   const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
   if (now < publishedAt + RETIRE_AFTER_MS) return []
@@ -317,7 +316,7 @@ function retired(draft: Draft): ImageRemoval[] {
     .filter(({ kind }) => kind !== 'DataSource' || !world.namespaceTerminating)
 }
 
-function oldChildren({ world, target, status }: Draft): KubeObject[] {
+function oldChildren({ world, target, status }: ImageDraft): KubeObject[] {
   const { artifact } = status
   const volumes = world.dataVolumes.filter(
     (one) => isFinished(one) && one.metadata.labels?.[LABELS.revision] !== target.revision,
@@ -328,7 +327,7 @@ function oldChildren({ world, target, status }: Draft): KubeObject[] {
   return [...volumes, ...snapshots].filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
-function wakeOf(draft: Draft, housekeeping: readonly ImageRemoval[]): Wake | undefined {
+function wakeOf(draft: ImageDraft, housekeeping: readonly Removal[]): Wake | undefined {
   if (housekeeping.length > 0) return { afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' }
   const [spare] = spareVolumes(draft)
   if (spare !== undefined)
@@ -337,12 +336,12 @@ function wakeOf(draft: Draft, housekeeping: readonly ImageRemoval[]): Wake | und
   return { afterMs: untilRetirement(draft), because: 'earlier artifacts may go then' }
 }
 
-function untilRetirement({ status, now }: Draft): number {
+function untilRetirement({ status, now }: ImageDraft): number {
   const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
   return Math.max(1_000, publishedAt + RETIRE_AFTER_MS - now)
 }
 
-function identityOf({ world, target: { specName } }: Draft): ImageRef {
+function identityOf({ world, target: { specName } }: ImageDraft): ImageRef {
   const { name, namespace = '', uid = '' } = world.image.metadata
   return { name, namespace, uid, specName }
 }

@@ -1,6 +1,9 @@
 import { childName } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { aLookup, CDI, MINUTE, NO_REFERENCES, ONE_USER, Walk } from '../world.fixtures.ts'
+import { MINUTE } from '../../../runtime/times.fixtures.ts'
+import { CDI } from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
 const published = () => {
   const walk = new Walk()

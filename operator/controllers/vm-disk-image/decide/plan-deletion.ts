@@ -2,10 +2,12 @@ import { childName, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { childrenOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, mergeConditions } from '../../../runtime/conditions.ts'
-import type { World } from '../world.ts'
-import { type ImagePlan, planWith, removalAsSeen, unreferenced } from './image-plan.ts'
+import { firstFew } from '../../../runtime/first-few.ts'
+import { removalAsSeen } from '../../../runtime/removals.ts'
+import type { ImageWorld } from '../world.ts'
+import { type ImagePlan, planWith, unreferenced } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { withStanding } from './status.ts'
+import { withImageStanding } from './status.ts'
 
 const LOOK_MS = 60_000
 /** Of `--cascade=orphan`: the garbage collector takes the owner off all children, and this off the image then. */
@@ -16,7 +18,7 @@ const ORPHAN = 'orphan'
  * namespace goes. The finalizer goes when nothing of the image is left, and no sooner. What was asked to be left without an owner
  * is left: until it has none nothing but downloads is removed, and all removals are of what was seen, for an orphan is not ours any more.
  */
-export function planDeletion(world: World, now: number): ImagePlan {
+export function planImageDeletion(world: ImageWorld, now: number): ImagePlan {
   const { image, namespaceTerminating, references } = world
   const users = namespaceTerminating ? [] : references.users
   const downloads = world.dataVolumes.filter((one) => !isFinished(one))
@@ -40,26 +42,21 @@ export function planDeletion(world: World, now: number): ImagePlan {
   })
 }
 
-function isOrphaning({ image }: World): boolean {
+function isOrphaning({ image }: ImageWorld): boolean {
   return image.metadata.finalizers?.includes(ORPHAN) === true
 }
 
+/** There may be thousands. */
 const NAMED = 10
 
-/** There may be thousands. */
-function firstOf(users: readonly string[]): string {
-  const more = users.length - NAMED
-  return users.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '')
-}
-
-function blockedStatus(world: World, users: readonly string[], now: number): VMDiskImageStatus {
+function blockedStatus(world: ImageWorld, users: readonly string[], now: number): VMDiskImageStatus {
   const { image } = world
-  const message = `the deletion waits for ${firstOf(users)}: they use the image; it goes when the last of them is gone`
+  const message = `the deletion waits for ${firstFew(users, NAMED)}: they use the image; it goes when the last of them is gone`
   const { phase: before = 'Queued', artifact } = image.status
   const resting = artifact === undefined ? 'Queued' : 'Succeeded'
   const phase = world.slot === undefined && before === 'Syncing' ? resting : before
   const blocked = { type: 'DeletionBlocked', status: 'True', reason: 'InUse', message } as const
-  const { conditions = [], ...status } = withStanding(
+  const { conditions = [], ...status } = withImageStanding(
     { ...image.status, ticket: undefined, queuePosition: undefined, queuePositionTime: undefined },
     { phase, reason: 'InUse', message, stalled: phase === 'Failed' },
     world,
@@ -68,7 +65,7 @@ function blockedStatus(world: World, users: readonly string[], now: number): VMD
   return { ...status, conditions: mergeConditions(conditions, [blocked], image.metadata.generation, now) }
 }
 
-function leavingStatus(world: World, children: readonly KubeObject[], now: number): VMDiskImageStatus {
+function leavingStatus(world: ImageWorld, children: readonly KubeObject[], now: number): VMDiskImageStatus {
   const { image, slot } = world
   const { phase = 'Queued', conditions = [] } = image.status
   const names = children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
@@ -87,7 +84,7 @@ function leavingStatus(world: World, children: readonly KubeObject[], now: numbe
   }
   const message = `being deleted: waiting for ${waitsFor}${late}`
   const isDownloading = slot !== undefined
-  return withStanding(
+  return withImageStanding(
     free,
     {
       phase: isDownloading ? 'Syncing' : phase === 'Syncing' ? 'Queued' : phase,
@@ -101,7 +98,7 @@ function leavingStatus(world: World, children: readonly KubeObject[], now: numbe
 }
 
 /** What its slot is held for when no child is left. */
-function whatDownloads({ image, slot, lookup }: World): string {
+function whatDownloads({ image, slot, lookup }: ImageWorld): string {
   const orphan = slot && lookup.foreignVolume(childName(image.metadata.name, slot.revision))
   if (orphan === undefined) return 'its importer pod'
   return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`

@@ -1,6 +1,9 @@
 import { childName } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { aDataVolume, aLookup, aPolicy, CDI, childMeta, HOUR, REFRESH, RETRY, Walk } from '../world.fixtures.ts'
+import { HOUR } from '../../../runtime/times.fixtures.ts'
+import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+import { aLookup, aPolicy } from '../image-world.fixtures.ts'
 
 const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
 

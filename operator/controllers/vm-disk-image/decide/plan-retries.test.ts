@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { fromTime } from '../../../runtime/conditions.ts'
-import { CDI, HOUR, MINUTE, SECOND, Walk } from '../world.fixtures.ts'
+import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
+import { CDI } from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
 
 const due = (walk: Walk) => fromTime(walk.status.nextRetryTime) ?? Number.NaN
 const ended = (walk: Walk) => fromTime(walk.status.attempts?.at(-1)?.endedAt) ?? Number.NaN

@@ -1,11 +1,12 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import type { DataVolumeView } from '../../../cluster/views.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import { attemptOf, type DataVolumeView } from '../views.ts'
-import type { World } from '../world.ts'
+import type { ImageWorld } from '../world.ts'
+import { attemptOf } from './attempts.ts'
 import { awaitedBy } from './awaited.ts'
-import { type Draft, finalizerOf, type ImagePlan, planWith } from './image-plan.ts'
+import { finalizerOf, type ImageDraft, type ImagePlan, planWith } from './image-plan.ts'
 import { downloadsOf, isFinished } from './judge.ts'
-import { type Standing, withStanding } from './status.ts'
+import { type ImageStanding, withImageStanding } from './status.ts'
 
 /**
  * So old a download is worth a write that names its importer pod: then a leader after us can tell whether another one took
@@ -13,11 +14,11 @@ import { type Standing, withStanding } from './status.ts'
  */
 const POD_NOTED_AFTER_MS = 30_000
 
-/** So long nobody is told that an importer is still to start: most do in less. */
+/** It is not reported before this time that an importer is still to start: most need less. */
 const STARTING_TOLD_AFTER_MS = 2_000
 
 /** A download that holds its slot and goes well. */
-export function planRunning(draft: Draft): ImagePlan | undefined {
+export function planRunning(draft: ImageDraft): ImagePlan | undefined {
   const { world, now, target, status } = draft
   const { observation, image } = world
   const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && !isFinished(one))
@@ -45,14 +46,14 @@ export function planRunning(draft: Draft): ImagePlan | undefined {
     queuePositionTime: undefined,
   }
   const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + world.policy.retryLimit}`, world)
-  const done = withStanding(next, standing, world, now)
+  const done = withImageStanding(next, standing, world, now)
   return planWith(done, {
     finalizer: finalizerOf(world),
     wake: { afterMs: untilTimeout(done, draft), because: 'a stalled download would be stopped then' },
   })
 }
 
-function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: World): Standing {
+function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: ImageWorld): ImageStanding {
   const phase = 'Syncing'
   const { isCdiAway, observation } = world
   const isDone = observation.importers.some((pod) => pod.phase === 'Succeeded')
@@ -65,7 +66,7 @@ function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, w
   return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume, observation)}, ${attempt}` }
 }
 
-function untilTimeout({ startedAt }: VMDiskImageStatus, { world, now }: Draft): number {
+function untilTimeout({ startedAt }: VMDiskImageStatus, { world, now }: ImageDraft): number {
   const { stallTimeoutMs, attemptTimeoutMs } = world.policy
   const age = now - (fromTime(startedAt) ?? now)
   return Math.max(1_000, Math.min(stallTimeoutMs - world.observation.unchangedMs, attemptTimeoutMs - age, 30_000))

@@ -1,13 +1,23 @@
 import type { Reason, VMDiskImageStatus } from '@open-terrain/constructs'
+import type { DataVolumeView } from '../../../cluster/views.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { removalAsSeen } from '../../../runtime/removals.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
 import type { Wake } from '../../../runtime/wake.ts'
-import { attemptOf, type DataVolumeView } from '../views.ts'
 import { NOTHING_SEEN } from '../world.ts'
-import { type AttemptSubject, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
-import { type Draft, type ImagePlan, planWith, removalAsSeen, unreferenced } from './image-plan.ts'
+import {
+  type AttemptSubject,
+  attemptOf,
+  nextAttempt,
+  recordCancel,
+  recordFailure,
+  renewed,
+  subjectOf,
+} from './attempts.ts'
+import { type ImageDraft, type ImagePlan, planWith, unreferenced } from './image-plan.ts'
 import { downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
-import { isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
+import { type ImageStanding, isRecorded, withImageStanding } from './status.ts'
 
 interface Stop {
   readonly dataVolume: DataVolumeView
@@ -18,7 +28,7 @@ interface Stop {
 }
 
 /** Downloads that must end: failed, cancelled, or never admitted. While one of ours holds a slot, that is what we are at. */
-export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | undefined {
+export function planStopping(draft: ImageDraft, isSuspended: boolean): ImagePlan | undefined {
   const { world, now } = draft
   const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft, isSuspended) ?? [])
   const vanished = recordVanished(draft)
@@ -28,10 +38,13 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
   const remove = stops.flatMap(({ dataVolume }) => removalAsSeen(dataVolume))
   const events = stops.flatMap(({ notes }) => notes)
   // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
-  const standing: Standing =
+  const standing: ImageStanding =
     world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
   const wake: Wake = { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' }
-  const stopped = planWith(withStanding({ ...recorded, progress: undefined }, standing, world, now), { remove, wake })
+  const stopped = planWith(withImageStanding({ ...recorded, progress: undefined }, standing, world, now), {
+    remove,
+    wake,
+  })
   return {
     ...stopped,
     events,
@@ -41,7 +54,7 @@ export function planStopping(draft: Draft, isSuspended: boolean): ImagePlan | un
 
 const STOPPING_LOOK_MS = 60_000
 
-function standingStill(status: VMDiskImageStatus, stops: readonly Stop[], { world, now }: Draft): Standing {
+function standingStill(status: VMDiskImageStatus, stops: readonly Stop[], { world, now }: ImageDraft): ImageStanding {
   const { phase = 'Queued', message = '' } = world.image.status
   const reason = reasonOf(world.image.status) as Reason | undefined
   if (phase === 'Succeeded' && status.artifact !== undefined)
@@ -54,7 +67,7 @@ function standingStill(status: VMDiskImageStatus, stops: readonly Stop[], { worl
   return { phase: 'Queued', reason: 'Stopping', message: `the operator stops a download of this image${until}` }
 }
 
-function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonly Stop[], now: number): Standing {
+function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonly Stop[], now: number): ImageStanding {
   const last = attempts?.at(-1)
   const why = last === undefined ? 'the download is being stopped' : `attempt ${last.number}: ${last.message}`
   const next = nextRetryTime === undefined ? '' : `; next attempt at ${nextRetryTime}`
@@ -80,7 +93,7 @@ function keptBy(object: DataVolumeView | undefined): string {
 }
 
 /** Its DataVolume is gone, by our doing or not, and the slot is still held until a live look confirms it. */
-function isTeardownPending({ world, status }: Draft): boolean {
+function isTeardownPending({ world, status }: ImageDraft): boolean {
   return world.slot !== undefined && world.dataVolumes.every(isFinished) && isRecordedUnfinished(status)
 }
 
@@ -90,7 +103,7 @@ function isRecordedUnfinished(status: VMDiskImageStatus): boolean {
 }
 
 /** A download was under way, and now its DataVolume is gone without a word of ours. It may have cost what a failure costs. */
-function recordVanished({ status, world, now }: Draft): VMDiskImageStatus | undefined {
+function recordVanished({ status, world, now }: ImageDraft): VMDiskImageStatus | undefined {
   const { dataVolumeUID: uid, attempt: number = 1, startedAt } = status
   const before = world.image.status
   const wasUnderWay = before.phase === 'Syncing' && uid !== undefined && !isRecorded(status)
@@ -117,7 +130,7 @@ type End =
 
 const UNNEEDED = 'nothing has referred to the image for its unreferencedTTL'
 
-function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): Stop | undefined {
+function stopOf(dataVolume: DataVolumeView, draft: ImageDraft, isSuspended: boolean): Stop | undefined {
   const end = endOf(dataVolume, draft, isSuspended)
   if (end === undefined) return undefined
   const { world, now } = draft
@@ -141,7 +154,7 @@ function stopOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean):
   }
 }
 
-function endOf(dataVolume: DataVolumeView, draft: Draft, isSuspended: boolean): End | undefined {
+function endOf(dataVolume: DataVolumeView, draft: ImageDraft, isSuspended: boolean): End | undefined {
   const { world, target, status } = draft
   const { name, uid, deletionTimestamp } = dataVolume.metadata
   const verdict = judged(dataVolume, draft)
@@ -180,7 +193,10 @@ function cancelled(
   return reason === 'Suspended' ? renewed(recorded) : recorded
 }
 
-function judged(dataVolume: DataVolumeView, { world, now, status }: Pick<Draft, 'world' | 'now' | 'status'>): Verdict {
+function judged(
+  dataVolume: DataVolumeView,
+  { world, now, status }: Pick<ImageDraft, 'world' | 'now' | 'status'>,
+): Verdict {
   const { uid, creationTimestamp } = dataVolume.metadata
   const isCurrent = status.dataVolumeUID === uid
   const startedAt = fromTime(isCurrent ? status.startedAt : creationTimestamp) ?? now

@@ -1,18 +1,9 @@
 import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import {
-  aLookup,
-  aPolicy,
-  CDI,
-  HOUR,
-  MINUTE,
-  NO_REFERENCES,
-  ONE_USER,
-  REFRESH,
-  RETRY,
-  Walk,
-  type WorldOverrides,
-} from '../world.fixtures.ts'
+import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
+import { CDI, REFRESH, RETRY } from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+import { aLookup, aPolicy, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
 
 const ofOurs = (more: WorldOverrides = {}) =>
   new Walk({ metadata: { labels: { [LABELS.createdBy]: 'VirtualMachine' } }, references: ONE_USER, ...more })
@@ -70,7 +61,9 @@ describe('an image that was made for somebody', () => {
     const { name, uid, resourceVersion } = image.metadata
     expect(walk.plan().remove).toEqual([
       {
+        apiVersion: 'pelotech.ot/v1alpha1',
         kind: 'VMDiskImage',
+        namespace: 'team',
         name,
         uid,
         resourceVersion,

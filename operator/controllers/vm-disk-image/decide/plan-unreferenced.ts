@@ -7,11 +7,12 @@ import {
 } from '@open-terrain/constructs'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { removalAsSeen } from '../../../runtime/removals.ts'
 import { sooner } from '../../../runtime/wake.ts'
-import type { World } from '../world.ts'
-import { type Draft, type Expiry, type ImagePlan, removalAsSeen, uncloned, unreferenced } from './image-plan.ts'
+import type { ImageWorld } from '../world.ts'
+import { type Expiry, type ImageDraft, type ImagePlan, uncloned, unreferenced } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { type Standing, timesOfReferences } from './status.ts'
+import { type ImageStanding, timesOfReferences } from './status.ts'
 
 /** A clone that is under way ends with an event of its own; this is for the helper volumes, which nobody watches. */
 export const CLONED_LOOK_MS = 60_000
@@ -20,7 +21,7 @@ export const CLONED_LOOK_MS = 60_000
  * When an image goes because nothing refers to it. One rule for all states: it is judged before everything else that may be done for the
  * image, and only the two facts in the status count, whether something has ever referred to it, and since when nothing does.
  */
-export function expiryOf(world: World, status: VMDiskImageStatus, spec: VMDiskImageSpec, now: number): Expiry {
+export function expiryOf(world: ImageWorld, status: VMDiskImageStatus, spec: VMDiskImageSpec, now: number): Expiry {
   const { reclaimPolicy, ttlMs } = ruleFor(spec, world)
   const isCounting = status.unreferencedSince !== undefined
   const { lastReferencedTime, unreferencedSince } = timesOfReferences(status, world.references.count, isCounting, now)
@@ -36,7 +37,7 @@ export function expiryOf(world: World, status: VMDiskImageStatus, spec: VMDiskIm
 /** The spec counts before the policy, each field for itself. The policy has one rule for our images, and one for all others. */
 function ruleFor(
   { reclaimPolicy, unreferencedTTL = '' }: VMDiskImageSpec,
-  world: World,
+  world: ImageWorld,
 ): { readonly reclaimPolicy: ReclaimPolicy; readonly ttlMs: number } {
   const { policy } = world
   const rule = isOfOurs(world)
@@ -52,7 +53,7 @@ const REMOVED: EventNote = {
 }
 
 /** Adds to a plan what becomes of an image whose time is over: no download begins, and once none is left the image goes. */
-export function withExpiry(plan: ImagePlan, { world, expiry }: Draft): ImagePlan {
+export function withExpiry(plan: ImagePlan, { world, expiry }: ImageDraft): ImagePlan {
   if (!expiry.isReached) return expiry.wake === undefined ? plan : { ...plan, wake: sooner(plan.wake, expiry.wake) }
   const isQuiet = world.slot === undefined && world.dataVolumes.every(isFinished)
   if (!isQuiet) return plan
@@ -66,14 +67,14 @@ export function withExpiry(plan: ImagePlan, { world, expiry }: Draft): ImagePlan
 }
 
 /** Its time is over, and it has no artifact that could be told instead. */
-export function expired({ expiry }: Draft): Standing | undefined {
+export function expired({ expiry }: ImageDraft): ImageStanding | undefined {
   if (!expiry.isReached) return undefined
   const message = 'nothing has referred to this image for its unreferencedTTL: it is being removed'
   return { phase: 'Queued', reason: 'Unreferenced', message, isHeldBack: true }
 }
 
 /** Made for somebody who does not need it any more: it leaves the queue instead of downloading for nobody. */
-export function abandoned({ world, status }: Draft): Standing | undefined {
+export function abandoned({ world, status }: ImageDraft): ImageStanding | undefined {
   const wasReferenced = status.lastReferencedTime !== undefined || (status.references?.count ?? 0) > 0
   if (!isOfOurs(world) || world.references.count > 0 || !wasReferenced) return undefined
   const message = 'nothing refers to this image any more: it is downloaded when something does again'
@@ -81,6 +82,6 @@ export function abandoned({ world, status }: Draft): Standing | undefined {
 }
 
 /** Made by the operator, for a virtual machine, a workspace or a DataSync. */
-function isOfOurs({ image }: World): boolean {
+function isOfOurs({ image }: ImageWorld): boolean {
   return image.metadata.labels?.[LABELS.createdBy] !== undefined
 }

@@ -3,30 +3,25 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import { toTime } from '../../../runtime/conditions.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
+import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import {
   aClaim,
   aDataVolume,
-  aLookup,
   aPod,
   aSnapshot,
-  aWorld,
   CDI,
   childMeta,
-  HOUR,
   IMAGE_UID,
-  MINUTE,
-  NO_REFERENCES,
-  ONE_USER,
   REFRESH,
   RETRY,
   SPEC,
-  START,
-  Walk,
-} from '../world.fixtures.ts'
-import type { World } from '../world.ts'
+} from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+import { aLookup, aWorld, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
+import type { ImageWorld } from '../world.ts'
 import { isFinished } from './judge.ts'
 import { planImage } from './plan.ts'
-import { reasonOf } from './status.ts'
 
 const WANTED = revisionOf(SPEC as unknown as VMDiskImageSpec)
 const revision = fc.constantFrom(WANTED, WANTED, WANTED, '01234567')
@@ -132,7 +127,7 @@ const world = fc
     starts: fc.constantFrom(undefined, 0, 1, 3),
     isCdiAway: fc.boolean(),
   })
-  .map((one): World => {
+  .map((one): ImageWorld => {
     const isAlias = one.alias !== 'none'
     const alias = childMeta('img', WANTED, { uid: 'alias', ...(one.alias === 'foreign' && { ownerReferences: [] }) })
     return aWorld({
@@ -177,7 +172,7 @@ function frozen<T>(value: T): T {
 }
 
 /** Checks `holds` in many random worlds. */
-function always(holds: (world: World) => void): void {
+function always(holds: (world: ImageWorld) => void): void {
   fc.assert(
     fc.property(world, (one) => {
       holds(frozen(one))

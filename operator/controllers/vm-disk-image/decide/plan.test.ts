@@ -1,23 +1,11 @@
 import { ANNOTATIONS, childName, shortHash } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { NOT_STARTED } from '../../../cluster/importer-container.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import {
-  aDataVolume,
-  aLookup,
-  aPod,
-  CDI,
-  childMeta,
-  HOUR,
-  MINUTE,
-  NO_REFERENCES,
-  ONE_USER,
-  REFRESH,
-  RETRY,
-  SECOND,
-  SPEC,
-  Walk,
-} from '../world.fixtures.ts'
-import { NOT_STARTED } from './importer.ts'
+import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
+import { aDataVolume, aPod, CDI, childMeta, REFRESH, RETRY, SPEC } from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
 const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
 const lastAttempt = (walk: Walk) => walk.status.attempts?.at(-1)

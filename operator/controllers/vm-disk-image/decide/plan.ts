@@ -1,30 +1,31 @@
-import { ANNOTATIONS, FINALIZER, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  FINALIZER,
+  problemsText,
+  type Reason,
+  type SpecProblem,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
+import type { DataVolumeView } from '../../../cluster/views.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
+import { removalAsSeen } from '../../../runtime/removals.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
 import type { Wake } from '../../../runtime/wake.ts'
-import type { DataVolumeView } from '../views.ts'
-import type { Refusal, World } from '../world.ts'
+import type { ImageWorld, Refusal } from '../world.ts'
 import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
-import {
-  type Draft,
-  finalizerOf,
-  type ImagePlan,
-  type ImageRemoval,
-  planWith,
-  removalAsSeen,
-  type Start,
-} from './image-plan.ts'
+import { finalizerOf, type ImageDraft, type ImagePlan, planWith, type Start } from './image-plan.ts'
 import { isFinished, isPermanent } from './judge.ts'
-import { dropLostArtifact, lossesOf } from './losses.ts'
+import { dropLostArtifact, lostChildren } from './lost-children.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
-import { planDeletion } from './plan-deletion.ts'
+import { planImageDeletion } from './plan-deletion.ts'
 import { planRunning } from './plan-running.ts'
 import { planStopping } from './plan-stopping.ts'
 import { abandoned, expired, expiryOf, withExpiry } from './plan-unreferenced.ts'
 import { finalAttempt, withRetryTime } from './retries.ts'
-import { eventsBetween, isRecorded, reasonOf, type Standing, withStanding } from './status.ts'
+import { type ImageStanding, imageEventsBetween, isRecorded, withImageStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
 
 /**
@@ -34,46 +35,43 @@ import { resolveTarget, type Target } from './target.ts'
  * created                                            DataVolume: Running=False, Error
  *   status {ticket, Queued}      (1)                   status {attempt failed, nextRetryTime}   (before teardown)
  *   finalizer                    (2)                   DataVolume deleted, foreground
- *   start wanted ─▶ ledger claim (3)                   DataVolume and importer pod gone ─▶ ledger release
+ *   start wanted ─▶ slot taken (3)                     DataVolume and importer pod gone ─▶ slot free
  *                   DataVolume   (4)                   status {Queued, RetryBackoff}
  *   status {Syncing}             (5)                   nextRetryTime
- * DataVolume Succeeded ─▶ ledger release                 status {ticket, Queued} ─▶ as on the left
+ * DataVolume Succeeded ─▶ slot free                      status {ticket, Queued} ─▶ as on the left
  *   status {Snapshotting}        (6)
  *   VolumeSnapshot               (7)
  * snapshot ready
  *   DataSource                   (8)
  *   status {Succeeded, artifact} (9)
  * ```
- * Claims and releases, and the creation of DataVolumes, are the admission's (`admission.ts`): a plan only says that a
+ * Slots, and the creation of DataVolumes, are the admission's (`admission.ts`): a plan only says that a
  * download is wanted. Everything here follows from what was observed, never from what we are about to do.
  */
-export function planImage(world: World, now: number): ImagePlan {
+export function planImage(world: ImageWorld, now: number): ImagePlan {
   const plan = decide(world, now)
-  const onlyIf = [...lossesOf(world, plan.status), ...(plan.onlyIf ?? [])]
+  const onlyIf = [...lostChildren(world, plan.status), ...(plan.onlyIf ?? [])]
   return {
     ...plan,
     ...(onlyIf.length > 0 && { onlyIf }),
     // Of what downloads, the admission decides by a live look.
-    ...endingWaits<ImageRemoval, DataVolumeView>(plan, world.dataVolumes.filter(isFinished), now, (_one, how) => ({
-      kind: 'DataVolume',
-      ...how,
-    })),
-    events: [...plan.events, ...eventsBetween(world.image.status, plan.status, world.policy.retryLimit)],
+    ...endingWaits(plan, world.dataVolumes.filter(isFinished), now),
+    events: [...plan.events, ...imageEventsBetween(world.image.status, plan.status, world.policy.retryLimit)],
   }
 }
 
-function decide(world: World, now: number): ImagePlan {
-  if (world.image.metadata.deletionTimestamp !== undefined) return planDeletion(world, now)
+function decide(world: ImageWorld, now: number): ImagePlan {
+  if (world.image.metadata.deletionTimestamp !== undefined) return planImageDeletion(world, now)
   if (!world.spec.ok) return planInvalid(world, world.spec.problems, now)
   const target = resolveTarget(world.spec.spec, world)
   const { spec } = world.spec
   const status = dropLostArtifact(turnTo(target, world), world)
-  const draft: Draft = { world, now, target, status, expiry: expiryOf(world, status, spec, now) }
+  const draft: ImageDraft = { world, now, target, status, expiry: expiryOf(world, status, spec, now) }
   const isSuspended = spec.suspend === true
   const plan =
     planStopping(draft, isSuspended) ??
     planRunning(draft) ??
-    planClaimed(draft, isSuspended) ??
+    planSlotHolder(draft, isSuspended) ??
     planPublication(recordEnd(draft)) ??
     planSteady(draft) ??
     planDownload(draft, isSuspended)
@@ -81,8 +79,8 @@ function decide(world: World, now: number): ImagePlan {
 }
 
 /** A spec that the API server would not take today. The status says so; it holds no slot, and hurts nobody else. */
-function planInvalid(world: World, problems: readonly { path: string; message: string }[], now: number): ImagePlan {
-  const message = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+function planInvalid(world: ImageWorld, problems: readonly SpecProblem[], now: number): ImagePlan {
+  const message = problemsText(problems)
   const outOfQueue: VMDiskImageStatus = {
     ...world.image.status,
     ticket: undefined,
@@ -92,7 +90,7 @@ function planInvalid(world: World, problems: readonly { path: string; message: s
     nextRetryTime: undefined,
   }
   const running = world.dataVolumes.filter((one) => !isFinished(one))
-  const status = withStanding(
+  const status = withImageStanding(
     running.reduce((recorded, one) => recordStop(recorded, one, now), outOfQueue),
     { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false },
     world,
@@ -111,7 +109,7 @@ function recordStop(status: VMDiskImageStatus, dataVolume: DataVolumeView, now: 
  * Brings the status to the wanted revision and budget, and to the policy as it is. What belongs to another revision, and is not
  * history, goes; the ticket with it, or a place in the queue could be kept for something else.
  */
-function turnTo(target: Target, { image: { status }, policy }: World): VMDiskImageStatus {
+function turnTo(target: Target, { image: { status }, policy }: ImageWorld): VMDiskImageStatus {
   const isSameRevision = status.revision === target.revision
   const isSameBudget = isSameRevision && status.budget?.key === target.budgetKey
   const next: VMDiskImageStatus = {
@@ -131,7 +129,7 @@ function turnTo(target: Target, { image: { status }, policy }: World): VMDiskIma
  * Both are the admission's; all that it needs is to be told what. Nothing that people should know has happened, unless
  * nobody answers.
  */
-function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined {
+function planSlotHolder(draft: ImageDraft, isSuspended: boolean): ImagePlan | undefined {
   const { world, target, status } = draft
   const { slot, image } = world
   if (slot === undefined) return undefined
@@ -151,11 +149,11 @@ function planClaimed(draft: Draft, isSuspended: boolean): ImagePlan | undefined 
 }
 
 /** One sentence without numbers: it is written once, however long this lasts. */
-function askedInVain({ world, now }: Draft): VMDiskImageStatus {
+function askedInVain({ world, now }: ImageDraft): VMDiskImageStatus {
   const { status } = world.image
   const message =
     "it has a slot, but its DataVolume is not created yet: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; the operator tries again by itself"
-  return withStanding(
+  return withImageStanding(
     { ...status, queuePosition: undefined, queuePositionTime: undefined },
     { phase: 'Queued', reason: 'CreateFailed', message },
     world,
@@ -164,7 +162,7 @@ function askedInVain({ world, now }: Draft): VMDiskImageStatus {
 }
 
 /** The end of a download that went well, once it is seen. */
-function recordEnd(draft: Draft): Draft {
+function recordEnd(draft: ImageDraft): ImageDraft {
   const { world, target, status, now } = draft
   const dataVolume = world.dataVolumes.find(({ metadata }) => metadata.name === target.volumeName)
   if (dataVolume === undefined || isRecorded(status, dataVolume.metadata.uid)) return draft
@@ -176,12 +174,12 @@ function recordEnd(draft: Draft): Draft {
 }
 
 /** Nothing is under way and the artifact is not there: what keeps it, or the place in the queue. */
-function planDownload(draft: Draft, isSuspended: boolean): ImagePlan {
+function planDownload(draft: ImageDraft, isSuspended: boolean): ImagePlan {
   const { world, now, target, status } = draft
   const finalizer = finalizerOf(world)
-  const rest = (next: VMDiskImageStatus, standing: Standing, wake?: Wake): ImagePlan =>
+  const rest = (next: VMDiskImageStatus, standing: ImageStanding, wake?: Wake): ImagePlan =>
     planWith(
-      withStanding(
+      withImageStanding(
         { ...next, progress: undefined, queuePosition: undefined, queuePositionTime: undefined },
         standing,
         world,
@@ -195,7 +193,7 @@ function planDownload(draft: Draft, isSuspended: boolean): ImagePlan {
 
   if (isSuspended && !draft.expiry.isReached) {
     const message = 'spec.suspend is true: set it to false to go on'
-    const standing: Standing = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true }
+    const standing: ImageStanding = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true }
     return rest({ ...renewed(status), ticket: undefined }, standing)
   }
   const given = failedForGood(draft) ?? expired(draft) ?? abandoned(draft)
@@ -219,14 +217,14 @@ function planDownload(draft: Draft, isSuspended: boolean): ImagePlan {
     return rest(queued, { phase: 'Queued', reason, message, stalled, isHeldBack: wake === undefined }, wake)
   }
   const start = startOf({ ...draft, status: queued }, queued.ticket ?? '')
-  return planWith(withStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })
+  return planWith(withImageStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })
 }
 
 /** What does not pass by itself. */
 const NEEDS_SOMEBODY: ReadonlySet<Reason> = new Set<Reason>(['NameConflict', 'LeftoverClaim'])
 
-/** No numbers: what is written stays for minutes. The place in the queue is told with its time, in fields of its own. */
-function waiting({ limit }: World): Standing {
+/** No numbers: what is written stays for minutes. The place in the queue and its time have fields of their own. */
+function waiting({ limit }: ImageWorld): ImageStanding {
   if (limit === 0) {
     return {
       phase: 'Queued',
@@ -237,13 +235,13 @@ function waiting({ limit }: World): Standing {
   return { phase: 'Queued', reason: 'Queued', message: 'Request is waiting for an available worker.' }
 }
 
-function atPlace(status: VMDiskImageStatus, { queuePosition }: World, now: number): VMDiskImageStatus {
+function atPlace(status: VMDiskImageStatus, { queuePosition }: ImageWorld, now: number): VMDiskImageStatus {
   const queuePositionTime = queuePosition === undefined ? undefined : toTime(now)
   return { ...status, progress: undefined, queuePosition, queuePositionTime }
 }
 
 /** Takes a ticket, or keeps the one that it has waited with. */
-function queue({ world, now, status }: Draft): VMDiskImageStatus {
+function queue({ world, now, status }: ImageDraft): VMDiskImageStatus {
   const { phase = 'Queued' } = world.image.status
   if (status.ticket !== undefined && phase === 'Queued') return { ...status, nextRetryTime: undefined }
   return {
@@ -259,7 +257,7 @@ function queue({ world, now, status }: Draft): VMDiskImageStatus {
 }
 
 /** No attempt is left, or none would help. By the policy as it is: one that allows more attempts revives the image. */
-function failedForGood({ world, target, status }: Draft): Standing | undefined {
+function failedForGood({ world, target, status }: ImageDraft): ImageStanding | undefined {
   const rejection = rejectionOf(world, target, status)
   if (rejection !== undefined) return { phase: 'Failed', reason: 'RejectedByCDI', message: rejection, stalled: true }
   const last = finalAttempt(status, world.policy)
@@ -286,29 +284,29 @@ function remedyFor({ defaults }: Target): string {
 }
 
 /** It was said to have failed for good, for what is wanted now. That a spec was wrong in between says nothing about the next one. */
-function hasFailedBefore({ image: { status: before } }: World, { revision, budget }: VMDiskImageStatus): boolean {
+function hasFailedBefore({ image: { status: before } }: ImageWorld, { revision, budget }: VMDiskImageStatus): boolean {
   const isOfBudget = before.revision === revision && before.budget?.key === budget?.key
   return before.phase === 'Failed' && isOfBudget && reasonOf(before) !== 'InvalidSpec'
 }
 
 /** CDI refused the DataVolume for what it is; said once, it holds until the spec changes or somebody asks for a retry. */
-function rejectionOf(world: World, target: Target, status: VMDiskImageStatus): string | undefined {
+function rejectionOf(world: ImageWorld, target: Target, status: VMDiskImageStatus): string | undefined {
   const refusal = refusalFor(world, target)
   if (refusal !== undefined) return refusal.until === undefined ? `${refusal.message}; ${remedyFor(target)}` : undefined
   const before = world.image.status
   return hasFailedBefore(world, status) && reasonOf(before) === 'RejectedByCDI' ? before.message : undefined
 }
 
-function refusalFor({ refusal }: World, { revision, budgetKey }: Target): Refusal | undefined {
+function refusalFor({ refusal }: ImageWorld, { revision, budgetKey }: Target): Refusal | undefined {
   return refusal?.revision === revision && refusal.budgetKey === budgetKey ? refusal : undefined
 }
 
-function isRefused(world: World, target: Target, now: number): boolean {
+function isRefused(world: ImageWorld, target: Target, now: number): boolean {
   const refusal = refusalFor(world, target)
   return refusal !== undefined && (refusal.until === undefined || refusal.until > now)
 }
 
-function refused(world: World, target: Target, now: number): Blocked | undefined {
+function refused(world: ImageWorld, target: Target, now: number): Blocked | undefined {
   const refusal = refusalFor(world, target)
   return refusal?.until !== undefined && refusal.until > now
     ? { reason: refusal.reason, message: refusal.message, until: refusal.until }
@@ -322,7 +320,7 @@ function isWritten({ revision, defaults }: Target, status: VMDiskImageStatus): b
   return status.revision === revision && fields.every((field) => written[field] === defaults[field])
 }
 
-function startOf({ world, target, status }: Draft, ticket: string): Start {
+function startOf({ world, target, status }: ImageDraft, ticket: string): Start {
   const { image } = world
   const { uid = '', namespace = '', name, generation, finalizers } = image.metadata
   const isSeen = image.status.ticket === ticket && finalizers?.includes(FINALIZER) === true

@@ -2,21 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REASON_HELP, REASONS, type Reason } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { DataVolumeView } from '../views.ts'
-import {
-  aDataVolume,
-  aLookup,
-  CDI,
-  childMeta,
-  HOUR,
-  MINUTE,
-  NO_REFERENCES,
-  ONE_USER,
-  REFRESH,
-  RETRY,
-  Walk,
-  type WorldOverrides,
-} from '../world.fixtures.ts'
+import type { DataVolumeView } from '../../../cluster/views.ts'
+import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
+import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
 import { NOTHING_SEEN } from '../world.ts'
 
 /** One way into a reason, and the ways out that its help names. */

@@ -4,7 +4,7 @@ import { isPermanent } from './judge.ts'
 
 /**
  * When a failed image is tried again, and when it is not. Both follow from what the status says of its attempts and from the policy
- * as it is now: whoever changes the policy changes them for the images that wait, and that have failed, already.
+ * as it is now: a change of the policy changes them for the images that wait, and that have failed, already.
  */
 
 const JITTER = 0.1

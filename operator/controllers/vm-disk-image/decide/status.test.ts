@@ -1,8 +1,10 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { fromTime, mergeConditions, toTime } from '../../../runtime/conditions.ts'
-import { CDI, HOUR, REFRESH, RETRY, SECOND, START, Walk } from '../world.fixtures.ts'
-import { eventsBetween, factsBetween, isBehind, isWorthWriting, percent } from './status.ts'
+import { HOUR, SECOND, START } from '../../../runtime/times.fixtures.ts'
+import { CDI, REFRESH, RETRY } from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+import { factsBetween, imageEventsBetween, isBehind, isImageStatusDue, percent } from './status.ts'
 
 const syncing = (progress: string): VMDiskImageStatus => ({ phase: 'Syncing', message: 'm', progress })
 const condition = (status: 'True' | 'False', reason = 'R', message = 'm') => ({
@@ -30,7 +32,7 @@ describe('a status is worth a write', () => {
     ['a reference', { references: { count: 1, names: ['a'] } }],
   ])('when there is news: %s', (_name, change) => {
     const { before } = queued()
-    expect(isWorthWriting(before, { ...before, ...change }, undefined, false)).toBe(true)
+    expect(isImageStatusDue(before, { ...before, ...change }, undefined, false)).toBe(true)
   })
 
   it('not when only the server’s order of keys differs', () => {
@@ -44,7 +46,7 @@ describe('a status is worth a write', () => {
           .map(([key, member]) => [key, backwards(member)]),
       )
     }
-    expect(isWorthWriting(backwards(before) as VMDiskImageStatus, before, undefined, false)).toBe(false)
+    expect(isImageStatusDue(backwards(before) as VMDiskImageStatus, before, undefined, false)).toBe(false)
   })
 
   it('not for a place in the queue alone, unless that is due', () => {
@@ -52,21 +54,21 @@ describe('a status is worth a write', () => {
     walk.set({ queuePosition: 7, limit: 4 })
     const { status } = walk.plan()
     expect(status.queuePosition).toBe(7)
-    expect(isWorthWriting(walk.status, status, undefined, false)).toBe(false)
-    expect(isWorthWriting(walk.status, status, undefined, true)).toBe(true)
+    expect(isImageStatusDue(walk.status, status, undefined, false)).toBe(false)
+    expect(isImageStatusDue(walk.status, status, undefined, true)).toBe(true)
   })
 
   it('not for the time of a place that is due and has not changed', () => {
     const { walk } = queued()
     walk.now += 60 * SECOND
-    expect(isWorthWriting(walk.status, walk.plan().status, undefined, true)).toBe(false)
+    expect(isImageStatusDue(walk.status, walk.plan().status, undefined, true)).toBe(false)
   })
 
   it('when a pause is due to be told, and not before', () => {
     const { walk } = queued()
     walk.set({ limit: 0 })
-    expect(isWorthWriting(walk.status, walk.plan().status, undefined, false)).toBe(false)
-    expect(isWorthWriting(walk.status, walk.plan().status, undefined, true)).toBe(true)
+    expect(isImageStatusDue(walk.status, walk.plan().status, undefined, false)).toBe(false)
+    expect(isImageStatusDue(walk.status, walk.plan().status, undefined, true)).toBe(true)
   })
 
   it.each([
@@ -78,7 +80,7 @@ describe('a status is worth a write', () => {
     ['N/A', '12.0%', 30 * SECOND, true],
     ['N/A', '', 30 * SECOND, false],
   ])('for progress from %s to %s, %s ms after the last write: %s', (from, to, sinceStatusWriteMs, expected) => {
-    expect(isWorthWriting(syncing(from), syncing(to), sinceStatusWriteMs, false)).toBe(expected)
+    expect(isImageStatusDue(syncing(from), syncing(to), sinceStatusWriteMs, false)).toBe(expected)
   })
 })
 
@@ -122,7 +124,7 @@ describe('who refers to an image', () => {
     ['others that keep it, not at once', blocked('a'), blocked('b'), 0, false],
     ['others that keep it, in a moment', blocked('a'), blocked('b'), 2 * SECOND, true],
   ])('is written: %s', (_name, before, after, sinceStatusWriteMs, expected) => {
-    expect(isWorthWriting(before, after, sinceStatusWriteMs, false)).toBe(expected)
+    expect(isImageStatusDue(before, after, sinceStatusWriteMs, false)).toBe(expected)
     expect(isBehind(before, after)).toBe(true)
   })
 })
@@ -157,7 +159,7 @@ describe('events', () => {
       const before = walk.status
       const isWritten = step()
       if (walk.status !== before)
-        seen.push(...eventsBetween(before, walk.status, 2).map(({ type, reason }) => `${type} ${reason}`))
+        seen.push(...imageEventsBetween(before, walk.status, 2).map(({ type, reason }) => `${type} ${reason}`))
       return isWritten
     }
     act(walk)

@@ -3,11 +3,11 @@ import { cutMessage, mergeConditions, type Said, toTime, withoutUndefined } from
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
-import { courseConditions, said } from '../../../runtime/standing.ts'
-import type { World } from '../world.ts'
+import { courseConditions, reasonOf, said } from '../../../runtime/standing.ts'
+import type { ImageWorld } from '../world.ts'
 
 /** Where an image stands, in the words that people read. */
-export interface Standing {
+export interface ImageStanding {
   readonly phase: VMDiskImagePhase
   readonly reason: Reason
   readonly message: string
@@ -20,10 +20,10 @@ export interface Standing {
 }
 
 /** Completes a status: phase, message and conditions of this standing, with times that only move when something changed. */
-export function withStanding(
+export function withImageStanding(
   status: VMDiskImageStatus,
-  standing: Standing,
-  world: World,
+  standing: ImageStanding,
+  world: ImageWorld,
   now: number,
 ): VMDiskImageStatus {
   const { phase, reason } = standing
@@ -48,7 +48,11 @@ export function withStanding(
   })
 }
 
-function conditionsOf(status: VMDiskImageStatus, standing: Standing, references: World['references']): Said[] {
+function conditionsOf(
+  status: VMDiskImageStatus,
+  standing: ImageStanding,
+  references: ImageWorld['references'],
+): Said[] {
   const { phase, reason, message, stalled = false } = standing
   const isReady = status.artifact !== undefined
   const isUpToDate = isReady && (standing.upToDate ?? status.artifact?.revision === status.revision)
@@ -67,7 +71,7 @@ function conditionsOf(status: VMDiskImageStatus, standing: Standing, references:
   ]
 }
 
-function whoRefers({ count, names }: World['references']): { reason: Reason; message: string } {
+function whoRefers({ count, names }: ImageWorld['references']): { reason: Reason; message: string } {
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
   return {
     reason: 'Unreferenced',
@@ -77,7 +81,7 @@ function whoRefers({ count, names }: World['references']): { reason: Reason; mes
 
 /**
  * When something last referred to an image, and since when nothing does, both kept from then on. For an image that nothing has referred
- * to yet the second begins when its sync comes to rest, and anew with the next one: until then it is what somebody has asked for.
+ * to yet the second begins when its sync comes to rest, and again with the next one: until then it is what somebody has asked for.
  */
 export function timesOfReferences(
   status: VMDiskImageStatus,
@@ -111,7 +115,7 @@ export const NAMES_EVERY_MS = 2_000
  * Whether a status is worth a write. Progress moves all the time and is written by tenths, at most twice a minute;
  * a queue position changes for everybody whenever somebody leaves, and is written with other news, or when it is due.
  */
-export function isWorthWriting(
+export function isImageStatusDue(
   before: VMDiskImageStatus,
   after: VMDiskImageStatus,
   sinceWriteMs: number | undefined,
@@ -121,7 +125,7 @@ export function isWorthWriting(
   if (isBehind(before, after) && (sinceWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
   if (positionDue) return before.queuePosition !== after.queuePosition || before.reason !== after.reason
   if (after.phase !== 'Syncing') return false
-  // How it goes at all is told at once.
+  // The first progress is reported at once.
   if (percent(before.progress) === 0 && percent(after.progress) > 0) return true
   if ((sinceWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
   return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
@@ -164,7 +168,7 @@ function isWaitingForSlot({ phase, conditions }: VMDiskImageStatus): boolean {
   return phase === 'Queued' && (reason === 'Queued' || reason === 'Paused')
 }
 
-/** What the API server does not take is told at once: who waits for it may have to change a quota, or a policy. */
+/** What the API server refuses is reported at once: people may have to change a quota, or a policy. */
 export function refusalEvent({ message }: Error): EventNote {
   return {
     type: 'Warning',
@@ -174,7 +178,11 @@ export function refusalEvent({ message }: Error): EventNote {
 }
 
 /** What happened between two statuses, for people who read `kubectl describe`. */
-export function eventsBetween(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
+export function imageEventsBetween(
+  before: VMDiskImageStatus,
+  after: VMDiskImageStatus,
+  retryLimit: number,
+): EventNote[] {
   return [
     ...endedAttempts(before, after, retryLimit),
     ...startedAttempt(before, after, retryLimit),
@@ -263,11 +271,6 @@ function changedReason(before: VMDiskImageStatus, after: VMDiskImageStatus): Eve
   if (reason === undefined || reason === reasonOf(before) || SILENT.has(reason) || failedJustNow) return []
   if (after.phase === 'Failed' && after.attempts?.at(-1)?.reason === reason) return []
   return [{ type: reason === 'Suspended' ? 'Normal' : 'Warning', reason, message: after.message ?? '' }]
-}
-
-/** The reason for where an image stands; all of its conditions but Ready carry it. */
-export function reasonOf({ conditions }: Pick<VMDiskImageStatus, 'conditions'>): string | undefined {
-  return conditions?.find(({ type }) => type === 'Reconciling')?.reason
 }
 
 /** Whether the end of the attempt that the status is about, or of the one with this DataVolume, is written down. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { aWorld, REFRESH, RETRY, type WorldOverrides } from '../world.fixtures.ts'
+import { REFRESH, RETRY } from '../image-objects.fixtures.ts'
+import { aWorld, type WorldOverrides } from '../image-world.fixtures.ts'
 import { resolveTarget } from './target.ts'
 
 const target = (overrides: WorldOverrides = {}) => {

@@ -9,8 +9,8 @@ import {
   type VMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import type { World } from '../world.ts'
-import { reasonOf } from './status.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
+import type { ImageWorld } from '../world.ts'
 
 /** What the spec asks for, with the policy's defaults filled in. */
 export interface Target {
@@ -36,7 +36,7 @@ export interface Target {
 }
 
 /** Works out the target. Defaults count from when the revision was first queued: changing the policy later leaves it alone. */
-export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: World): Target {
+export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWorld): Target {
   const { annotations = {}, name } = image.metadata
   const revision = revisionOf(spec, annotations[ANNOTATIONS.syncRequestedAt])
   const defaults = frozenDefaults(image.status, spec, revision) ?? defaultsFor(spec, policy)
@@ -76,7 +76,7 @@ const DEFAULT_KEYS = {
 export type DefaultedField = keyof typeof DEFAULT_KEYS
 
 /** Where the value of a field was set, in the words of a message: in the spec, or by the policy. */
-export function originOf(field: DefaultedField, { spec }: World): string {
+export function originOf(field: DefaultedField, { spec }: ImageWorld): string {
   return spec.ok && spec.spec[field] !== undefined ? `spec.${field}` : `the policy key ${DEFAULT_KEYS[field]}`
 }
 

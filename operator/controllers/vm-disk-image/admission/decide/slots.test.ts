@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Holder } from '../../world.ts'
 import { aHolder, aStart } from '../admission.fixtures.ts'
-import { adopt, claimOf, decideSlots, type SlotFacts } from './slots.ts'
+import { adopt, decideSlots, type SlotFacts, slotKeyOf } from './slots.ts'
 
 const template = aStart('a', '1').start
 const start = (uid: string) => ({ ...template, uid, name: uid })
@@ -30,11 +30,11 @@ describe('the slots', () => {
     expect(decide({ limit: 3 })).toMatchObject({ isChange: true, next: { limit: 3 } })
   })
 
-  it('are released and claimed in one write', () => {
+  it('are released and taken in one write', () => {
     const ledger = { limit: 1, holders: [holder('a')] }
-    const { next, claimed } = decide({ ledger, limit: 1, isOver: () => true, heads: () => [start('b')] })
+    const { next, taken } = decide({ ledger, limit: 1, isOver: () => true, heads: () => [start('b')] })
     expect(next.holders.map(({ uid }) => uid)).toEqual(['b'])
-    expect(claimed.map(({ uid }) => uid)).toEqual(['b'])
+    expect(taken.map(({ uid }) => uid)).toEqual(['b'])
   })
 
   it('of others are never released', () => {
@@ -44,7 +44,7 @@ describe('the slots', () => {
 
   it('are not given twice to one image', () => {
     const ledger = { limit: 2, holders: [holder('a')] }
-    expect(decide({ ledger, heads: () => [start('a')] }).claimed).toEqual([])
+    expect(decide({ ledger, heads: () => [start('a')] }).taken).toEqual([])
   })
 
   it('are released but not given in quiet times', () => {
@@ -55,7 +55,7 @@ describe('the slots', () => {
       isAdmitting: false,
       heads: (count) => [start('b')].slice(0, count),
     })
-    expect(decision).toMatchObject({ next: { holders: [] }, claimed: [] })
+    expect(decision).toMatchObject({ next: { holders: [] }, taken: [] })
   })
 
   it('never exceed the limit but for those who had one, whatever is true', () => {
@@ -74,7 +74,7 @@ describe('the slots', () => {
       fc.property(facts, ({ holders, limit, before, unheld, queue, isAdmitting }) => {
         const over = new Set<string>(holders.filter((one) => one.isOver).map((one) => one.uid))
         const ledger = { limit: before, holders: holders.map((one) => holder(one.uid, one.isMine ? 'me' : 'other')) }
-        const { next, claimed, isChange } = decide({
+        const { next, taken, isChange } = decide({
           ledger,
           limit,
           unheld,
@@ -85,12 +85,12 @@ describe('the slots', () => {
         const kept = ledger.holders.filter((one) => one.claimant === 'other' || !over.has(one.uid))
         expect(next.limit).toBe(limit)
         expect(next.holders.slice(0, kept.length)).toEqual(kept)
-        expect(next.holders).toHaveLength(kept.length + claimed.length)
-        if (claimed.length > 0) expect(next.holders.length + unheld).toBeLessThanOrEqual(limit)
-        if (!isAdmitting) expect(claimed).toEqual([])
+        expect(next.holders).toHaveLength(kept.length + taken.length)
+        if (taken.length > 0) expect(next.holders.length + unheld).toBeLessThanOrEqual(limit)
+        if (!isAdmitting) expect(taken).toEqual([])
         expect(new Set(next.holders.map((one) => one.uid)).size).toBe(next.holders.length)
-        // One that is over may be next again: its slot is claimed anew, and the ledger looks the same.
-        expect(isChange).toBe(claimed.length > 0 || JSON.stringify(next) !== JSON.stringify(ledger))
+        // One that is over may be next again: its slot is taken anew, and the ledger looks the same.
+        expect(isChange).toBe(taken.length > 0 || JSON.stringify(next) !== JSON.stringify(ledger))
       }),
     )
   })
@@ -100,8 +100,8 @@ describe('the slots', () => {
     expect(adopt(ledger, 'me')).toEqual({ limit: 7, holders: [holder('a'), holder('b')] })
   })
 
-  it('are claimed by attempt', () => {
-    const claims = [base, { ...base, attempt: 2 }, { ...base, revision: 'x' }, { ...base, uid: 'x' }].map(claimOf)
+  it('are taken by attempt', () => {
+    const claims = [base, { ...base, attempt: 2 }, { ...base, revision: 'x' }, { ...base, uid: 'x' }].map(slotKeyOf)
     expect(new Set(claims).size).toBe(4)
   })
 })

@@ -9,13 +9,13 @@ import type { LedgerState } from './ledger-content.ts'
 export interface SlotDecision {
   readonly next: LedgerState
   readonly isChange: boolean
-  readonly claimed: readonly Start[]
+  readonly taken: readonly Start[]
   /** Slots are left for a further step. */
   readonly hasMore: boolean
 }
 
-/** So many claims fit into one write, and their DataVolumes into the time that it is good for. */
-export const CLAIMS_AT_ONCE = 100
+/** So many slots are taken in one write, and their DataVolumes into the time that it is good for. */
+export const TAKEN_AT_ONCE = 100
 
 export interface SlotFacts {
   readonly ledger: LedgerState
@@ -31,13 +31,13 @@ export interface SlotFacts {
   readonly isAdmitting: boolean
 }
 
-/** Releases what is over and claims for those who are next, in one write. */
+/** Frees the slots of what is over and takes them for those who are next, in one write. */
 export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitting }: SlotFacts): SlotDecision {
   const kept = ledger.holders.filter((holder) => holder.claimant !== me || !isOver(holder))
   const free = isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0
-  const taken = new Set(kept.map(({ uid }) => uid))
-  const claimed = heads(Math.min(free, CLAIMS_AT_ONCE)).filter(({ uid }) => !taken.has(uid))
-  const claims = claimed.map(
+  const holding = new Set(kept.map(({ uid }) => uid))
+  const taken = heads(Math.min(free, TAKEN_AT_ONCE)).filter(({ uid }) => !holding.has(uid))
+  const holders = taken.map(
     ({ uid, namespace, name, revision, attempt }): Holder => ({
       uid,
       namespace,
@@ -47,9 +47,9 @@ export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitt
       claimant: me,
     }),
   )
-  const isChange = claimed.length > 0 || kept.length !== ledger.holders.length || limit !== ledger.limit
-  const hasMore = claimed.length === CLAIMS_AT_ONCE && free > CLAIMS_AT_ONCE
-  return { next: { limit, holders: [...kept, ...claims] }, isChange, claimed, hasMore }
+  const isChange = taken.length > 0 || kept.length !== ledger.holders.length || limit !== ledger.limit
+  const hasMore = taken.length === TAKEN_AT_ONCE && free > TAKEN_AT_ONCE
+  return { next: { limit, holders: [...kept, ...holders] }, isChange, taken, hasMore }
 }
 
 /** A new leader answers for all slots: first of all it makes them its own. */
@@ -62,7 +62,7 @@ export function isHeldBy(dataVolume: KubeObject, holder: Holder): boolean {
   return dataVolume.metadata.name === volumeNameOf(holder) && isChildOf(dataVolume, ownerOf(holder))
 }
 
-/** Name of the DataVolume that a slot is held for, and of its claim. */
+/** Name of the DataVolume that a slot is held for, and of the claim that it fills. */
 export function volumeNameOf({ name, revision }: Pick<Holder, 'name' | 'revision'>): string {
   return childName(name, revision)
 }
@@ -73,7 +73,7 @@ export function ownerOf({ namespace, name, uid }: Pick<Holder, 'namespace' | 'na
   return { apiVersion, kind, metadata: { namespace, name, uid } }
 }
 
-/** Identity of a claim. */
-export function claimOf({ uid, revision, attempt }: Pick<Holder, 'uid' | 'revision' | 'attempt'>): string {
+/** What tells two slots apart: for whom, and for which attempt, they are held. */
+export function slotKeyOf({ uid, revision, attempt }: Pick<Holder, 'uid' | 'revision' | 'attempt'>): string {
   return `${uid}/${revision}/${attempt}`
 }

@@ -1,0 +1,28 @@
+/** What the placeholders of the policy key imageUrlTemplate stand for: fields of one machine of a workspace. */
+export const IMAGE_URL_WORDS = ['name', 'version', 'baseVm', 'baseVmVersion'] as const
+export type ImageUrlWords = Readonly<Record<(typeof IMAGE_URL_WORDS)[number], string | undefined>>
+
+const PLACEHOLDER = /\{([a-zA-Z]+)\}/g
+
+/** Words in braces that stand for nothing. */
+export function unknownWords(template: string): string[] {
+  return wordsIn(template).filter((word) => !(IMAGE_URL_WORDS as readonly string[]).includes(word))
+}
+
+/**
+ * The URL of a machine's image. Without one, `problem` says what the machine lacks: no part of a URL is ever left out. What it gives is still to be checked
+ * as any URL is.
+ */
+export function fillImageUrl(
+  template: string,
+  words: ImageUrlWords,
+): { readonly ok: true; readonly url: string } | { readonly ok: false; readonly problem: string } {
+  const values = new Map<string, string | undefined>(Object.entries(words))
+  const missing = wordsIn(template).find((word) => values.get(word) === undefined)
+  if (missing !== undefined) return { ok: false, problem: `it has no ${missing}, which the template names` }
+  return { ok: true, url: template.replaceAll(PLACEHOLDER, (_, word: string) => values.get(word) ?? '') }
+}
+
+function wordsIn(template: string): string[] {
+  return [...template.matchAll(PLACEHOLDER)].map(([, word = '']) => word)
+}

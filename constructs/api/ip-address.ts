@@ -1,0 +1,113 @@
+/** An IPv4 or IPv6 address as a number. */
+export interface IpAddress {
+  readonly family: 4 | 6
+  readonly value: bigint
+}
+
+/** An address with the length of its network, such as 10.10.0.161/24; or a network, where the address is its first one. */
+export interface IpPrefix extends IpAddress {
+  readonly length: number
+}
+
+const BITS = { 4: 32, 6: 128 } as const
+const OCTET = /^(0|[1-9][0-9]{0,2})$/
+const GROUP = /^[0-9a-fA-F]{1,4}$/
+const LENGTH = /^(0|[1-9][0-9]{0,2})$/
+
+/**
+ * Reads what `ip()` of the API server's CEL reads: no zone, no leading zero in IPv4, and no IPv4 address that is written as IPv6. Undefined for
+ * all else.
+ */
+export function parseIp(text: string): IpAddress | undefined {
+  if (!text.includes(':')) return parseIpv4(text)
+  const value = parseIpv6(text)
+  if (value === undefined || value >> BigInt(32) === BigInt(0xffff)) return undefined
+  return { family: 6, value }
+}
+
+/** Reads what `cidr()` of the API server's CEL reads: an address, a slash and a length in decimal. Undefined for all else. */
+export function parseCidr(text: string): IpPrefix | undefined {
+  const slash = text.lastIndexOf('/')
+  const address = slash < 0 ? undefined : parseIp(text.slice(0, slash))
+  const length = text.slice(slash + 1)
+  if (address === undefined || !LENGTH.test(length) || Number(length) > BITS[address.family]) return undefined
+  return { ...address, length: Number(length) }
+}
+
+/** The one way to write an address: IPv6 in lower case, with its longest run of zeros left out. */
+export function ipText({ family, value }: IpAddress): string {
+  if (family === 4) return [24, 16, 8, 0].map((shift) => (value >> BigInt(shift)) & BigInt(0xff)).join('.')
+  const groups = Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & BigInt(0xffff)))
+  const { start, count } = longestZeros(groups)
+  const hex = groups.map((group) => group.toString(16))
+  return count < 2 ? hex.join(':') : `${hex.slice(0, start).join(':')}::${hex.slice(start + count).join(':')}`
+}
+
+export function prefixText(prefix: IpPrefix): string {
+  return `${ipText(prefix)}/${prefix.length}`
+}
+
+/** The network that the address is in: its first address. */
+export function networkOf(prefix: IpPrefix): IpPrefix {
+  return { ...prefix, value: prefix.value - hostPart(prefix) }
+}
+
+/** Whether the address is one of the network. */
+export function isInNetwork({ family, value }: IpAddress, network: IpPrefix): boolean {
+  return family === network.family && networkOf({ ...network, value }).value === networkOf(network).value
+}
+
+/**
+ * Whether an interface can have the address: in a network of more than two addresses not the first one, which stands for the network (or, in IPv6,
+ * for its routers), nor the last one of IPv4, which is for all.
+ */
+export function isHostAddress(prefix: IpPrefix): boolean {
+  const host = hostPart(prefix)
+  const bits = BITS[prefix.family] - prefix.length
+  if (bits < 2) return true
+  return host !== BigInt(0) && (prefix.family === 6 || host !== (BigInt(1) << BigInt(bits)) - BigInt(1))
+}
+
+function hostPart({ family, value, length }: IpPrefix): bigint {
+  return value & ((BigInt(1) << BigInt(BITS[family] - length)) - BigInt(1))
+}
+
+function parseIpv4(text: string): IpAddress | undefined {
+  const octets = text.split('.')
+  if (octets.length !== 4 || !octets.every((octet) => OCTET.test(octet) && Number(octet) <= 255)) return undefined
+  return { family: 4, value: octets.reduce((value, octet) => (value << BigInt(8)) | BigInt(octet), BigInt(0)) }
+}
+
+function parseIpv6(text: string): bigint | undefined {
+  const halves = text.split('::')
+  if (halves.length > 2) return undefined
+  const [head, tail] = halves.map((half, at) => groupsOf(half, at === halves.length - 1))
+  if (head === undefined || (halves.length === 2 && tail === undefined)) return undefined
+  const given = head.length + (tail?.length ?? 0)
+  // "::" stands for at least one group.
+  if (tail === undefined ? given !== 8 : given > 7) return undefined
+  const groups = [...head, ...Array.from({ length: 8 - given }, () => 0), ...(tail ?? [])]
+  return groups.reduce((value, group) => (value << BigInt(16)) | BigInt(group), BigInt(0))
+}
+
+/** Groups of 16 bits; the last two may be written as an IPv4 address. Undefined where the text is no groups. */
+function groupsOf(text: string, isLast: boolean): number[] | undefined {
+  if (text === '') return []
+  const parts = text.split(':')
+  const dotted = isLast && parts.at(-1)?.includes('.') ? parseIpv4(parts.pop() ?? '') : null
+  if (dotted === undefined || !parts.every((part) => GROUP.test(part))) return undefined
+  const groups = parts.map((part) => Number.parseInt(part, 16))
+  return dotted === null
+    ? groups
+    : [...groups, Number(dotted.value >> BigInt(16)), Number(dotted.value & BigInt(0xffff))]
+}
+
+function longestZeros(groups: readonly number[]): { start: number; count: number } {
+  let best = { start: 0, count: 0 }
+  for (let start = 0; start < groups.length; start += 1) {
+    let count = 0
+    while (groups[start + count] === 0) count += 1
+    if (count > best.count) best = { start, count }
+  }
+  return best
+}

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import type { Parsed } from './parse-spec.ts'
+import type { SpecFixture } from './spec.fixtures.ts'
+
+/** The parser of a kind judges specs as its fixtures say. */
+export function judgesSpecs(fixtures: readonly SpecFixture[], parse: (raw: unknown) => Parsed<unknown>): void {
+  it.each(fixtures.filter(({ valid }) => valid))('accepts $name', ({ spec }) => {
+    expect(parse(spec)).toMatchObject({ ok: true })
+  })
+
+  it.each(fixtures.filter(({ valid }) => !valid))('refuses $name', ({ spec, path, says = '' }) => {
+    const parsed = parse(spec)
+    const [problem] = parsed.ok ? [] : parsed.problems
+    expect(problem?.path).toBe(path)
+    expect(problem?.message).toContain(says)
+  })
+
+  it.each([undefined, null, 'text', 7, []])('names the spec where it is no object: %j', (raw) => {
+    expect(parse(raw)).toMatchObject({ ok: false, problems: [{ path: 'spec' }] })
+  })
+}
+
+/** Every reason of a kind has a meaning and a remedy. */
+export function explainsReasons(
+  reasons: Readonly<Record<string, string>>,
+  help: Readonly<Record<string, { readonly meaning: string; readonly remedy: string }>>,
+): void {
+  it('has a meaning and a remedy for every reason', () => {
+    expect(Object.keys(reasons)).toEqual(Object.keys(help))
+    for (const { meaning, remedy } of Object.values(help)) {
+      expect(meaning).toMatch(/\.$/)
+      expect(remedy).toMatch(/\.$/)
+    }
+  })
+}

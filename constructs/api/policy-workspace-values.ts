@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { QUANTITY_PATTERN } from './quantity.ts'
+
+/** What the values of the policy for workspaces may be, as texts of a ConfigMap. */
+
+/** What the level `baseline` lets a container add: see the Pod Security Standards of Kubernetes. */
+export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
+  'AUDIT_WRITE',
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'FSETID',
+  'KILL',
+  'MKNOD',
+  'NET_BIND_SERVICE',
+  'SETFCAP',
+  'SETGID',
+  'SETPCAP',
+  'SETUID',
+  'SYS_CHROOT',
+])
+
+const CAPABILITY = /^[A-Z][A-Z_]{0,31}$/
+
+/** Names with commas or blanks between them; none at all is a list too. */
+export const capabilities = z.string().transform((text, context): readonly string[] => {
+  const names = text.split(/[\s,]+/).filter((name) => name !== '')
+  const bad = names.find((name) => !CAPABILITY.test(name) || name.startsWith('CAP_'))
+  if (bad === undefined) return [...new Set(names)]
+  const message = `must be capabilities of Linux in upper case without CAP_, such as NET_BIND_SERVICE,NET_ADMIN (see ${bad})`
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+})
+
+/** What a ResourceQuota counts in whole objects. */
+const COUNTED = [
+  'pods',
+  'services',
+  'services.nodeports',
+  'services.loadbalancers',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+] as const
+/** What it measures. A name with a slash is one of a resource that is not built in, or `count/<resource>`. */
+const MEASURED =
+  /^((requests[.]|limits[.])?(cpu|memory|ephemeral-storage)|requests[.]storage|(requests[.])?hugepages-[0-9]+[KMGT]i)$/
+const QUALIFIED = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/[a-zA-Z0-9]([-a-zA-Z0-9_.]{0,61}[a-zA-Z0-9])?$/
+const QUANTITY = new RegExp(QUANTITY_PATTERN)
+const WHOLE = /^[0-9]{1,15}$/
+
+/** `spec.hard` of a ResourceQuota, as `requests.cpu=16,pods=50`. */
+export const quota = z.string().transform((text, context): Readonly<Record<string, string>> => {
+  const entries = text.split(/[\s,]+/).filter((entry) => entry !== '')
+  const limits = new Map<string, string>()
+  for (const entry of entries) {
+    const [name = '', limit = '', ...more] = entry.split('=')
+    if (more.length > 0 || limits.has(name) || !isLimit(name, limit)) {
+      const message = `must be limits such as requests.cpu=16,requests.memory=64Gi,pods=50, each name once (see ${entry})`
+      context.addIssue({ code: 'custom', message })
+      return z.NEVER
+    }
+    limits.set(name, limit)
+  }
+  return Object.fromEntries(limits)
+})
+
+/** As the API server takes it. */
+function isLimit(name: string, limit: string): boolean {
+  if ((COUNTED as readonly string[]).includes(name) || name.startsWith('count/')) {
+    return WHOLE.test(limit) && (!name.includes('/') || QUALIFIED.test(name))
+  }
+  return (MEASURED.test(name) || QUALIFIED.test(name)) && QUANTITY.test(limit) && !limit.startsWith('-')
+}

@@ -1,0 +1,35 @@
+/**
+ * Specs that the API server and the parser of their kind have to judge alike. The table test checks the zod side, a scenario on a
+ * real API server the CEL side.
+ */
+export interface SpecFixture {
+  readonly name: string
+  readonly spec: unknown
+  readonly valid: boolean
+  /** Field that the first problem is about, where it is refused. */
+  readonly path?: string
+  /** What both say of it, beside the value. */
+  readonly says?: string
+}
+
+export const accepted = (name: string, spec: unknown): SpecFixture => ({ name, spec, valid: true })
+export const refused = (name: string, spec: unknown, path: string, says?: string): SpecFixture => ({
+  name,
+  spec,
+  valid: false,
+  path,
+  ...(says !== undefined && { says }),
+})
+
+const shown = (value: unknown) => {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length <= 60 ? text : `${text.slice(0, 40)}... of ${text.length}`
+}
+
+/** Fixtures of one field: values that are accepted, and values that are refused with the path of the field. */
+export function field(path: string, put: (value: unknown) => unknown, values: { yes: unknown[]; no: unknown[] }) {
+  return [
+    ...values.yes.map((value) => accepted(`${path} ${shown(value)}`, put(value))),
+    ...values.no.map((value) => refused(`${path} ${shown(value)}`, put(value), path)),
+  ]
+}

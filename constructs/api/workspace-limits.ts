@@ -1,0 +1,19 @@
+/** Most of everything in one workspace: the API server refuses rules that it cannot count the cost of. */
+export const WORKSPACE_LIMITS = {
+  vms: 100,
+  /** Fewer and shorter than for a VirtualMachine alone, since the rules on them count for each machine. */
+  vmUsers: { users: 4, keys: 2, keyLength: 1024 },
+  containerClusters: 50,
+  containers: 4,
+  networks: 64,
+  volumes: 64,
+  interfaces: 8,
+  /** One less than a VirtualMachine may have: the gateway is a route too. */
+  routes: 31,
+  nameservers: 8,
+  env: 32,
+  volumeMounts: 8,
+  portMappings: 16,
+  capabilities: 16,
+  roles: 32,
+} as const

@@ -1,0 +1,127 @@
+import type { CelRule } from '../schema/cel.ts'
+import { celText, searchRule } from '../schema/cel-search.ts'
+import { celIsHostAddress } from './address-fields.ts'
+import { isHostAddress, isInNetwork, parseCidr, parseIp } from './ip-address.ts'
+
+/** Rules that one network of a workspace, or one list of interfaces, breaks or keeps by itself. */
+
+interface RouteFields {
+  readonly destinationNetworkCidr: string
+  readonly nextHopIpAddress: string
+}
+
+interface NetworkFields {
+  readonly cidr: string
+  readonly rangeGateway?: string | undefined
+  readonly routes?: readonly RouteFields[] | undefined
+}
+
+const gatewayInside: CelRule<NetworkFields> = {
+  rule: '!has(self.rangeGateway) || !isIP(self.rangeGateway) || !isCIDR(self.cidr) || cidr(self.cidr).containsIP(self.rangeGateway)',
+  message: 'rangeGateway must be an address of its network',
+  field: 'rangeGateway',
+  offender: {
+    rule: celText('rangeGateway {self.rangeGateway} must be an address of its network, which is {self.cidr}'),
+    of: ({ rangeGateway, cidr }) => `rangeGateway ${rangeGateway} must be an address of its network, which is ${cidr}`,
+  },
+  holds: ({ rangeGateway, cidr }) => isInside(rangeGateway, cidr),
+}
+
+const gatewayIsHost: CelRule<NetworkFields> = {
+  rule:
+    '!has(self.rangeGateway) || !isIP(self.rangeGateway) || !isCIDR(self.cidr) || !cidr(self.cidr).containsIP(self.rangeGateway) || ' +
+    celIsHostAddress({ ip: 'ip(self.rangeGateway)', network: 'cidr(self.cidr)', text: 'self.rangeGateway' }),
+  message: 'rangeGateway must be neither the first nor the last address of its network',
+  field: 'rangeGateway',
+  offender: {
+    rule: celText(
+      'rangeGateway {self.rangeGateway} must be neither the first nor the last address of its network, which is {self.cidr}',
+    ),
+    of: ({ rangeGateway, cidr }) =>
+      `rangeGateway ${rangeGateway} must be neither the first nor the last address of its network, which is ${cidr}`,
+  },
+  holds: ({ rangeGateway, cidr }) => {
+    const [address, network] = [parseIp(rangeGateway ?? ''), parseCidr(cidr)]
+    if (address === undefined || network === undefined || !isInNetwork(address, network)) return true
+    return isHostAddress({ ...address, length: network.length })
+  },
+}
+
+const hopsInside = searchRule<NetworkFields>({
+  message: 'nextHopIpAddress of every route must be an address of the network that has the route',
+  field: 'routes',
+  among: [
+    {
+      item: 'route',
+      list: 'self.routes',
+      isOptional: true,
+      says:
+        'nextHopIpAddress {route.nextHopIpAddress} of the route to {route.destinationNetworkCidr} must be an address of the network that has the ' +
+        'route, which is {self.cidr}, and neither its first nor its last: packets can only be handed to a neighbour',
+    },
+  ],
+  isWrong:
+    'isCIDR(self.cidr) && isIP(route.nextHopIpAddress) && !(cidr(self.cidr).containsIP(route.nextHopIpAddress) && ' +
+    `(${celIsHostAddress({ ip: 'ip(route.nextHopIpAddress)', network: 'cidr(self.cidr)', text: 'route.nextHopIpAddress' })}))`,
+  find: ({ routes = [], cidr }) => {
+    const route = routes.find(({ nextHopIpAddress }) => !isNeighbour(nextHopIpAddress, cidr))
+    return route && [route.nextHopIpAddress, route.destinationNetworkCidr, cidr]
+  },
+})
+
+const oneFamily = searchRule<NetworkFields>({
+  message: 'nextHopIpAddress of every route must be IPv4 or IPv6 as its destination is',
+  field: 'routes',
+  among: [
+    {
+      item: 'route',
+      list: 'self.routes',
+      isOptional: true,
+      says:
+        'the route to {route.destinationNetworkCidr} must have a nextHopIpAddress of the same kind, IPv4 or IPv6, which ' +
+        '{route.nextHopIpAddress} is not',
+    },
+  ],
+  isWrong:
+    'isCIDR(route.destinationNetworkCidr) && isIP(route.nextHopIpAddress) && ' +
+    'cidr(route.destinationNetworkCidr).ip().family() != ip(route.nextHopIpAddress).family()',
+  find: ({ routes = [] }) => {
+    const route = routes.find((one) => {
+      const [to, hop] = [parseCidr(one.destinationNetworkCidr), parseIp(one.nextHopIpAddress)]
+      return to !== undefined && hop !== undefined && to.family !== hop.family
+    })
+    return route && [route.destinationNetworkCidr, route.nextHopIpAddress]
+  },
+})
+
+export const networkRules = [gatewayInside, gatewayIsHost, hopsInside, oneFamily] as const
+
+/** No list by network, as the names are: interfaces stand in an order, which such a list loses when two people write it. */
+export const interfacesRule = searchRule<readonly { readonly network: string }[]>({
+  message: 'interfaces must each have a network of their own',
+  among: [
+    {
+      item: 'nic',
+      list: 'self',
+      says: 'interfaces must each have a network of their own: "{nic.network}" is named more than once',
+    },
+  ],
+  isWrong: '!self.exists_one(other, other.network == nic.network)',
+  find: (list) => {
+    const nic = list.find(({ network }) => list.filter((other) => other.network === network).length !== 1)
+    return nic && [nic.network]
+  },
+})
+
+/** Of a network that it is in, neither the first nor the last address; true too where one cannot be read: other rules say that. */
+function isNeighbour(text: string, cidr: string): boolean {
+  const [address, network] = [parseIp(text), parseCidr(cidr)]
+  if (address === undefined || network === undefined) return true
+  return isInNetwork(address, network) && isHostAddress({ ...address, length: network.length })
+}
+
+/** True too where one of them cannot be read: other rules say that. */
+function isInside(address: string | undefined, cidr: string): boolean {
+  const [one, network] = [parseIp(address ?? ''), parseCidr(cidr)]
+  return one === undefined || network === undefined || isInNetwork(one, network)
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { addressField, destinationCidr, interfaceAddress, networkCidr } from './address-fields.ts'
+import { cel, dnsLabel, listMap } from './shared.ts'
+import { WORKSPACE_LIMITS } from './workspace-limits.ts'
+import { interfacesRule, networkRules } from './workspace-network-rules.ts'
+
+const route = z
+  .object({
+    destinationNetworkCidr: destinationCidr().describe(
+      'Network that the route leads to, such as 172.26.0.0/15; 0.0.0.0/0 is all that no other route names.',
+    ),
+    nextHopIpAddress: addressField('nextHopIpAddress').describe(
+      'Address in this network that packets are sent to. On the machine whose own address it is, the route is left out.',
+    ),
+  })
+  .describe('One route.')
+
+const networkFields = z.object({
+  name: dnsLabel().describe('Name of the network, which interfaces refer to.'),
+  cidr: networkCidr().describe(
+    'Addresses of the network in CIDR form, such as 10.10.0.0/24, IPv4 or IPv6: its first address, then its length.',
+  ),
+  rangeGateway: addressField('rangeGateway')
+    .describe(
+      'Address in the network of the gateway of the range: of one of its members, for nobody else is on it. It is the default route of everything with an interface ' +
+        'on this network, where routes has no default route.',
+    )
+    .optional(),
+  routes: z
+    .array(route)
+    .max(WORKSPACE_LIMITS.routes)
+    .describe('Routes that everything with an interface on this network has. Default: none.')
+    .optional(),
+  nameservers: z
+    .object({
+      addresses: z
+        .array(addressField('addresses').describe('Address of one name server; it may lie in another network.'))
+        .max(WORKSPACE_LIMITS.nameservers)
+        .describe('Name servers, the first one asked first.'),
+    })
+    .describe('Who answers DNS for everything with an interface on this network. Default: nobody in particular.')
+    .optional(),
+})
+
+const network = cel(networkFields, ...networkRules).describe(
+  'One network of the workspace, which no other workspace reaches.',
+)
+
+export const networks = listMap(
+  z.array(network).max(WORKSPACE_LIMITS.networks),
+  'name',
+  'Networks of the workspace. One that no interface names is made too.',
+)
+
+const networkInterface = z
+  .object({
+    network: dnsLabel().describe('Name of one of spec.networks.'),
+    ipAddress: interfaceAddress().describe(
+      'Static address in CIDR form, such as 10.10.0.161/24: the address, then the length of its network.',
+    ),
+  })
+  .describe('One network interface.')
+
+/** @param whose what has the interfaces @param otherwise what counts where there are none */
+export function workspaceInterfaces(whose: string, otherwise: string) {
+  return cel(
+    z
+      .array(networkInterface)
+      .max(WORKSPACE_LIMITS.interfaces)
+      .describe(`Network interfaces of the ${whose}, in its order, each on another network. Default: ${otherwise}`),
+    interfacesRule,
+  )
+}

@@ -1,0 +1,196 @@
+import { namesIn, type ReasonHelp } from './vm-disk-image-reasons.ts'
+
+/** Whether an Event tells of it, and how. */
+export type ReasonSeverity = 'normal' | 'warning' | 'silent'
+
+interface WorkspaceReasonHelp extends ReasonHelp {
+  readonly severity: ReasonSeverity
+}
+
+const NOTHING = 'Nothing: it goes on by itself.'
+
+/**
+ * Every reason that a condition, a component in the status or an Event of a Workspace can carry, beside the reasons of its machines and images:
+ * what it means, and what a person can do about it. The API reference is made from this table, so a reason without a remedy cannot exist.
+ */
+export const WORKSPACE_REASON_HELP = {
+  /** Something is being made. */
+  Provisioning: {
+    severity: 'silent',
+    meaning: 'Components are being made or changed; the message names the first that is not ready.',
+    remedy: `${NOTHING} status.components says of each what it waits for.`,
+  },
+  /** Images first. */
+  WaitingForImages: {
+    severity: 'silent',
+    meaning:
+      'Images that machines need are not ready yet: they are downloaded, or wait for their turn. The message names one.',
+    remedy: `${NOTHING} kubectl get vmdi -n <imageNamespace> shows the queue, and how far each download is.`,
+  },
+  /** No image, and nothing to make it from. */
+  ImageMissing: {
+    severity: 'warning',
+    meaning:
+      'An image does not exist, and nothing says where it comes from: its machine has no vmDiskImageTemplate, and the policy no imageUrlTemplate.',
+    remedy:
+      'Create the VMDiskImage of that name in the namespace of images, set vmDiskImageTemplate of the machine, or the policy key imageUrlTemplate. The workspace goes on by itself then.',
+  },
+  /** An image gave up. */
+  ImageFailed: {
+    severity: 'warning',
+    meaning: 'An image is Failed and has no artifact; the message is its own.',
+    remedy:
+      'Do what the message says: correct the image, or vmDiskImageTemplate of the machine. The workspace goes on by itself then.',
+  },
+  /** An image has other fields than the template. */
+  ImageMismatch: {
+    severity: 'warning',
+    meaning: 'An image exists and differs from vmDiskImageTemplate; the image counts. The message names the fields.',
+    remedy: 'Correct vmDiskImageTemplate, or name another image in backingVMDiskImage.',
+  },
+  /** It, or that of the images, goes. */
+  NamespaceTerminating: {
+    severity: 'warning',
+    meaning:
+      'The namespace of the workspace, or that of the images, is being deleted, so nothing can be created in it.',
+    remedy: `${NOTHING} The namespace of the workspace is made again once it is gone. Where it lasts, see the conditions of the namespace.`,
+  },
+  /** A foreign object has the name that we need. */
+  NameConflict: {
+    severity: 'warning',
+    meaning:
+      'An object that is not of this workspace has the name of one that it needs, such as its namespace. It is left alone. The message names it.',
+    remedy:
+      'Give the workspace or the component another name, or delete the object that the message names if nobody needs it.',
+  },
+  /** The API server refused a write. */
+  Refused: {
+    severity: 'warning',
+    meaning: 'The API server refuses something that the workspace needs; the message is its answer.',
+    remedy:
+      'Read the message: a right of the operator, a quota or an admission rule stands in the way. It is tried again by itself.',
+  },
+  /** By policy. */
+  HostPortNotAllowed: {
+    severity: 'warning',
+    meaning:
+      'A container asks for a port of its node, and the policy key allowHostPorts is false. Its cluster is not created.',
+    remedy: 'Remove hostPort from the port mappings that the message names, or have allowHostPorts set to true.',
+  },
+  /** By policy. */
+  CapabilityNotAllowed: {
+    severity: 'warning',
+    meaning:
+      'A container adds a capability that the policy key allowedCapabilities does not name. Its cluster is not created.',
+    remedy:
+      'Remove the capability that the message names from capabilities.add, or have it added to allowedCapabilities.',
+  },
+  /** No Multus. */
+  NetworkDriverMissing: {
+    severity: 'warning',
+    meaning: 'The cluster does not serve NetworkAttachmentDefinitions: Multus is not installed.',
+    remedy: 'Install Multus and the plug-ins of the policy key networkDriver. The workspace goes on by itself then.',
+  },
+  /** No KubeVirt. */
+  KubeVirtMissing: {
+    severity: 'warning',
+    meaning: 'The cluster does not serve the VirtualMachines of KubeVirt.',
+    remedy: 'Install KubeVirt. The workspace goes on by itself then.',
+  },
+  /** No CDI. */
+  CDIMissing: {
+    severity: 'warning',
+    meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
+    remedy: 'Install the Containerized Data Importer. The workspace goes on by itself then.',
+  },
+  /** passwordSecretRef leads nowhere. */
+  SecretMissing: {
+    severity: 'warning',
+    meaning:
+      'A Secret that passwordSecretRef of a user names does not exist in the namespace of the workspace, or lacks the key. The message is the command that creates it.',
+    remedy: 'Run the command that the message gives, with the password in place. The machine goes on by itself then.',
+  },
+  /** A machine has not got that far. */
+  VirtualMachinePending: {
+    severity: 'silent',
+    meaning: 'A machine is not ready yet: its disk is being cloned, or it starts.',
+    remedy: `${NOTHING} Where it lasts, see the VirtualMachine (otvm) of that name.`,
+  },
+  /** A machine gave up. */
+  VirtualMachineFailed: {
+    severity: 'warning',
+    meaning: 'A machine is Failed; the message is its own.',
+    remedy: 'Do what the message says. See the VirtualMachine (otvm) of that name in the namespace of the workspace.',
+  },
+  /** Pods start. */
+  ContainersPending: {
+    severity: 'silent',
+    meaning: 'Containers of a cluster are being started; the message says what they wait for.',
+    remedy: `${NOTHING} Where it lasts, see the pod of the cluster and its Events.`,
+  },
+  /** Pods do not start. */
+  ContainersFailed: {
+    severity: 'warning',
+    meaning:
+      'Containers of a cluster do not start or end again and again: an image that cannot be pulled, a command that fails, or no node with room.',
+    remedy:
+      'Read the message and the log of the container, and correct the container in the spec. It goes on by itself then.',
+  },
+  /** A claim is not bound. */
+  VolumePending: {
+    severity: 'silent',
+    meaning: 'A volume is not there yet: its claim waits for storage, or for the first container that mounts it.',
+    remedy: `${NOTHING} Where it lasts, see the Events of the claim of that name in the namespace of the workspace.`,
+  },
+  /** Beyond what a ConfigMap holds. */
+  AnsibleTooLarge: {
+    severity: 'warning',
+    meaning: 'The inventory and the plays of all machines are together more than a ConfigMap holds (1 MiB).',
+    remedy: 'Shorten the variables of the roles: have large ones in files of the container that plays them.',
+  },
+  /** Nothing is to be made. */
+  IgnoredOnDeploy: {
+    severity: 'silent',
+    meaning: 'ignoreOnDeploy of the component is true: it is not created.',
+    remedy: 'Set ignoreOnDeploy to false to deploy it.',
+  },
+  /** What exists stays. */
+  NotDeployedAnyMore: {
+    severity: 'silent',
+    meaning: 'The component was deployed before its ignoreOnDeploy became true: it is left as it is.',
+    remedy:
+      'Remove it from the spec to have it deleted, or set ignoreOnDeploy to false to have it kept as the spec says.',
+  },
+  /** What cannot be done to what exists. */
+  NotChangeable: {
+    severity: 'warning',
+    meaning: 'A change of the spec cannot be made to what exists: a volume cannot become smaller. It stays as it is.',
+    remedy: 'Take the change back; or give the volume another name, and it is created again, without its data.',
+  },
+  /** The stored spec breaks a rule. */
+  InvalidSpec: {
+    severity: 'warning',
+    meaning: 'The spec breaks a rule of the API; the message names the field.',
+    remedy: 'Correct the field that the message names.',
+  },
+  /** All is well. */
+  Ready: { severity: 'normal', meaning: 'Every component is ready for use.', remedy: 'Nothing to do.' },
+  /** Being removed. */
+  Deleting: {
+    severity: 'silent',
+    meaning:
+      'The workspace is being removed: first its machines, then its containers, its networks, and its namespace. Images go by their own rule.',
+    remedy: NOTHING,
+  },
+  /** A fault of ours. */
+  InternalError: {
+    severity: 'warning',
+    meaning: 'The operator met an error of its own while it worked on this workspace; others are not affected.',
+    remedy: 'Report it with the message and the log of the operator. It is tried again by itself.',
+  },
+} as const satisfies Record<string, WorkspaceReasonHelp>
+
+export type WorkspaceReason = keyof typeof WORKSPACE_REASON_HELP
+
+/** `WORKSPACE_REASONS.Provisioning` is `'Provisioning'`, and so on for every key of `WORKSPACE_REASON_HELP`. */
+export const WORKSPACE_REASONS = namesIn(WORKSPACE_REASON_HELP)

@@ -1,0 +1,104 @@
+import type { CelRule } from '../schema/cel.ts'
+import { searchRule } from '../schema/cel-search.ts'
+import { addressRules } from './workspace-address-rules.ts'
+import { celExists, optionalLoop, type WorkspaceParts } from './workspace-parts.ts'
+
+const namesUnique = searchRule<WorkspaceParts>({
+  message: 'no container cluster may have the name of a machine',
+  field: 'containerClusters',
+  among: [
+    optionalLoop(
+      'cluster',
+      'self.containerClusters',
+      'container cluster "{cluster.name}" has the name of a machine: both would have the same host name, so call one of them otherwise',
+    ),
+  ],
+  isWrong: celExists('vm', 'self.vms', 'vm.name == cluster.name'),
+  find: ({ vms = [], containerClusters = [] }) => {
+    const cluster = containerClusters.find(({ name }) => vms.some((vm) => vm.name === name))
+    return cluster && [cluster.name]
+  },
+})
+
+const volumesExist = searchRule<WorkspaceParts>({
+  message: 'every volume mount must name one of spec.volumes, or ansible',
+  field: 'containerClusters',
+  among: [
+    optionalLoop('cluster', 'self.containerClusters', 'container cluster "{cluster.name}" '),
+    { item: 'container', list: 'cluster.containers' },
+    optionalLoop(
+      'mount',
+      'container.volumeMounts',
+      'mounts volume "{mount.name}" at {mount.containerPath}, which is not in spec.volumes: add it there, or name one that is, or ansible',
+    ),
+  ],
+  isWrong: `mount.name != 'ansible' && !${celExists('volume', 'self.volumes', 'volume.name == mount.name')}`,
+  find: ({ containerClusters = [], volumes = [] }) => {
+    const names = new Set(['ansible', ...volumes.map(({ name }) => name)])
+    for (const { name: cluster, containers } of containerClusters) {
+      const mount = containers.flatMap(({ volumeMounts = [] }) => volumeMounts).find(({ name }) => !names.has(name))
+      if (mount !== undefined) return [cluster, mount.name, mount.containerPath]
+    }
+    return undefined
+  },
+})
+
+/** Most ports of nodes that a workspace may use. */
+const HOST_PORTS_MAX = 256
+
+/** CEL: all ports of nodes, each with its protocol as a text. */
+const HOST_PORTS = {
+  item: 'ports',
+  list:
+    '[has(self.containerClusters) ? self.containerClusters.map(cluster, cluster.containers.map(container, has(container.portMappings), ' +
+    "container.portMappings.map(port, has(port.hostPort), '%d/%s'.format([port.hostPort, has(port.protocol) ? port.protocol : 'tcp']))" +
+    ').flatten()).flatten() : []]',
+} as const
+
+function hostPortsOf({ containerClusters = [] }: WorkspaceParts): string[] {
+  return containerClusters
+    .flatMap(({ containers }) => containers.flatMap(({ portMappings = [] }) => portMappings))
+    .flatMap(({ hostPort, protocol = 'tcp' }) => (hostPort === undefined ? [] : `${hostPort}/${protocol}`))
+}
+
+const hostPortsBounded = searchRule<WorkspaceParts>({
+  message: `the containers must have at most ${HOST_PORTS_MAX} hostPorts together`,
+  field: 'containerClusters',
+  among: [
+    {
+      ...HOST_PORTS,
+      says: `the containers must have at most ${HOST_PORTS_MAX} hostPorts together: they have {string(ports.size())}`,
+    },
+  ],
+  isWrong: `ports.size() > ${HOST_PORTS_MAX}`,
+  find: (spec) => {
+    const { length } = hostPortsOf(spec)
+    return length > HOST_PORTS_MAX ? [String(length)] : undefined
+  },
+})
+
+const hostPortsUnique = searchRule<WorkspaceParts>({
+  message: 'every hostPort must be used once for each protocol',
+  field: 'containerClusters',
+  among: [
+    {
+      ...HOST_PORTS,
+      says: 'hostPort {ports.filter(one, !ports.exists_one(other, other == one))[0]} is used more than once: give each container another one, since they may meet on a node',
+    },
+  ],
+  isWrong: `ports.size() <= ${HOST_PORTS_MAX} && ports.size() != ports.distinct().size()`,
+  find: (spec) => {
+    const ports = hostPortsOf(spec)
+    const port = ports.find((one, at) => ports.includes(one, at + 1))
+    return port === undefined || ports.length > HOST_PORTS_MAX ? undefined : [port]
+  },
+})
+
+/** What one workspace proves about itself beyond its single fields. */
+export const workspaceRules: readonly CelRule<WorkspaceParts>[] = [
+  ...addressRules,
+  namesUnique,
+  volumesExist,
+  hostPortsBounded,
+  hostPortsUnique,
+]

@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { count, statusHead } from './shared.ts'
+
+export const WORKSPACE_PHASES = {
+  /** The workspace is being stood up, or waits for something. */
+  Provisioning: 'Provisioning',
+  /** At least one component failed; left by itself when the cause goes. */
+  Failed: 'Failed',
+  /** Every component is ready. */
+  Ready: 'Ready',
+} as const
+export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
+
+/** Types of the conditions. All of them are always there. */
+export const WORKSPACE_CONDITIONS = {
+  /** Every component is ready, with the spec of `observedGeneration`. */
+  Ready: 'Ready',
+  /** Work goes on. */
+  Reconciling: 'Reconciling',
+  /** Work cannot go on without a change. */
+  Stalled: 'Stalled',
+  /** The workspace is Ready or Failed with the spec of `observedGeneration`. */
+  Settled: 'Settled',
+} as const
+
+/** Components that are listed: more than a spec can ask for. */
+const COMPONENTS_MAX = 512
+/** Longest message of one component, so that 512 of them fit into one object. In characters. */
+export const COMPONENT_MESSAGE_MAX = 256
+
+const phase = z.enum(WORKSPACE_PHASES)
+
+const component = z
+  .object({
+    kind: z.string().max(63).describe('What the component is, such as VirtualMachine or Network.'),
+    name: z.string().max(253).describe('Its name, as in the spec where it has one there.'),
+    phase: phase.describe('Where it is on its way: Provisioning, Failed or Ready.'),
+    reason: z.string().max(1024).describe('One word that says why it is in this phase.'),
+    message: z
+      .string()
+      .max(COMPONENT_MESSAGE_MAX)
+      .describe('A sentence that says what is going on or what it waits for.')
+      .optional(),
+  })
+  .describe('One component.')
+
+export const workspaceStatus = z
+  .object({
+    ...statusHead(phase, 'workspace', {
+      phase: 'Where the workspace is on its way: Provisioning, Failed or Ready.',
+      conditions:
+        'Ready: every component is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the workspace is Ready or Failed with ' +
+        'this spec: who waits for it can stop waiting.',
+    }),
+    ready: z.string().max(16).describe('Components that are ready, of all, such as 3/7.').optional(),
+    counts: z
+      .object({
+        total: count().describe('Components of the workspace.'),
+        ready: count().describe('Components that are ready.'),
+        provisioning: count().describe('Components that are being stood up, or wait.'),
+        failed: count().describe('Components that failed.'),
+      })
+      .describe('How many components are in which phase.')
+      .optional(),
+    waitingFor: z
+      .string()
+      .max(256)
+      .describe('What the workspace waits for, in a few words. Absent where it waits for nothing.')
+      .optional(),
+    namespace: z
+      .string()
+      .max(63)
+      .describe('Namespace that everything of the workspace is in. Absent until it exists.')
+      .optional(),
+    components: z
+      .array(component)
+      .max(COMPONENTS_MAX)
+      .meta({
+        description: 'Every component of the workspace, in the order in which they are made.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['kind', 'name'],
+      })
+      .optional(),
+  })
+  .describe('What the operator observed. Written by the operator alone.')
+
+export type WorkspaceStatus = z.output<typeof workspaceStatus>
+export type WorkspaceComponent = z.output<typeof component>

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { cel, dnsLabel, listMap, matching } from './shared.ts'
+import { diskSizeField } from './sizes.ts'
+import { WORKSPACE_LIMITS } from './workspace-limits.ts'
+
+const PATH_MAX = 256
+/** Folders that begin with one or two dots are hidden ones; those that are nothing but dots lead elsewhere. */
+const PATH = '^(/[.]{0,2}[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)+/?$'
+
+/**
+ * One folder. What is in a folder is written by containers: with a second one below it, a link in the first one would lead anywhere on the node.
+ */
+const FOLDER = '^/[.]{0,2}[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*/?$'
+
+/** Path in a container, or below the folder of the workspace on a node. @param field name of the field, for the message */
+export function absolutePath(field: string): z.ZodString {
+  return matching(
+    z.string().min(1).max(PATH_MAX),
+    PATH,
+    `${field} must be an absolute path such as /config/dns, without "..", of folders with letters, digits, ".", "_", "-", "+" and "@"`,
+  )
+}
+
+const volume = z
+  .object({
+    name: cel(dnsLabel(), {
+      rule: "self != 'ansible'",
+      message:
+        'name must not be ansible: that is the volume with the inventory and the plays, which every workspace has',
+      holds: (name: string) => name !== 'ansible',
+    }).describe('Name of the volume: of its claim, and what volumeMounts refer to.'),
+    size: diskSizeField('Size of the volume as a quantity such as 1Gi.'),
+    localPath: matching(
+      z.string().min(1).max(PATH_MAX),
+      FOLDER,
+      'localPath must be one folder such as /config, of letters, digits, ".", "_", "-", "+" and "@", without another "/"',
+    )
+      .describe(
+        'Where the policy key localVolumeRoot is set: folder of the volume on its node, below <localVolumeRoot>/<workspace>. Otherwise it is an ' +
+          'annotation of the claim and nothing else.',
+      )
+      .optional(),
+  })
+  .describe('One volume.')
+
+export const volumes = listMap(
+  z.array(volume).max(WORKSPACE_LIMITS.volumes),
+  'name',
+  'Volumes of the workspace. One that no container mounts is made too.',
+)

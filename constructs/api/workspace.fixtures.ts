@@ -1,0 +1,282 @@
+import { PROPOSED_WORKSPACE } from './proposed-workspace.fixtures.ts'
+import { accepted, field, refused, type SpecFixture } from './spec.fixtures.ts'
+import { NETWORK_FIXTURES } from './workspace-networks.fixtures.ts'
+
+const VM = { name: 'a', backingVMDiskImage: 'image', resources: { cpu: 2, memory: '2Gi' } }
+const CONTAINER = { name: 'app', image: 'registry.example/app:1' }
+const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at))
+
+const vm = (fields: object) => ({ vms: [{ ...VM, ...fields }] })
+const role = (fields: object) => vm({ ansible: { roles: { build: [{ role: 'any', ...fields }] } } })
+const container = (fields: object, beside: object = {}) => ({
+  ...beside,
+  containerClusters: [{ name: 'c', containers: [{ ...CONTAINER, ...fields }] }],
+})
+const volume = (fields: object) => ({ volumes: [{ name: 'v', size: '1Gi', ...fields }] })
+const ports = (...mappings: object[]) =>
+  container({ portMappings: mappings.map((mapping, at) => ({ containerPort: at + 1, ...mapping })) })
+
+const WHOLE: readonly SpecFixture[] = [
+  accepted('the manifest of the proposal', PROPOSED_WORKSPACE.spec),
+  accepted('nothing at all', {}),
+  accepted('empty lists', { vms: [], containerClusters: [], volumes: [], networks: [] }),
+  accepted('fields without a value', { vms: null, networks: null }),
+  accepted('a field that nobody knows', { unknown: true }),
+  accepted('100 machines', { vms: times(100, (at) => ({ ...VM, name: `vm-${at}` })) }),
+  refused('101 machines', { vms: times(101, (at) => ({ ...VM, name: `vm-${at}` })) }, 'spec.vms'),
+  refused(
+    '65 networks',
+    { networks: times(65, (at) => ({ name: `n${at}`, cidr: `10.${at}.0.0/16` })) },
+    'spec.networks',
+  ),
+  refused('machines that are no list', { vms: VM }, 'spec.vms'),
+  refused('two machines of a name', { vms: [VM, VM] }, 'spec.vms[1]'),
+  refused(
+    'two networks of a name',
+    { networks: times(2, () => ({ name: 'a', cidr: '10.0.0.0/24' })) },
+    'spec.networks[1]',
+  ),
+  refused('two volumes of a name', { volumes: times(2, () => ({ name: 'a', size: '1Gi' })) }, 'spec.volumes[1]'),
+  refused(
+    'a cluster with the name of a machine',
+    { ...vm({}), containerClusters: [{ name: 'a', containers: [CONTAINER] }] },
+    'spec.containerClusters',
+    'container cluster "a" has the name of a machine: both would have the same host name, so call one of them otherwise',
+  ),
+]
+
+const MACHINES: readonly SpecFixture[] = [
+  ...field('spec.vms[0].name', (name) => vm({ name }), {
+    yes: ['demo-vm', '0', 'a'.repeat(63)],
+    no: ['Demo', 'a.b', '', 'a'.repeat(64), 7],
+  }),
+  ...field('spec.vms[0].backingVMDiskImage', (backingVMDiskImage) => vm({ backingVMDiskImage }), {
+    yes: ['demo-vmdi', 'a.b'],
+    no: ['farm/image', 'A', undefined],
+  }),
+  ...['baseVm', 'baseVmVersion', 'version'].flatMap((name) =>
+    field(`spec.vms[0].${name}`, (value) => vm({ [name]: value }), { yes: ['2.1.0'], no: ['2 1', 2.1, ''] }),
+  ),
+  ...field('spec.vms[0].diskSize', (diskSize) => vm({ diskSize }), {
+    yes: ['18Gi', 1048576],
+    no: ['1Ki', '2Pi', 'big', 0],
+  }),
+  ...field('spec.vms[0].resources.cpu', (cpu) => vm({ resources: { cpu, memory: '1Gi' } }), {
+    yes: ['2', 2, '500m'],
+    no: [0, '2k', 513, undefined],
+  }),
+  ...field('spec.vms[0].resources.memory', (memory) => vm({ resources: { cpu: 1, memory } }), {
+    yes: ['2Gi'],
+    no: ['1Ki', '2gb', undefined],
+  }),
+  refused('a machine without resources', { vms: [{ name: 'a', backingVMDiskImage: 'b' }] }, 'spec.vms[0].resources'),
+  accepted(
+    'a template',
+    vm({ vmDiskImageTemplate: { url: 'https://a.example/b', sourceType: 'http', diskSize: '1Gi' } }),
+  ),
+  refused(
+    'a template of a metadata server',
+    vm({ vmDiskImageTemplate: { url: 'http://169.254.169.254/a' } }),
+    'spec.vms[0].vmDiskImageTemplate.url',
+  ),
+  accepted(
+    'users',
+    vm({ users: [{ name: 'demo user', sudo: 'ALL=(ALL) ALL', passwordSecretRef: { name: 'a', key: 'b' } }] }),
+  ),
+  refused(
+    'two passwords of a user',
+    vm({ users: [{ name: 'a', plain_text_passwd: 'b', passwordSecretRef: { name: 'a', key: 'b' } }] }),
+    'spec.vms[0].users[0].passwordSecretRef',
+  ),
+]
+
+/** Whatever JSON can hold; `JSON.parse`, since a literal would set the prototype. */
+const ANYTHING = JSON.parse(
+  '{"__proto__":{"x":1},"constructor":"y","":null,"deep":[[{"a":[null,1.5,-0,"ä"]}]],"big":1e300}',
+)
+
+const ANSIBLE: readonly SpecFixture[] = [
+  accepted('any variables', role({ variables: ANYTHING })),
+  accepted('no variables', role({ variables: {} })),
+  ...field('spec.vms[0].ansible.roles.build[0].variables', (variables) => role({ variables }), {
+    yes: [null],
+    no: [[], 'a', 1, true],
+  }),
+  ...field('spec.vms[0].ansible.roles.build[0].role', (name) => role({ role: name }), {
+    yes: ['linuxRouter', 'lab.net.router', 'a-b_c'],
+    no: ['', '../a', 'a b', '-a', 'a/b', 'a'.repeat(65)],
+  }),
+  accepted('a role twice', vm({ ansible: { roles: { deploy: [{ role: 'a' }, { role: 'a' }] } } })),
+]
+
+const CONTAINERS: readonly SpecFixture[] = [
+  refused(
+    'a cluster without containers',
+    { containerClusters: [{ name: 'c', containers: [] }] },
+    'spec.containerClusters[0].containers',
+  ),
+  refused(
+    'two containers of a name',
+    { containerClusters: [{ name: 'c', containers: [CONTAINER, CONTAINER] }] },
+    'spec.containerClusters[0].containers[1]',
+  ),
+  ...field('spec.containerClusters[0].containers[0].image', (image) => container({ image }), {
+    yes: ['a', 'ghcr.io/a/b@sha256:00'],
+    no: ['', 'a b', 'a\nb', undefined],
+  }),
+  ...field(
+    'spec.containerClusters[0].containers[0].resources.memory',
+    (memory) => container({ resources: { memory } }),
+    { yes: ['256Mi', '4Mi'], no: ['1Mi', '20Ti'] },
+  ),
+  ...field('spec.containerClusters[0].containers[0].resources.cpu', (cpu) => container({ resources: { cpu } }), {
+    yes: ['128m', 2],
+    no: ['128k'],
+  }),
+  ...['add', 'drop'].flatMap((way) =>
+    field(
+      `spec.containerClusters[0].containers[0].capabilities.${way}[0]`,
+      (one) => container({ capabilities: { [way]: [one] } }),
+      { yes: ['ALL', 'NET_BIND_SERVICE'], no: ['net_admin', '', 'NET-ADMIN'] },
+    ),
+  ),
+  refused(
+    'a capability with CAP_',
+    container({ capabilities: { add: ['CAP_CHOWN'] } }),
+    'spec.containerClusters[0].containers[0].capabilities.add[0]',
+    'must be a capability of Linux in upper case without CAP_, such as NET_BIND_SERVICE, or ALL',
+  ),
+  ...field('spec.containerClusters[0].containers[0].env[0].name', (name) => container({ env: [{ name }] }), {
+    yes: ['DEBUG', 'a.b', '_'],
+    no: ['', '1A', 'A B', 'A=B'],
+  }),
+  ...field(
+    'spec.containerClusters[0].containers[0].env[0].value',
+    (value) => container({ env: [{ name: 'A', value }] }),
+    { yes: ['', 'true', 'a\nb', '😀'.repeat(4096)], no: [true, 1, '😀'.repeat(4097)] },
+  ),
+  refused(
+    'a variable twice',
+    container({ env: [{ name: 'A' }, { name: 'A' }] }),
+    'spec.containerClusters[0].containers[0].env[1]',
+  ),
+]
+
+const mount = (fields: object) =>
+  container({ volumeMounts: [{ name: 'v', containerPath: '/config', ...fields }] }, volume({}))
+const PATHS = {
+  yes: ['/config', '/a/.ssh', '/a/..b', '/a/b/', '/var/lib/app_1-2+3@4'],
+  no: ['config', '/', '//', '/a//b', '/a/../b', '/..', '/a/.', '/a b', '/a:b', '', `/${'a'.repeat(256)}`],
+}
+
+/** One alone: with two, a link in the first would lead out of the second. */
+const FOLDERS = {
+  yes: ['/config', '/.ssh', '/..b', '/a/', '/app_1-2+3@4'],
+  no: [...PATHS.no, '/a/b', '/a/b/', '/a/.ssh'],
+}
+
+const VOLUMES: readonly SpecFixture[] = [
+  accepted('a volume in a container', mount({ readOnly: true })),
+  accepted('the plays in a container', container({ volumeMounts: [{ name: 'ansible', containerPath: '/plays' }] })),
+  refused(
+    'a volume that there is not',
+    mount({ name: 'w' }),
+    'spec.containerClusters',
+    'container cluster "c" mounts volume "w" at /config, which is not in spec.volumes: add it there, or name one that is, or ansible',
+  ),
+  refused(
+    'two volumes at one place',
+    container({ volumeMounts: times(2, () => ({ name: 'ansible', containerPath: '/a' })) }),
+    'spec.containerClusters[0].containers[0].volumeMounts[1]',
+  ),
+  ...field(
+    'spec.containerClusters[0].containers[0].volumeMounts[0].containerPath',
+    (containerPath) => mount({ containerPath }),
+    PATHS,
+  ),
+  ...field('spec.volumes[0].localPath', (localPath) => volume({ localPath }), FOLDERS),
+  ...field('spec.volumes[0].name', (name) => volume({ name }), { yes: ['v', 'ansible-2'], no: ['V', 'a/b'] }),
+  refused(
+    'a volume called ansible',
+    volume({ name: 'ansible' }),
+    'spec.volumes[0].name',
+    'name must not be ansible: that is the volume with the inventory and the plays, which every workspace has',
+  ),
+  refused(
+    'a machine with the name of a group of Ansible',
+    vm({ name: 'all' }),
+    'spec.vms[0].name',
+    'name must not be all or ungrouped: these are groups of every Ansible inventory',
+  ),
+  refused(
+    'a container cluster with the name of a group of Ansible',
+    { containerClusters: [{ name: 'ungrouped', containers: [CONTAINER] }] },
+    'spec.containerClusters[0].name',
+    'name must not be all or ungrouped: these are groups of every Ansible inventory',
+  ),
+  ...field('spec.volumes[0].size', (size) => volume({ size }), {
+    yes: ['1Gi', 1048576],
+    no: ['1Ki', '1 GB', undefined],
+  }),
+]
+
+const PORTS: readonly SpecFixture[] = [
+  accepted('a port of two protocols', ports({ hostPort: 53, protocol: 'udp' }, { hostPort: 53 })),
+  accepted('a port that is not of the node, twice', ports({ containerPort: 53 }, { containerPort: 53 })),
+  refused(
+    'a port of a node twice',
+    ports({ hostPort: 53 }, { hostPort: 53, protocol: 'tcp' }),
+    'spec.containerClusters',
+    'hostPort 53/tcp is used more than once: give each container another one, since they may meet on a node',
+  ),
+  refused(
+    'a port of a node in two clusters',
+    {
+      containerClusters: ['a', 'b'].map((name) => ({
+        name,
+        containers: [{ ...CONTAINER, portMappings: [{ containerPort: 1, hostPort: 80, protocol: 'sctp' }] }],
+      })),
+    },
+    'spec.containerClusters',
+    'hostPort 80/sctp is used more than once: give each container another one, since they may meet on a node',
+  ),
+  refused(
+    '257 ports of nodes',
+    {
+      containerClusters: times(17, (at) => ({
+        name: `c${at}`,
+        containers: [
+          {
+            ...CONTAINER,
+            portMappings: times(at === 16 ? 1 : 16, (port) => ({ containerPort: 1, hostPort: 1 + at * 16 + port })),
+          },
+        ],
+      })),
+    },
+    'spec.containerClusters',
+    'the containers must have at most 256 hostPorts together: they have 257',
+  ),
+  ...field('spec.containerClusters[0].containers[0].portMappings[0].hostPort', (hostPort) => ports({ hostPort }), {
+    yes: [1, 65535],
+    no: [0, 65536, '53', 1.5],
+  }),
+  ...field(
+    'spec.containerClusters[0].containers[0].portMappings[0].containerPort',
+    (containerPort) => ports({ containerPort }),
+    { yes: [1, 65535], no: [0, 65536, undefined] },
+  ),
+  ...field('spec.containerClusters[0].containers[0].portMappings[0].protocol', (protocol) => ports({ protocol }), {
+    yes: ['tcp', 'udp', 'sctp'],
+    no: ['TCP', 'icmp', ''],
+  }),
+]
+
+export const WORKSPACE_FIXTURES: readonly SpecFixture[] = [
+  ...WHOLE,
+  ...NETWORK_FIXTURES,
+  ...MACHINES,
+  ...ANSIBLE,
+  ...CONTAINERS,
+  ...VOLUMES,
+  ...PORTS,
+]

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { defineResource } from '../schema/define-resource.ts'
+import { type Parsed, parseSpec } from './parse-spec.ts'
+import { cel, DNS_LABEL, GROUP, VERSION } from './shared.ts'
+import { containerClusters } from './workspace-containers.ts'
+import { networks } from './workspace-networks.ts'
+import { workspaceRules } from './workspace-rules.ts'
+import { workspaceStatus } from './workspace-status.ts'
+import { vms } from './workspace-vms.ts'
+import { volumes } from './workspace-volumes.ts'
+
+export { WORKSPACE_REASON_HELP, WORKSPACE_REASONS, type WorkspaceReason } from './workspace-reasons.ts'
+export {
+  COMPONENT_MESSAGE_MAX,
+  WORKSPACE_CONDITIONS,
+  WORKSPACE_PHASES,
+  type WorkspaceComponent,
+  type WorkspacePhase,
+  type WorkspaceStatus,
+} from './workspace-status.ts'
+
+const specFields = z.object({
+  vms: vms.optional(),
+  containerClusters: containerClusters.optional(),
+  volumes: volumes.optional(),
+  networks: networks.optional(),
+})
+
+const spec = cel(specFields, ...workspaceRules).describe('What the workspace is made of.')
+
+export const workspace = defineResource({
+  group: GROUP,
+  version: VERSION,
+  kind: 'Workspace',
+  plural: 'workspaces',
+  singular: 'workspace',
+  shortNames: ['otws'],
+  categories: ['ot'],
+  namespaced: false,
+  description:
+    'A lab: virtual machines, containers, networks and volumes that belong together, in a namespace of the same name, apart from all others. ' +
+    'The operator makes all of it, keeps it as this spec says, tells how it is, and removes it with the workspace.',
+  name: {
+    pattern: DNS_LABEL,
+    message:
+      'metadata.name must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends: it names the namespace of ' +
+      'the workspace',
+  },
+  spec,
+  status: workspaceStatus,
+  printerColumns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the workspace is on its way.' },
+    { name: 'Reason', type: 'string', jsonPath: '.status.reason', description: 'Why it is in this phase.' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'Components that are ready, of all.' },
+    { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor', description: 'What the workspace waits for.' },
+    {
+      name: 'Age',
+      type: 'date',
+      jsonPath: '.metadata.creationTimestamp',
+      description: 'When the workspace was created.',
+    },
+    { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is going on.', priority: 1 },
+  ],
+})
+
+/** The spec as the operator reads it. */
+export type WorkspaceSpec = z.output<typeof spec>
+/** The spec as people write it: `cpu`, `memory`, `size` and `diskSize` may be whole numbers. */
+export type WorkspaceSpecInput = z.input<typeof spec>
+export type WorkspaceVm = NonNullable<WorkspaceSpec['vms']>[number]
+export type WorkspaceContainerCluster = NonNullable<WorkspaceSpec['containerClusters']>[number]
+export type WorkspaceContainer = WorkspaceContainerCluster['containers'][number]
+export type WorkspaceVolume = NonNullable<WorkspaceSpec['volumes']>[number]
+export type WorkspaceNetwork = NonNullable<WorkspaceSpec['networks']>[number]
+
+export type ParsedWorkspaceSpec = Parsed<WorkspaceSpec>
+
+/** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
+export function parseWorkspaceSpec(raw: unknown): ParsedWorkspaceSpec {
+  return parseSpec(spec, raw)
+}

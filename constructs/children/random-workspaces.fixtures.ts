@@ -1,0 +1,224 @@
+import fc from 'fast-check'
+import { uuidFrom } from '../api/names.ts'
+import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput } from '../api/workspace.ts'
+import type { WorkspaceRef } from './workspace-child.ts'
+
+/** In every password: seen anywhere else, it has leaked. */
+export const CANARY = 'canary-password'
+
+export interface RandomWorkspace {
+  readonly workspace: WorkspaceRef
+  readonly spec: WorkspaceSpec
+}
+
+/** Names that children get from others' names, so that they would meet where nobody keeps them apart. */
+const MEETING = [
+  'a',
+  'a-pod',
+  'a-pod-pod',
+  'b',
+  'b-c',
+  'c',
+  'a-root',
+  'a-root-root',
+  'a-ports',
+  'a-ansible',
+  'a-b',
+  '0',
+  'net0',
+  'ansible-1',
+]
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const label = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...MEETING) },
+  { weight: 1, arbitrary: fc.stringMatching(LABEL) },
+  // Those that have to be shortened, and differ at their ends alone.
+  { weight: 1, arbitrary: fc.constantFrom('x', 'y').map((end) => `${'long-'.repeat(12)}${end}x`) },
+  { weight: 1, arbitrary: fc.stringMatching(/^[ab]-[0-9a-f]{8}$/) },
+)
+const labels = (max: number) => fc.uniqueArray(label, { maxLength: max })
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
+
+const V4_PREFIXES = [16, 24, 25, 28] as const
+const V6_PREFIXES = [64, 112, 120] as const
+/** Host numbers that every network of these lengths has; the last is for the gateway. */
+const HOSTS = 14
+const DESTINATIONS = {
+  4: ['0.0.0.0/0', '172.26.0.0/15', '192.168.7.0/24'],
+  6: ['::/0', 'fd77::/16', '2001:db8::/32'],
+} as const
+
+const networkDraw = fc.record({
+  family: fc.constantFrom<4 | 6>(4, 4, 4, 6),
+  size: fc.nat(),
+  hasGateway: fc.boolean(),
+  routes: fc.array(fc.record({ to: fc.nat(2), hop: fc.nat(HOSTS - 1) }), { maxLength: 4 }),
+  nameservers: fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 4 }),
+})
+type NetworkDraw = typeof networkDraw extends fc.Arbitrary<infer T> ? T : never
+
+/** Networks that something is on, by number; those that there are not are left out. */
+const attached = fc.uniqueArray(fc.nat(4), { maxLength: 4 })
+const variables = optional(
+  fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
+)
+const role = fc.record({ role: fc.constantFrom('specialize', 'linuxRouter', 'lab.net.router'), variables })
+const roles = optional(fc.array(role, { maxLength: 2 }))
+
+const vmDraw = fc.record({
+  attached,
+  ignoreOnDeploy: optional(fc.boolean()),
+  roles: optional(fc.record({ build: roles, deploy: roles })),
+  hasUser: fc.boolean(),
+  version: optional(fc.constantFrom('2.1.0', '2.10', '007')),
+})
+const containerDraw = fc.record({
+  mounts: fc.uniqueArray(fc.nat(4), { maxLength: 3 }),
+  isReadOnly: optional(fc.boolean()),
+  ports: fc.uniqueArray(
+    fc.record({ port: fc.integer({ min: 1, max: 65535 }), protocol: fc.constantFrom('tcp', 'udp', undefined) }),
+    {
+      maxLength: 2,
+      selector: ({ port }) => port,
+    },
+  ),
+  isOnHost: fc.boolean(),
+  env: optional(fc.string({ maxLength: 20 })),
+  add: optional(fc.constantFrom('NET_BIND_SERVICE', 'NET_ADMIN')),
+  memory: optional(fc.constantFrom('256Mi', '2048Mi', '1.5Gi')),
+})
+const clusterDraw = fc.record({ attached, containers: fc.array(containerDraw, { minLength: 1, maxLength: 2 }) })
+const volumeDraw = fc.record({
+  size: fc.constantFrom('1Gi', '1024Mi'),
+  localPath: optional(fc.constantFrom('/config', '/b/')),
+})
+
+const draws = fc.record({
+  name: label,
+  networks: fc.tuple(labels(5), fc.array(networkDraw, { minLength: 5, maxLength: 5 })),
+  members: fc.tuple(
+    labels(6),
+    fc.array(vmDraw, { minLength: 3, maxLength: 3 }),
+    fc.array(clusterDraw, { minLength: 3, maxLength: 3 }),
+  ),
+  volumes: fc.tuple(labels(4), fc.array(volumeDraw, { minLength: 4, maxLength: 4 })),
+})
+type Draws = typeof draws extends fc.Arbitrary<infer T> ? T : never
+
+/** Workspaces that the API accepts, small, and full of names and addresses that are close to each other. */
+export const randomWorkspace: fc.Arbitrary<RandomWorkspace> = draws.map((drawn) => {
+  const parsed = parseWorkspaceSpec(specOf(drawn))
+  if (!parsed.ok) throw new Error(`not a workspace: ${JSON.stringify(parsed.problems)}`)
+  return { workspace: { name: drawn.name, uid: uuidFrom([drawn.name]) }, spec: parsed.spec }
+})
+
+function specOf({
+  networks: [names, drawnNetworks],
+  members,
+  volumes: [volumeNames, drawnVolumes],
+}: Draws): WorkspaceSpecInput {
+  const networks = names.map((name, at) => ({ name, at, drawn: drawnNetworks[at] as NetworkDraw }))
+  const [memberNames, vms, clusters] = members
+  const taken = networks.map(() => 0)
+  const interfacesOf = (numbers: readonly number[]) =>
+    numbers.flatMap((number) => {
+      const network = networks[number]
+      if (network === undefined) return []
+      taken[number] = (taken[number] ?? 0) + 1
+      return [{ network: network.name, ipAddress: `${addressIn(network, taken[number])}/${prefixOf(network.drawn)}` }]
+    })
+  return {
+    networks: networks.map((network) => networkOf(network)),
+    volumes: volumeNames.map((name, at) => ({
+      name,
+      ...(drawnVolumes[at] as object),
+      size: drawnVolumes[at]?.size ?? '1Gi',
+    })),
+    vms: memberNames.slice(0, 3).map((name, at) => vmOf(name, vms[at] as (typeof vms)[number], interfacesOf)),
+    containerClusters: memberNames
+      .slice(3)
+      .map((name, at) =>
+        clusterOf(name, clusters[at] as (typeof clusters)[number], at, interfacesOf, [...volumeNames, 'ansible']),
+      ),
+  }
+}
+
+interface Placed {
+  readonly name: string
+  readonly at: number
+  readonly drawn: NetworkDraw
+}
+
+function prefixOf({ family, size }: NetworkDraw): number {
+  const prefixes = family === 4 ? V4_PREFIXES : V6_PREFIXES
+  return prefixes[size % prefixes.length] as number
+}
+
+function addressIn({ at, drawn }: Placed, host: number): string {
+  return drawn.family === 4 ? `10.${at}.0.${host}` : `fd00:${at + 1}::${host.toString(16)}`
+}
+
+function networkOf(network: Placed) {
+  const { name, at, drawn } = network
+  const { family, hasGateway, routes, nameservers } = drawn
+  return {
+    name,
+    cidr: family === 4 ? `10.${at}.0.0/${prefixOf(drawn)}` : `fd00:${at + 1}::/${prefixOf(drawn)}`,
+    ...(hasGateway && { rangeGateway: addressIn(network, HOSTS) }),
+    ...(routes.length > 0 && {
+      routes: routes.map(({ to, hop }) => ({
+        destinationNetworkCidr: DESTINATIONS[family][to] as string,
+        nextHopIpAddress: addressIn(network, hop + 1),
+      })),
+    }),
+    ...(nameservers.length > 0 && { nameservers: { addresses: nameservers.map((host) => `10.${host}.0.53`) } }),
+  }
+}
+
+type InterfacesOf = (numbers: readonly number[]) => { network: string; ipAddress: string }[]
+
+function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: InterfacesOf) {
+  const { ignoreOnDeploy, version, roles: asked, hasUser } = drawn
+  return {
+    name,
+    version,
+    ignoreOnDeploy,
+    backingVMDiskImage: 'golden',
+    resources: { cpu: '1', memory: '1Gi' },
+    interfaces: interfacesOf(drawn.attached),
+    ...(asked !== undefined && { ansible: { roles: asked as never } }),
+    ...(hasUser && { users: [{ name: 'demo', plain_text_passwd: CANARY, lock_passwd: false }] }),
+  }
+}
+
+function clusterOf(
+  name: string,
+  drawn: Draws['members'][2][number],
+  at: number,
+  interfacesOf: InterfacesOf,
+  volumes: readonly string[],
+) {
+  return {
+    name,
+    interfaces: interfacesOf(drawn.attached),
+    containers: drawn.containers.map((container, index) => ({
+      name: `c${index}`,
+      image: 'registry.example/app:1',
+      ...(container.memory !== undefined && { resources: { memory: container.memory } }),
+      ...(container.add !== undefined && { capabilities: { drop: ['ALL'], add: [container.add] } }),
+      ...(container.env !== undefined && { env: [{ name: 'A', value: container.env }] }),
+      volumeMounts: container.mounts.flatMap((number) => {
+        const volume = volumes[number]
+        return volume === undefined
+          ? []
+          : [{ name: volume, containerPath: `/mnt/${number}`, readOnly: container.isReadOnly }]
+      }),
+      portMappings: container.ports.map(({ port, protocol }, place) => ({
+        containerPort: port,
+        protocol,
+        // Different in all containers of a workspace, as they are on one node.
+        ...(container.isOnHost && { hostPort: 1000 + 100 * at + 10 * index + place }),
+      })) as never,
+    })),
+  }
+}

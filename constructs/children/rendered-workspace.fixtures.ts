@@ -1,0 +1,46 @@
+import type { NetworkDriver } from '../api/policy.ts'
+import type { RandomWorkspace } from './random-workspaces.fixtures.ts'
+import { renderWorkspaceAnsible } from './workspace-ansible.ts'
+import { renderContainerCluster } from './workspace-containers.ts'
+import { renderWorkspaceMachine } from './workspace-machine.ts'
+import { podSecurityLevel, renderWorkspaceNamespace, renderWorkspaceQuota } from './workspace-namespace.ts'
+import { renderWorkspaceNetwork } from './workspace-network.ts'
+import { renderWorkspaceNetworkPolicies } from './workspace-network-policies.ts'
+import { renderWorkspaceVolume } from './workspace-volume.ts'
+
+export const IMAGE_NAMESPACE = 'vmdi-farm'
+const POLICY = { allowHostPorts: true, allowedCapabilities: ['NET_BIND_SERVICE', 'NET_ADMIN'] }
+const QUOTA = { 'requests.cpu': '16', 'limits.cpu': '64', pods: '50' }
+
+export type RenderedWorkspace = ReturnType<typeof renderAll>
+
+/** All children of a workspace but its images, by kind. */
+export function renderAll({ workspace, spec }: RandomWorkspace, driver: NetworkDriver, localVolumeRoot?: string) {
+  const { networks = [], volumes = [], vms = [], containerClusters = [] } = spec
+  return {
+    namespace: renderWorkspaceNamespace({ workspace, podSecurity: podSecurityLevel(spec, POLICY) }),
+    quota: renderWorkspaceQuota({ workspace, hard: QUOTA }),
+    policies: renderWorkspaceNetworkPolicies({ workspace, containerClusters, imageNamespace: IMAGE_NAMESPACE }),
+    networks: networks.map((network) => renderWorkspaceNetwork({ workspace, spec, network, driver })),
+    volumes: volumes.flatMap((volume) => renderWorkspaceVolume({ workspace, volume, localVolumeRoot })),
+    ansible: renderWorkspaceAnsible({ workspace, spec }),
+    machines: vms.map((vm) => renderWorkspaceMachine({ workspace, spec, vm, driver, imageNamespace: IMAGE_NAMESPACE })),
+    clusters: containerClusters.map((cluster) =>
+      renderContainerCluster({ workspace, spec, cluster, driver, quota: QUOTA }),
+    ),
+  }
+}
+
+/** In the order in which they can be created. */
+export function objectsOf({
+  namespace,
+  quota,
+  policies,
+  networks,
+  volumes,
+  ansible,
+  machines,
+  clusters,
+}: RenderedWorkspace) {
+  return [namespace, quota, ...policies, ...networks.flat(), ...volumes, ansible, ...machines, ...clusters]
+}

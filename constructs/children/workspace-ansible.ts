@@ -1,0 +1,100 @@
+import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
+import { ansibleYaml } from './ansible-yaml.ts'
+import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
+import { ansibleName } from './workspace-names.ts'
+
+export interface WorkspaceAnsibleProps {
+  readonly workspace: WorkspaceRef
+  readonly spec: WorkspaceSpec
+}
+
+export interface AnsibleObject {
+  readonly apiVersion: 'v1'
+  readonly kind: 'ConfigMap'
+  readonly metadata: WorkspaceChildMetadata
+  readonly data: Readonly<Record<'inventory.yaml' | 'build.yaml' | 'deploy.yaml', string>>
+}
+
+/** What the API server takes for one ConfigMap. */
+const BYTES_MAX = 2 ** 20
+
+/**
+ * The machines and containers of a workspace as an Ansible inventory, and the roles of its machines as plays, one for each machine with
+ * roles. Holds no logins. YAML 1.1, which is what Ansible reads.
+ */
+export function renderWorkspaceAnsible({ workspace, spec }: WorkspaceAnsibleProps): AnsibleObject {
+  const { vms = [] } = spec
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: workspaceChildMetadata({ workspace, name: ansibleName(workspace.name) }),
+    data: {
+      'inventory.yaml': ansibleYaml(inventory(workspace, spec)),
+      'build.yaml': ansibleYaml(plays(vms, 'build')),
+      'deploy.yaml': ansibleYaml(plays(vms, 'deploy')),
+    },
+  }
+}
+
+/** Whether it is more than the API server takes. */
+export function isAnsibleTooLarge({ data }: Pick<AnsibleObject, 'data'>): boolean {
+  const encoder = new TextEncoder()
+  return Object.values(data).reduce((bytes, text) => bytes + encoder.encode(text).length, 0) > BYTES_MAX
+}
+
+interface Member {
+  readonly name: string
+  readonly interfaces?: readonly { readonly network: string; readonly ipAddress: string }[] | undefined
+}
+
+/** Names of groups have an underscore, so that none is the name of a machine. */
+function inventory({ name }: WorkspaceRef, { vms = [], containerClusters = [], networks = [] }: WorkspaceSpec): object {
+  return {
+    all: {
+      vars: {
+        ot_workspace: name,
+        ot_networks: Object.fromEntries(networks.map((one) => [one.name, networkFacts(one)])),
+      },
+      children: {
+        ot_machines: { hosts: Object.fromEntries(vms.map((vm) => [vm.name, { ...addresses(vm), ...versions(vm) }])) },
+        ot_containers: { hosts: Object.fromEntries(containerClusters.map((one) => [one.name, addresses(one)])) },
+      },
+    },
+  }
+}
+
+function addresses({ interfaces = [] }: Member): object {
+  const [first] = interfaces
+  if (first === undefined) return {}
+  return {
+    ansible_host: first.ipAddress.split('/', 1)[0],
+    ot_interfaces: interfaces.map(({ network, ipAddress }) => ({ network, address: ipAddress })),
+  }
+}
+
+function versions({ baseVm, baseVmVersion, version }: WorkspaceVm): object {
+  return {
+    ...(baseVm !== undefined && { ot_base_vm: baseVm }),
+    ...(baseVmVersion !== undefined && { ot_base_vm_version: baseVmVersion }),
+    ...(version !== undefined && { ot_version: version }),
+  }
+}
+
+function networkFacts({ cidr, rangeGateway, nameservers }: WorkspaceNetwork): object {
+  return {
+    cidr,
+    ...(rangeGateway !== undefined && { gateway: rangeGateway }),
+    ...(nameservers !== undefined && { nameservers: nameservers.addresses }),
+  }
+}
+
+function plays(vms: readonly WorkspaceVm[], when: 'build' | 'deploy'): object[] {
+  const all = vms.flatMap(({ name, ansible }) => {
+    const roles = ansible?.roles?.[when] ?? []
+    if (roles.length === 0) return []
+    const entries = roles.map(({ role, variables }) => ({ role, ...(variables !== undefined && { vars: variables }) }))
+    return [{ name: `${when} ${name}`, hosts: name, roles: entries }]
+  })
+  // Ansible takes an empty playbook for a mistake.
+  return all.length > 0 ? all : [{ name: `nothing to ${when}`, hosts: 'all', gather_facts: false, tasks: [] }]
+}

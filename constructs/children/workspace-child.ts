@@ -1,0 +1,66 @@
+import { LABELS, MANAGER } from '../api/labels.ts'
+import { labelValue } from '../api/names.ts'
+import { workspace } from '../api/workspace.ts'
+import type { ChildOwnerReference } from './image-child.ts'
+
+/** The Workspace that a child is for. Its name is the one of its namespace too. */
+export interface WorkspaceRef {
+  readonly name: string
+  readonly uid: string
+}
+
+export interface WorkspaceChildMetadata {
+  readonly name: string
+  /** Absent on what is in no namespace. */
+  readonly namespace?: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly ownerReferences: readonly ChildOwnerReference[]
+}
+
+/** An object that the operator makes for a workspace, as the plain JSON that is sent. */
+export interface WorkspaceChild<Kind extends string, Content = object> {
+  readonly apiVersion: string
+  readonly kind: Kind
+  readonly metadata: WorkspaceChildMetadata
+  readonly spec: Content
+}
+
+export function workspaceLabels({ name, uid }: WorkspaceRef): Readonly<Record<string, string>> {
+  return { [LABELS.workspace]: labelValue(name), [LABELS.workspaceUid]: uid, [LABELS.managedBy]: MANAGER }
+}
+
+/** Metadata of what is in the workspace's namespace. As on other children, nothing is copied from the user's object. */
+export function workspaceChildMetadata(child: {
+  readonly workspace: WorkspaceRef
+  readonly name: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}): WorkspaceChildMetadata & { readonly namespace: string } {
+  return { ...clusterWideMetadata(child), namespace: child.workspace.name }
+}
+
+/** Metadata of what is in no namespace, such as the namespace itself. */
+export function clusterWideMetadata(child: {
+  readonly workspace: WorkspaceRef
+  readonly name: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}): WorkspaceChildMetadata {
+  const { name, labels, annotations } = child
+  return {
+    name,
+    labels: { ...labels, ...workspaceLabels(child.workspace) },
+    ...(annotations !== undefined && { annotations }),
+    ownerReferences: [
+      {
+        apiVersion: workspace.apiVersion,
+        kind: workspace.kind,
+        name: child.workspace.name,
+        uid: child.workspace.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+  }
+}

@@ -1,0 +1,157 @@
+import { LABELS } from '../api/labels.ts'
+import type { NetworkDriver } from '../api/policy.ts'
+import type { WorkspaceContainer, WorkspaceContainerCluster, WorkspaceSpec } from '../api/workspace.ts'
+import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
+import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
+import { ansibleName, claimName } from './workspace-names.ts'
+import { protocolOf } from './workspace-network-policies.ts'
+import { ANSIBLE_VOLUME, clusterNodeGroup, mountedVolumes } from './workspace-node-group.ts'
+import { podNameservers, podNetworks } from './workspace-pod-network.ts'
+
+export interface ContainerClusterProps {
+  readonly workspace: WorkspaceRef
+  readonly spec: WorkspaceSpec
+  readonly cluster: WorkspaceContainerCluster
+  readonly driver: NetworkDriver
+  /** Of the policy: where it limits `limits.cpu`, every container needs such a limit. */
+  readonly quota?: Readonly<Record<string, string>> | undefined
+}
+
+interface Amounts {
+  readonly cpu?: string
+  readonly memory?: string
+}
+
+export interface ContainerSpec {
+  readonly name: string
+  readonly image: string
+  readonly env?: readonly { readonly name: string; readonly value?: string }[]
+  readonly resources?: { readonly requests: Amounts; readonly limits?: Amounts }
+  readonly securityContext?: {
+    readonly capabilities: { readonly add?: readonly string[]; readonly drop?: readonly string[] }
+  }
+  readonly ports?: readonly { readonly containerPort: number; readonly hostPort?: number; readonly protocol: string }[]
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: true }[]
+}
+
+export interface PodSpec {
+  readonly hostname: string
+  readonly automountServiceAccountToken: false
+  readonly dnsPolicy?: 'None'
+  readonly dnsConfig?: { readonly nameservers: readonly string[] }
+  readonly affinity?: NodeGroupAffinity
+  readonly containers: readonly ContainerSpec[]
+  readonly volumes?: readonly {
+    readonly name: string
+    readonly persistentVolumeClaim?: { readonly claimName: string }
+    readonly configMap?: { readonly name: string }
+  }[]
+}
+
+export type DeploymentObject = WorkspaceChild<
+  'Deployment',
+  {
+    readonly replicas: 1
+    readonly strategy: { readonly type: 'Recreate' }
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> }
+    readonly template: {
+      readonly metadata: {
+        readonly labels: Readonly<Record<string, string>>
+        readonly annotations?: Readonly<Record<string, string>>
+      }
+      readonly spec: PodSpec
+    }
+  }
+>
+
+/** Read by Multus. */
+const NETWORKS_ANNOTATION = 'k8s.v1.cni.cncf.io/networks'
+
+/** A container cluster: one pod. An address can be in use once only, so the old pod goes before the new one comes. */
+export function renderContainerCluster(props: ContainerClusterProps): DeploymentObject {
+  const { workspace, spec, cluster, driver } = props
+  const nodeGroup = clusterNodeGroup(workspace, spec, cluster, driver)
+  const own = { [LABELS.containerCluster]: cluster.name }
+  const networks = podNetworks(props)
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: workspaceChildMetadata({ workspace, name: cluster.name, labels: own }),
+    spec: {
+      replicas: 1,
+      strategy: { type: 'Recreate' },
+      selector: { matchLabels: { ...own, [LABELS.workspaceUid]: workspace.uid } },
+      template: {
+        metadata: {
+          labels: {
+            ...own,
+            ...workspaceLabels(workspace),
+            ...(nodeGroup !== undefined && { [LABELS.nodeGroup]: nodeGroup }),
+          },
+          ...(networks.length > 0 && { annotations: { [NETWORKS_ANNOTATION]: JSON.stringify(networks) } }),
+        },
+        spec: podSpec(props, nodeGroup),
+      },
+    },
+  }
+}
+
+function podSpec({ workspace, spec, cluster, quota }: ContainerClusterProps, nodeGroup: string | undefined): PodSpec {
+  const nameservers = podNameservers(spec, cluster)
+  const volumes = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name))
+  const hasCpuLimit = quota?.['limits.cpu'] !== undefined
+  return {
+    hostname: cluster.name,
+    automountServiceAccountToken: false,
+    ...(nameservers.length > 0 && { dnsPolicy: 'None', dnsConfig: { nameservers } }),
+    ...(nodeGroup !== undefined && { affinity: sameNodeAs(nodeGroup) }),
+    containers: cluster.containers.map((container) => containerSpec(container, hasCpuLimit)),
+    ...(volumes.length > 0 && { volumes }),
+  }
+}
+
+function volumeOf(workspace: WorkspaceRef, name: string) {
+  return name === ANSIBLE_VOLUME
+    ? { name, configMap: { name: ansibleName(workspace.name) } }
+    : { name, persistentVolumeClaim: { claimName: claimName(name) } }
+}
+
+/** Without members that the API server leaves out, such as an empty list, or false. */
+function containerSpec(container: WorkspaceContainer, hasCpuLimit: boolean): ContainerSpec {
+  const { name, image, resources, capabilities, env = [], volumeMounts = [], portMappings = [] } = container
+  const { add = [], drop = [] } = capabilities ?? {}
+  return {
+    name,
+    image,
+    ...(env.length > 0 && { env: env.map((one) => ({ name: one.name, ...(one.value && { value: one.value }) })) }),
+    ...(resources !== undefined && resourcesOf(resources, hasCpuLimit)),
+    ...(add.length + drop.length > 0 && {
+      securityContext: { capabilities: { ...(add.length > 0 && { add }), ...(drop.length > 0 && { drop }) } },
+    }),
+    ...(portMappings.length > 0 && {
+      ports: portMappings.map(({ containerPort, hostPort, protocol }) => ({
+        containerPort,
+        ...(hostPort !== undefined && { hostPort }),
+        protocol: protocolOf(protocol),
+      })),
+    }),
+    ...(volumeMounts.length > 0 && {
+      volumeMounts: volumeMounts.map((mount) => ({
+        name: mount.name,
+        mountPath: mount.containerPath,
+        ...((mount.readOnly || mount.name === ANSIBLE_VOLUME) && { readOnly: true as const }),
+      })),
+    }),
+  }
+}
+
+/** Memory is never more than was asked for; processor time that others leave may be used. */
+function resourcesOf(
+  { cpu, memory }: NonNullable<WorkspaceContainer['resources']>,
+  hasCpuLimit: boolean,
+): Pick<ContainerSpec, 'resources'> {
+  const requests = { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) }
+  const limits = { ...(cpu !== undefined && hasCpuLimit && { cpu }), ...(memory !== undefined && { memory }) }
+  if (Object.keys(requests).length === 0) return {}
+  return { resources: { requests, ...(Object.keys(limits).length > 0 && { limits }) } }
+}

@@ -1,0 +1,60 @@
+import type { NetworkDriver } from '../api/policy.ts'
+import { type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
+import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
+import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
+import { networkNames } from './workspace-names.ts'
+import { routesOf } from './workspace-network.ts'
+import { machineNodeGroup } from './workspace-node-group.ts'
+
+export interface WorkspaceMachineProps {
+  readonly workspace: WorkspaceRef
+  readonly spec: WorkspaceSpec
+  readonly vm: WorkspaceVm
+  readonly driver: NetworkDriver
+  readonly imageNamespace: string
+}
+
+export type WorkspaceMachineObject = WorkspaceChild<'VirtualMachine', VirtualMachineSpec>
+
+/** One machine of a workspace. It carries no template: the workspace ensures the images. Holds passwords where the workspace does. */
+export function renderWorkspaceMachine(props: WorkspaceMachineProps): WorkspaceMachineObject {
+  const { workspace, vm } = props
+  return {
+    apiVersion: virtualMachine.apiVersion,
+    kind: 'VirtualMachine',
+    metadata: workspaceChildMetadata({ workspace, name: vm.name }),
+    spec: machineSpec(props),
+  }
+}
+
+function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceMachineProps): VirtualMachineSpec {
+  const { baseVm, baseVmVersion, version, ignoreOnDeploy, users, diskSize, interfaces = [] } = vm
+  const nodeGroup = machineNodeGroup(workspace, vm, driver)
+  const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
+  return {
+    name: vm.name,
+    ...(baseVm !== undefined && { baseVm }),
+    ...(baseVmVersion !== undefined && { baseVmVersion }),
+    ...(version !== undefined && { version }),
+    ...(ignoreOnDeploy !== undefined && { ignoreOnDeploy }),
+    ...(users !== undefined && { users }),
+    resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
+    ...(interfaces.length > 0 && {
+      interfaces: interfaces.map(({ network, ipAddress }) => ({
+        network: networkNames(network).machines,
+        ipAddress,
+        ...settingsOf(networks.get(network)),
+      })),
+    }),
+    ...(nodeGroup !== undefined && { nodeGroup }),
+    vmDiskImageRef: { name: vm.backingVMDiskImage, namespace: imageNamespace },
+  }
+}
+
+/** Routes and name servers that everything on a network gets. */
+function settingsOf(network: WorkspaceNetwork | undefined) {
+  if (network === undefined) return {}
+  const routes = routesOf(network)
+  const nameservers = network.nameservers?.addresses ?? []
+  return { ...(routes.length > 0 && { routes }), ...(nameservers.length > 0 && { nameservers }) }
+}

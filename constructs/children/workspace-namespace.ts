@@ -1,0 +1,80 @@
+import { BASELINE_CAPABILITIES } from '../api/policy-workspace-values.ts'
+import type { WorkspaceContainer, WorkspaceSpec } from '../api/workspace.ts'
+import {
+  clusterWideMetadata,
+  type WorkspaceChild,
+  type WorkspaceChildMetadata,
+  type WorkspaceRef,
+  workspaceChildMetadata,
+} from './workspace-child.ts'
+
+/** Levels of the Pod Security Standards that a workspace can have. The launchers of machines do not pass `restricted`. */
+export type PodSecurityLevel = 'baseline' | 'privileged'
+
+export interface WorkspaceNamespaceProps {
+  readonly workspace: WorkspaceRef
+  readonly podSecurity: PodSecurityLevel
+}
+
+export interface WorkspaceNamespaceObject {
+  readonly apiVersion: 'v1'
+  readonly kind: 'Namespace'
+  readonly metadata: WorkspaceChildMetadata
+}
+
+/**
+ * The lowest level under which every container that the policy allows can run: `privileged` for a port of the node, or for a capability beyond
+ * `BASELINE_CAPABILITIES`. What the policy refuses raises no level, since it is not created.
+ */
+export function podSecurityLevel(
+  { containerClusters = [] }: WorkspaceSpec,
+  policy: { readonly allowHostPorts: boolean; readonly allowedCapabilities: readonly string[] },
+): PodSecurityLevel {
+  const isAllowed = ({ portMappings = [], capabilities }: WorkspaceContainer) =>
+    (policy.allowHostPorts || portMappings.every(({ hostPort }) => hostPort === undefined)) &&
+    (capabilities?.add ?? []).every((name) => policy.allowedCapabilities.includes(name))
+  // A cluster is created as a whole or not at all.
+  const created = containerClusters.filter((cluster) => cluster.containers.every(isAllowed))
+  const containers = created.flatMap((cluster) => cluster.containers)
+  const hasHostPort = containers.some(({ portMappings = [] }) =>
+    portMappings.some(({ hostPort }) => hostPort !== undefined),
+  )
+  if (hasHostPort && policy.allowHostPorts) return 'privileged'
+  const added = containers.flatMap(({ capabilities }) => capabilities?.add ?? [])
+  const isAbove = (name: string) => !BASELINE_CAPABILITIES.has(name) && policy.allowedCapabilities.includes(name)
+  return added.some(isAbove) ? 'privileged' : 'baseline'
+}
+
+/** The namespace that everything of the workspace is in. */
+export function renderWorkspaceNamespace({
+  workspace,
+  podSecurity,
+}: WorkspaceNamespaceProps): WorkspaceNamespaceObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: clusterWideMetadata({
+      workspace,
+      name: workspace.name,
+      labels: { 'pod-security.kubernetes.io/enforce': podSecurity },
+    }),
+  }
+}
+
+export interface WorkspaceQuotaProps {
+  readonly workspace: WorkspaceRef
+  /** Quantities by resource, such as `requests.cpu`. */
+  readonly hard: Readonly<Record<string, string>>
+}
+
+export type ResourceQuotaObject = WorkspaceChild<'ResourceQuota', { readonly hard: Readonly<Record<string, string>> }>
+
+/** Most that one workspace may ask for. */
+export function renderWorkspaceQuota({ workspace, hard }: WorkspaceQuotaProps): ResourceQuotaObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: workspaceChildMetadata({ workspace, name: 'workspace' }),
+    spec: { hard },
+  }
+}

@@ -1,0 +1,104 @@
+import { LABELS } from '../api/labels.ts'
+import { childName } from '../api/names.ts'
+import type { WorkspaceContainerCluster } from '../api/workspace.ts'
+import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
+
+export interface WorkspaceNetworkPoliciesProps {
+  readonly workspace: WorkspaceRef
+  readonly containerClusters: readonly WorkspaceContainerCluster[]
+  /** Where the images are that disks are copied from. */
+  readonly imageNamespace: string
+}
+
+interface Selector {
+  readonly matchLabels?: Readonly<Record<string, string>>
+}
+
+interface Peer {
+  readonly podSelector?: Selector
+  readonly namespaceSelector?: Selector
+}
+
+interface Port {
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP'
+  readonly port: number
+}
+
+export interface NetworkPolicySpec {
+  readonly podSelector: Selector
+  readonly policyTypes: readonly ('Ingress' | 'Egress')[]
+  readonly ingress?: readonly { readonly from?: readonly Peer[]; readonly ports?: readonly Port[] }[]
+  readonly egress?: readonly { readonly to?: readonly Peer[]; readonly ports?: readonly Port[] }[]
+}
+
+export type NetworkPolicyObject = WorkspaceChild<'NetworkPolicy', NetworkPolicySpec>
+
+const ALL: Selector = {}
+const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
+/** On every pod of CDI that copies a disk. */
+const CDI_WORKER: Selector = { matchLabels: { app: 'containerized-data-importer' } }
+/** The one that receives the bytes. */
+const CDI_RECEIVER: Selector = { matchLabels: { 'cdi.kubevirt.io': 'cdi-upload-server' } }
+const CDI_PORT: Port = { protocol: 'TCP', port: 8443 }
+
+/**
+ * What may pass over the pod network of a workspace: nothing, but for DNS of the cluster, ports that containers declare, and the copies that CDI
+ * makes where a disk cannot be cloned by its driver. The workspace's own networks are other networks, which no NetworkPolicy reaches.
+ */
+export function renderWorkspaceNetworkPolicies(props: WorkspaceNetworkPoliciesProps): NetworkPolicyObject[] {
+  const { workspace, containerClusters } = props
+  const policy = (name: string, spec: NetworkPolicySpec): NetworkPolicyObject => ({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: workspaceChildMetadata({ workspace, name }),
+    spec,
+  })
+  return [
+    policy('default-deny', { podSelector: ALL, policyTypes: ['Ingress', 'Egress'] }),
+    policy('allow-dns', { podSelector: ALL, policyTypes: ['Egress'], egress: [toClusterDns()] }),
+    // What may come in is decided by the policies of the ports.
+    policy('allow-workspace', { podSelector: ALL, policyTypes: ['Egress'], egress: [{ to: [{ podSelector: ALL }] }] }),
+    policy('allow-cdi-copies', cdiCopies(props)),
+    ...containerClusters.flatMap((cluster) => {
+      const spec = declaredPorts(cluster)
+      return spec === undefined ? [] : [policy(childName(cluster.name, 'ports'), spec)]
+    }),
+  ]
+}
+
+function toClusterDns() {
+  const namespaceSelector = { matchLabels: { [NAMESPACE_NAME]: 'kube-system' } }
+  const ports: Port[] = [
+    { protocol: 'UDP', port: 53 },
+    { protocol: 'TCP', port: 53 },
+  ]
+  return { to: [{ namespaceSelector, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }], ports }
+}
+
+/** A pod beside the image sends, one in the workspace receives. */
+function cdiCopies({ workspace, imageNamespace }: WorkspaceNetworkPoliciesProps): NetworkPolicySpec {
+  const senders = [imageNamespace, workspace.name].map((name) => ({
+    namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: name } },
+    podSelector: CDI_WORKER,
+  }))
+  return { podSelector: CDI_RECEIVER, policyTypes: ['Ingress'], ingress: [{ from: senders, ports: [CDI_PORT] }] }
+}
+
+function declaredPorts({ name, containers }: WorkspaceContainerCluster): NetworkPolicySpec | undefined {
+  const ports = new Map<string, Port>()
+  for (const { containerPort, protocol } of containers.flatMap(({ portMappings = [] }) => portMappings)) {
+    const port = { protocol: protocolOf(protocol), port: containerPort }
+    ports.set(JSON.stringify(port), port)
+  }
+  if (ports.size === 0) return undefined
+  return {
+    podSelector: { matchLabels: { [LABELS.containerCluster]: name } },
+    policyTypes: ['Ingress'],
+    ingress: [{ ports: [...ports.values()] }],
+  }
+}
+
+/** In the words of Kubernetes. */
+export function protocolOf(protocol: 'tcp' | 'udp' | 'sctp' = 'tcp'): 'TCP' | 'UDP' | 'SCTP' {
+  return ({ tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const)[protocol]
+}

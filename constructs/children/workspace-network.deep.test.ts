@@ -1,0 +1,6 @@
+import { describe } from 'vitest'
+import { workspaceNetworkSuite } from './workspace-network-suite.fixtures.ts'
+
+describe('the network configurations of a workspace', () => {
+  workspaceNetworkSuite(10_000)
+})

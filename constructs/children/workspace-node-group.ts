@@ -1,0 +1,49 @@
+import { shortHash } from '../api/names.ts'
+import type { NetworkDriver } from '../api/policy.ts'
+import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
+import type { WorkspaceRef } from './workspace-child.ts'
+
+/** Group of a machine; undefined where any node will do. A Linux bridge ends at its node, so all that is on one has to be there. */
+export function machineNodeGroup(workspace: WorkspaceRef, vm: WorkspaceVm, driver: NetworkDriver): string | undefined {
+  return driver === 'bridge' && (vm.interfaces ?? []).length > 0 ? workspace.name : undefined
+}
+
+/**
+ * Group of a container cluster; undefined where any node will do. Beside what is on a Linux bridge, clusters that share a volume have to be on
+ * one node, directly or through others: a volume is mounted on one node at a time.
+ */
+export function clusterNodeGroup(
+  workspace: WorkspaceRef,
+  { containerClusters = [] }: WorkspaceSpec,
+  cluster: WorkspaceContainerCluster,
+  driver: NetworkDriver,
+): string | undefined {
+  if (driver === 'bridge') return workspace.name
+  const names = sharingVolumesWith(cluster, containerClusters)
+  return names.length > 1 ? `volumes-${shortHash(names.toSorted())}` : undefined
+}
+
+/** Names of the volumes that containers of a cluster mount. */
+export function mountedVolumes({ containers }: WorkspaceContainerCluster): Set<string> {
+  return new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)))
+}
+
+/** Name of the volume with the inventory and the plays, which every node has. */
+export const ANSIBLE_VOLUME = 'ansible'
+
+function sharingVolumesWith(cluster: WorkspaceContainerCluster, all: readonly WorkspaceContainerCluster[]): string[] {
+  const names = new Set([cluster.name])
+  const volumes = mountedVolumes(cluster)
+  volumes.delete(ANSIBLE_VOLUME)
+  for (let before = 0; before !== names.size; ) {
+    before = names.size
+    for (const other of all) {
+      const mounted = mountedVolumes(other)
+      mounted.delete(ANSIBLE_VOLUME)
+      if (names.has(other.name) || ![...mounted].some((volume) => volumes.has(volume))) continue
+      names.add(other.name)
+      for (const volume of mounted) volumes.add(volume)
+    }
+  }
+  return [...names]
+}

@@ -1,0 +1,97 @@
+import { ANNOTATIONS } from '../api/labels.ts'
+import type { WorkspaceVolume } from '../api/workspace.ts'
+import {
+  clusterWideMetadata,
+  type WorkspaceChild,
+  type WorkspaceRef,
+  workspaceChildMetadata,
+} from './workspace-child.ts'
+import { claimName, persistentVolumeName } from './workspace-names.ts'
+
+export interface WorkspaceVolumeProps {
+  readonly workspace: WorkspaceRef
+  readonly volume: WorkspaceVolume
+  /** Folder of the nodes below which volumes with a `localPath` lie, as the policy has it. */
+  readonly localVolumeRoot?: string | undefined
+}
+
+interface Storage {
+  readonly storage: string
+}
+
+export type ClaimObject = WorkspaceChild<
+  'PersistentVolumeClaim',
+  {
+    readonly accessModes: readonly ['ReadWriteOnce']
+    readonly resources: { readonly requests: Storage }
+    readonly storageClassName?: ''
+    readonly volumeName?: string
+  }
+>
+
+export type PersistentVolumeObject = WorkspaceChild<
+  'PersistentVolume',
+  {
+    readonly capacity: Storage
+    readonly accessModes: readonly ['ReadWriteOnce']
+    readonly persistentVolumeReclaimPolicy: 'Retain'
+    readonly local: { readonly path: string }
+    readonly claimRef: { readonly namespace: string; readonly name: string }
+    readonly nodeAffinity: object
+  }
+>
+
+/** On nodes that have the folders of local volumes. */
+const LOCAL_VOLUMES = 'pelotech.ot/local-volumes'
+const ACCESS_MODES = ['ReadWriteOnce'] as const
+
+/**
+ * One volume: its claim, and before it the folder of a node that it stands for, where the policy has a root for such folders and the volume a
+ * path below it. What is in the folder stays when the volume goes.
+ */
+export function renderWorkspaceVolume(props: WorkspaceVolumeProps): (ClaimObject | PersistentVolumeObject)[] {
+  const { workspace, volume, localVolumeRoot } = props
+  const { name, size, localPath } = volume
+  const path =
+    localVolumeRoot === undefined || localPath === undefined
+      ? undefined
+      : folderOf(localVolumeRoot, workspace.name, localPath)
+  const volumeName = persistentVolumeName(workspace.name, name)
+  const annotations = localPath === undefined || path !== undefined ? undefined : { [ANNOTATIONS.localPath]: localPath }
+  const claim: ClaimObject = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: workspaceChildMetadata({ workspace, name: claimName(name), ...(annotations && { annotations }) }),
+    spec: {
+      accessModes: ACCESS_MODES,
+      resources: { requests: { storage: size } },
+      // With the empty class nothing but that volume can be bound to it.
+      ...(path !== undefined && { storageClassName: '', volumeName }),
+    },
+  }
+  if (path === undefined) return [claim]
+  const local: PersistentVolumeObject = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: clusterWideMetadata({ workspace, name: volumeName }),
+    spec: {
+      capacity: { storage: size },
+      accessModes: ACCESS_MODES,
+      persistentVolumeReclaimPolicy: 'Retain',
+      local: { path },
+      claimRef: { namespace: workspace.name, name: claim.metadata.name },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: LOCAL_VOLUMES, operator: 'In', values: ['true'] }] }],
+        },
+      },
+    },
+  }
+  return [local, claim]
+}
+
+function folderOf(root: string, workspace: string, localPath: string): string {
+  return [root, workspace, localPath]
+    .flatMap((path) => path.split('/').filter((part) => part !== ''))
+    .reduce((path, part) => `${path}/${part}`, '')
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { apiError } from '../kube/api-error.fixtures.ts'
+import type { ApiErrorReason } from '../kube/api-error.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
+import type { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
+import { aLookBench } from '../runtime/look-bench.fixtures.ts'
+import { CdiPulse } from './cdi-pulse.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+function build(more: { readonly cdiNamespace?: string } = {}) {
+  const { client, clock, basics, run } = aLookBench()
+  const pulse = run(new CdiPulse({ ...basics, ...more }))
+  const beat = (namespace = 'cdi') =>
+    client.put({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'cdi-controller-leader-election-helper', namespace },
+      spec: { renewTime: `at ${clock.now()}` },
+    } as KubeObject)
+  /** Somebody listens, and CDI renews its Lease or does not. */
+  const pass = async (ms: number, each: () => void = () => undefined) => {
+    for (let left = ms; left > 0; left -= 5 * SECOND) {
+      each()
+      pulse.workedUntil()
+      await clock.advance(5 * SECOND)
+    }
+  }
+  const workedAgo = () => clock.monotonic() - pulse.workedUntil()
+  return { client, clock, pulse, beat, pass, workedAgo }
+}
+
+function refuse(client: ScriptedClient, reason: ApiErrorReason): void {
+  client.before = () => {
+    throw apiError(reason)
+  }
+}
+
+describe('the pulse of CDI', () => {
+  it('costs no request while nobody listens, and none after that', async () => {
+    const { client, clock, pulse, beat, pass } = build()
+    beat()
+    await clock.advance(10 * MINUTE)
+    expect(client.calls).toEqual([])
+    await pass(MINUTE, beat)
+    expect(new Set(client.said())).toEqual(new Set(['get Lease cdi/cdi-controller-leader-election-helper']))
+    await clock.advance(2 * MINUTE)
+    const asked = client.calls.length
+    await clock.advance(10 * MINUTE)
+    expect(client.calls).toHaveLength(asked)
+    expect(clock.pending).toBe(0)
+    expect(pulse.isSilent).toBe(false)
+  })
+
+  it('is heard while its Lease is renewed', async () => {
+    const { pulse, beat, pass, workedAgo } = build()
+    await pass(10 * MINUTE, beat)
+    expect(workedAgo()).toBeLessThanOrEqual(10 * SECOND)
+    expect(pulse.isSilent).toBe(false)
+  })
+
+  it('is silent while its Lease is not, since somebody listens, until it is heard again', async () => {
+    const { pulse, beat, pass, workedAgo } = build()
+    beat()
+    await pass(25 * SECOND)
+    expect(pulse.isSilent).toBe(false)
+    await pass(10 * MINUTE - 25 * SECOND)
+    expect(workedAgo()).toBe(10 * MINUTE)
+    expect(pulse.isSilent).toBe(true)
+    await pass(15 * SECOND, beat)
+    expect(workedAgo()).toBeLessThanOrEqual(10 * SECOND)
+    expect(pulse.isSilent).toBe(false)
+  })
+
+  it.each<[string, (client: ScriptedClient) => void]>([
+    ['there is no Lease', () => undefined],
+    ['the operator may not read it', (client) => refuse(client, 'Rejected')],
+  ])('tells nothing where %s: CDI is taken to be at work', async (_name, prepare) => {
+    const { client, pulse, pass, workedAgo } = build()
+    prepare(client)
+    await pass(10 * MINUTE)
+    expect(workedAgo()).toBe(0)
+    expect(pulse.isSilent).toBe(false)
+  })
+
+  it('is not silent where the API server is', async () => {
+    const { client, pulse, beat, pass, workedAgo } = build()
+    await pass(MINUTE, beat)
+    refuse(client, 'Unavailable')
+    await pass(10 * MINUTE)
+    expect(pulse.isSilent).toBe(false)
+    expect(workedAgo()).toBeGreaterThanOrEqual(10 * MINUTE)
+  })
+
+  it.each<[string, boolean]>([
+    ['is not hushed', true],
+    ['is not replaced', false],
+  ])('%s by a Lease of the same name elsewhere, renewed or not', async (_what, isAtWork) => {
+    const { pulse, beat, pass, workedAgo } = build()
+    beat()
+    beat('of-a-tenant')
+    await pass(10 * MINUTE, () => beat(isAtWork ? 'cdi' : 'of-a-tenant'))
+    expect(workedAgo() <= 10 * SECOND).toBe(isAtWork)
+    expect(pulse.isSilent).toBe(!isAtWork)
+  })
+
+  it('is taken to be there where only somebody else has a Lease of that name', async () => {
+    const { pulse, beat, pass, workedAgo } = build()
+    beat('of-a-tenant')
+    await pass(10 * MINUTE)
+    expect([workedAgo(), pulse.isSilent]).toEqual([0, false])
+  })
+
+  it('is looked for where CDI is installed', async () => {
+    const { pulse, beat, pass } = build({ cdiNamespace: 'openshift-cnv' })
+    beat('openshift-cnv')
+    await pass(10 * MINUTE)
+    expect(pulse.isSilent).toBe(true)
+  })
+})

@@ -1,0 +1,88 @@
+import { LABELS, workspace } from '@open-terrain/constructs'
+import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  DEPLOYMENT,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME,
+  POD,
+} from '../kube/resource-types.ts'
+import type { Reflectors } from '../runtime/reflectors.ts'
+import { Store } from '../runtime/store.ts'
+import { BY_OWNER, byOwnerOf } from './ownership.ts'
+import {
+  type ConfigMapView,
+  type ContainerPodView,
+  type DeploymentView,
+  type PersistentVolumeView,
+  type SpecView,
+  viewConfigMap,
+  viewContainerPod,
+  viewDeployment,
+  viewPersistentVolume,
+  viewWithSpec,
+} from './workspace-views.ts'
+
+/** A second cache of a kind has a type of its own, which is not the same object: other things of the kind are in the first one. */
+export const WORKSPACE_CONFIG_MAP: ResourceType = { ...CONFIG_MAP }
+export const WORKSPACE_POD: ResourceType = { ...POD }
+
+/** Index over pods: `<namespace>/<name>` of the container cluster whose label they have. */
+export const BY_CONTAINER_CLUSTER = 'container cluster'
+
+const OURS = { labelSelector: LABELS.workspaceUid, onDemand: true }
+
+const TYPES: readonly ResourceType[] = [
+  DEPLOYMENT,
+  WORKSPACE_POD,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME,
+  WORKSPACE_CONFIG_MAP,
+]
+
+/** Characters of a Deployment, with as many containers as a container cluster can have: a part of its spec could not be compared. */
+const DEPLOYMENT_MAX = 700_000
+
+/**
+ * What only workspaces are made of. All of these caches hold what has the label of a workspace, and nothing else, so thousands of objects of others
+ * cost nothing. They are read from the first workspace on: a cluster without any pays neither lists nor watches for them. What is ours and has lost its label is
+ * found when it is to be made again.
+ */
+export class WorkspaceParts {
+  readonly deployments = new Store<DeploymentView>().index(BY_OWNER, byOwnerOf(workspace))
+  /** Of the container clusters. */
+  readonly pods = new Store<ContainerPodView>().index(BY_CONTAINER_CLUSTER, byContainerCluster)
+  readonly networks = new Store<SpecView>().index(BY_OWNER, byOwnerOf(workspace))
+  readonly networkPolicies = new Store<SpecView>().index(BY_OWNER, byOwnerOf(workspace))
+  readonly volumes = new Store<PersistentVolumeView>().index(BY_OWNER, byOwnerOf(workspace))
+  readonly configMaps = new Store<ConfigMapView>().index(BY_OWNER, byOwnerOf(workspace))
+
+  readonly #reflectors: Reflectors
+
+  constructor(reflectors: Reflectors) {
+    this.#reflectors = reflectors
+    reflectors.add(DEPLOYMENT, this.deployments, viewDeployment, { ...OURS, keptMax: DEPLOYMENT_MAX })
+    reflectors.add(WORKSPACE_POD, this.pods, viewContainerPod, { ...OURS, name: 'WorkspacePod' })
+    reflectors.add(NETWORK_ATTACHMENT_DEFINITION, this.networks, viewWithSpec, OURS)
+    reflectors.add(NETWORK_POLICY, this.networkPolicies, viewWithSpec, OURS)
+    reflectors.add(PERSISTENT_VOLUME, this.volumes, viewPersistentVolume, OURS)
+    reflectors.add(WORKSPACE_CONFIG_MAP, this.configMaps, viewConfigMap, { ...OURS, name: 'WorkspaceConfigMap' })
+  }
+
+  /** There is a workspace. */
+  need(): void {
+    this.#reflectors.need(TYPES)
+  }
+
+  /** Whether nothing is missing from these caches. */
+  get isComplete(): boolean {
+    return this.#reflectors.areComplete(TYPES)
+  }
+}
+
+function byContainerCluster({ metadata: { namespace = '', labels } }: KubeObject): readonly string[] {
+  const name = labels?.[LABELS.containerCluster]
+  return name === undefined ? [] : [keyOf({ namespace, name })]
+}

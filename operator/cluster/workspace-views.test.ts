@@ -1,0 +1,103 @@
+import { LABELS } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { viewQuota } from './quotas.ts'
+import { viewClaim, viewNamespace } from './views.ts'
+import {
+  fingerprints,
+  viewConfigMap,
+  viewContainerPod,
+  viewDeployment,
+  viewPersistentVolume,
+  viewWithSpec,
+} from './workspace-views.ts'
+
+const raw = (more: object, metadata: object = {}): KubeObject =>
+  ({ apiVersion: 'v1', kind: 'Any', metadata: { name: 'a', namespace: 'n', uid: 'u', ...metadata }, ...more }) as never
+const ours = { labels: { [LABELS.workspaceUid]: 'w' } }
+
+describe('a view', () => {
+  it.each([
+    viewWithSpec,
+    viewDeployment,
+    viewContainerPod,
+    viewPersistentVolume,
+    viewConfigMap,
+    viewNamespace,
+    viewQuota,
+  ])('is made of an object that has nothing but a name: %o', (view) => {
+    const bare = { apiVersion: 'v1', kind: 'Any', metadata: { name: 'a' } }
+    expect(view(bare)).toMatchObject(bare)
+  })
+
+  it('of a claim or quota has its spec where it is of a workspace alone', () => {
+    const claim = { spec: { resources: { requests: { storage: '1Gi' } } } }
+    expect([raw(claim), raw(claim, ours)].map((one) => viewClaim(one).requested)).toEqual([undefined, '1Gi'])
+    const quota = { spec: { hard: { pods: '1' } } }
+    expect([raw(quota), raw(quota, ours)].map((one) => viewQuota(one).spec)).toEqual([undefined, quota.spec])
+  })
+
+  it('of a namespace has what its pods may do, and no label of others', () => {
+    const labels = { 'pod-security.kubernetes.io/enforce': 'baseline', team: 'a', ...ours.labels }
+    const { team: _theirs, ...kept } = labels
+    expect(viewNamespace(raw({}, { labels })).metadata.labels).toEqual(kept)
+  })
+
+  it('of a Deployment says how far it is, and why its pods are refused', () => {
+    const conditions = [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'exceeded quota' }]
+    const status = { observedGeneration: 2, updatedReplicas: 1, replicas: 2, conditions }
+    expect(viewDeployment(raw({ spec: { replicas: 1 }, status }))).toMatchObject({
+      spec: { replicas: 1 },
+      observedGeneration: 2,
+      updated: 1,
+      available: 0,
+      replicas: 2,
+      progressing: { status: '' },
+      replicaFailure: { status: 'True', message: 'exceeded quota' },
+    })
+  })
+
+  it('of a ConfigMap has no word of its data', () => {
+    const { data } = viewConfigMap(raw({ data: { play: 'secret text' } }))
+    expect(data).toEqual(fingerprints({ play: 'secret text' }))
+    expect(JSON.stringify(data)).not.toContain('secret')
+    expect(data).not.toEqual(fingerprints({ play: 'other text' }))
+  })
+
+  it('of a local volume says whose it is', () => {
+    const claimRef = { namespace: 'lab', name: 'data', uid: 'c' }
+    const view = viewPersistentVolume(raw({ spec: { claimRef }, status: { phase: 'Bound' } }))
+    expect(view).toMatchObject({ phase: 'Bound', claim: 'lab/data', claimUid: 'c' })
+  })
+})
+
+describe('a pod', () => {
+  const waiting = (reason: string, message?: string) => ({ name: 'web', state: { waiting: { reason, message } } })
+  const ended = { terminated: { exitCode: 3, reason: 'Error' } }
+  it.each<[string, object, object | undefined]>([
+    ['that is being started', waiting('ContainerCreating'), undefined],
+    ['that runs', { name: 'web', state: { running: {} }, lastState: ended }, undefined],
+    [
+      'without an image',
+      waiting('ImagePullBackOff', 'not found'),
+      { reason: 'ImagePullBackOff', message: 'not found' },
+    ],
+    ['that ended', { name: 'web', state: ended }, { reason: 'Error', message: 'exit code 3' }],
+    [
+      'that ends again and again',
+      { ...waiting('CrashLoopBackOff', 'back-off'), lastState: ended },
+      { reason: 'CrashLoopBackOff', message: 'back-off: exit code 3' },
+    ],
+    ['that ended well', { name: 'web', state: { terminated: { exitCode: 0, reason: 'Completed' } } }, undefined],
+  ])('has a container %s', (_what, container, trouble) => {
+    const view = viewContainerPod(raw({ status: { phase: 'Running', containerStatuses: [container] } }))
+    expect(view.trouble).toEqual(trouble && { container: 'web', ...trouble })
+  })
+
+  it('that no node takes says why, and counts what was restarted', () => {
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes' }]
+    const containerStatuses = [{ restartCount: 2 }, { restartCount: 1 }]
+    const view = viewContainerPod(raw({ status: { conditions, containerStatuses } }))
+    expect(view).toMatchObject({ unschedulable: '0/1 nodes', restarts: 3, isReady: false })
+  })
+})

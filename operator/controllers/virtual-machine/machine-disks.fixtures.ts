@@ -1,0 +1,66 @@
+import type { CloneSource } from '../../cluster/clone-sources.ts'
+import type { StorageClassView } from '../../cluster/views.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import { ARTIFACT, childMeta } from './machine-objects.fixtures.ts'
+import type { CloneFacts } from './views.ts'
+
+const NOT_SAID = { reason: '', message: '' }
+
+/** What a plan asks for that takes the machine to have no disk. */
+export const NO_DISK = [
+  {
+    absent: [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, namespace: 'team', name: 'vm-root' })),
+    whose: 'ours',
+  },
+]
+
+export const NO_SOURCE = [
+  { absent: [{ type: VOLUME_SNAPSHOT, namespace: 'farm', name: ARTIFACT.name }], whose: "anybody's" },
+]
+
+export const SOURCE: CloneSource = { kind: 'VolumeSnapshot', namespace: 'farm', name: ARTIFACT.name }
+
+export function aDisk(more: Partial<CloneFacts> = {}, metadata: Partial<ObjectMeta> = {}): CloneFacts {
+  return {
+    apiVersion: 'cdi.kubevirt.io/v1beta1',
+    kind: 'DataVolume',
+    metadata: childMeta('vm-root', metadata),
+    phase: 'Succeeded',
+    progress: '100.0%',
+    bound: { reason: 'Bound', message: 'PVC Bound' },
+    running: { reason: 'Completed', message: '' },
+    cloneOf: SOURCE,
+    ...more,
+  }
+}
+
+/** States of a clone in the words of CDI. */
+export const DISK = {
+  new: { phase: '', progress: '', bound: NOT_SAID, running: NOT_SAID },
+  scheduled: { phase: 'CloneScheduled', progress: 'N/A', bound: NOT_SAID, running: NOT_SAID },
+  cloning: { phase: 'CloneInProgress', progress: '42.0%', bound: NOT_SAID, running: NOT_SAID },
+  erring: {
+    phase: 'CloneInProgress',
+    progress: '42.0%',
+    bound: NOT_SAID,
+    running: { reason: 'Error', message: 'Unable to clone: no space left on device' },
+  },
+  waiting: { phase: 'WaitForFirstConsumer', progress: 'N/A', bound: NOT_SAID, running: NOT_SAID },
+  populating: { phase: 'PendingPopulation', progress: 'N/A', bound: NOT_SAID, running: NOT_SAID },
+  failed: { phase: 'Failed', progress: '', bound: NOT_SAID, running: { reason: 'Error', message: 'PVC Lost' } },
+  succeeded: { phase: 'Succeeded', progress: '100.0%', bound: { reason: 'Bound', message: 'PVC Bound' } },
+} as const satisfies Record<string, Partial<CloneFacts>>
+
+/** That of the disk, in which volumes can grow. */
+export function aStorageClass(allowVolumeExpansion = true): StorageClassView {
+  return { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'fast' }, allowVolumeExpansion }
+}
+
+/** The claim of the root disk, as CDI makes it. */
+export function aClaim(metadata: Partial<ObjectMeta> = {}): KubeObject {
+  const owner = { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', name: 'vm-root', uid: 'uid of vm-root' }
+  const ownerReferences = [{ ...owner, controller: true }]
+  const meta = childMeta('vm-root', { uid: 'uid of the claim', ownerReferences, ...metadata })
+  return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: meta }
+}

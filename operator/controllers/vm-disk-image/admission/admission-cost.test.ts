@@ -1,0 +1,40 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import { settled } from '../../../kube/fake-clock.fixtures.ts'
+import { AdmissionBench } from './admission.fixtures.ts'
+
+let bench = new AdmissionBench()
+afterEach(async () => {
+  await bench.stop()
+  bench = new AdmissionBench()
+})
+
+/** Puts that many images through, and leaves their finished DataVolumes where they are. */
+async function finish(names: readonly string[]): Promise<void> {
+  for (const [at, name] of names.entries()) {
+    bench.want(name, String(10 + at))
+    await settled()
+    await bench.succeed(name)
+  }
+}
+
+const names = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`)
+
+function looksOfOneChange(): number {
+  bench.admission.downloadsChanged()
+  const looks = vi.spyOn(bench.dataVolumes, 'get')
+  bench.admission.downloadsChanged()
+  const { length } = looks.mock.calls
+  looks.mockRestore()
+  return length
+}
+
+it('a change of one download costs as much after 40 finished images as after 4: a fleet has thousands', async () => {
+  await bench.start()
+  await finish(names('early', 4))
+  bench.want('running', '100')
+  await settled()
+  const few = looksOfOneChange()
+  expect(few).toBeGreaterThan(0)
+  await finish(names('late', 36))
+  expect(looksOfOneChange()).toBe(few)
+})

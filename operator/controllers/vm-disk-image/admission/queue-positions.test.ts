@@ -1,0 +1,87 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { settled } from '../../../kube/fake-clock.fixtures.ts'
+import { SECOND, START } from '../../../runtime/times.fixtures.ts'
+import { AdmissionBench, aStart } from './admission.fixtures.ts'
+import { refreshQueuePositions } from './queue-positions.ts'
+
+let stop = new AbortController()
+afterEach(() => stop.abort())
+
+/** Images that wait, each with the position that its status tells. */
+async function build(told: readonly number[], limit = 0) {
+  stop = new AbortController()
+  const bench = new AdmissionBench()
+  bench.limit = limit
+  await bench.start()
+  for (const [at, queuePosition] of told.entries()) {
+    const name = `i${at}`
+    const { image, start } = aStart(name, String(10 + at))
+    const conditions = [
+      { type: 'Reconciling', status: 'True' as const, reason: limit === 0 ? 'Paused' : 'Queued', message: '' },
+    ]
+    const status = { ...image.status, queuePosition, queuePositionTime: new Date(START).toISOString(), conditions }
+    bench.images.put({ ...image, status })
+    bench.admission.want(start.uid, start)
+  }
+  await settled()
+  const due: string[] = []
+  void refreshQueuePositions({
+    admission: bench.admission,
+    images: bench.images,
+    clock: bench.clock,
+    log: bench.log,
+    signal: stop.signal,
+    onDue: (key) => due.push(key),
+  })
+  return { bench, due }
+}
+
+describe('positions', () => {
+  it('of those who wait for less than a minute are left alone', async () => {
+    const { bench, due } = await build([9, 9, 9])
+    await bench.clock.advance(59 * SECOND)
+    expect(due).toEqual([])
+  })
+
+  it('are refreshed one each second, the one that is furthest off for its place first', async () => {
+    const { bench, due } = await build([1, 8, 9])
+    await bench.clock.advance(59 * SECOND)
+    await bench.clock.advance(SECOND)
+    expect(due).toEqual(['team/i1'])
+    await bench.clock.advance(3 * SECOND)
+    expect(due).toHaveLength(4)
+  })
+
+  it('that are right are not written again', async () => {
+    const { bench, due } = await build([1, 2, 3])
+    await bench.clock.advance(300 * SECOND)
+    expect(due).toEqual([])
+  })
+
+  it('come after whoever was not told that syncing is paused', async () => {
+    const { bench, due } = await build([5, 2, 3])
+    const { image } = aStart('i2', '12')
+    const status = { ...image.status, queuePosition: 3, queuePositionTime: new Date(START).toISOString() }
+    bench.images.put({ ...image, metadata: { ...image.metadata, resourceVersion: '999' }, status })
+    await bench.clock.advance(61 * SECOND)
+    expect(due[0]).toBe('team/i2')
+  })
+
+  it('are nobody’s concern any more once it stops', async () => {
+    const { bench, due } = await build([9])
+    stop.abort()
+    await bench.clock.advance(120 * SECOND)
+    expect(due).toEqual([])
+  })
+
+  it('of all others are kept up where one cannot be worked out', async () => {
+    const { bench, due } = await build([9, 9, 9])
+    const odd = bench.images.get('team/i0')
+    if (odd === undefined) throw new Error('no image')
+    const metadata = { ...odd.metadata, resourceVersion: '900' }
+    bench.images.put({ ...odd, metadata, status: { ...odd.status, conditions: 'none' as never } })
+    await bench.clock.advance(61 * SECOND)
+    expect(due).toContain('team/i1')
+    expect(bench.log.lines).toContainEqual(expect.objectContaining({ level: 'error' }))
+  })
+})

@@ -1,0 +1,65 @@
+import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import type { ImageView } from '../../../images/image-view.ts'
+import { type Clock, sleep } from '../../../runtime/clock.ts'
+import type { Logger } from '../../../runtime/log.ts'
+import { traceOf } from '../../../runtime/redact.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
+import type { Store } from '../../../runtime/store.ts'
+import type { Admission } from './admission.ts'
+
+/** All images together get at most one write a second for this. */
+const EVERY_MS = 1_000
+/** Who waits shorter has a position from when it was queued. */
+const WAITED_MS = 60_000
+
+/**
+ * Keeps queue positions from going stale for those who wait long. Everybody's position changes with every admission, so
+ * rewriting all of them would cost the square of the queue's length: each second, only the one that is furthest off is due.
+ */
+export async function refreshQueuePositions(options: {
+  readonly admission: Admission
+  readonly images: Store<ImageView>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+  readonly onDue: (key: string, uid: string) => void
+}): Promise<void> {
+  const { clock, signal, onDue } = options
+  while (!signal.aborted) {
+    await sleep(clock, EVERY_MS, signal).catch(() => undefined)
+    if (signal.aborted) return
+    const furthest = furthestOff(options)
+    if (furthest !== undefined) onDue(furthest.key, furthest.uid)
+  }
+}
+
+function furthestOff({
+  admission,
+  images,
+  clock,
+  log,
+}: Parameters<typeof refreshQueuePositions>[0]): { key: string; uid: string } | undefined {
+  const now = clock.now()
+  const isPaused = admission.state?.limit === 0
+  let furthest: { key: string; uid: string } | undefined
+  let most = 0
+  for (const [at, { key, uid }] of admission.queue.values().entries()) {
+    try {
+      const off = howFarOff(images.get(key)?.status, at + 1, isPaused, now)
+      if (off <= most) continue
+      most = off
+      furthest = { key, uid }
+    } catch (error) {
+      log.error({ key, error: traceOf(error) }, 'a bug in the operator: the queue position cannot be worked out')
+    }
+  }
+  return furthest
+}
+
+/** How wrong the position in the status is by now, 0 where nobody has to be told. */
+function howFarOff(status: VMDiskImageStatus | undefined, position: number, isPaused: boolean, now: number): number {
+  if (status?.phase !== 'Queued') return 0
+  if (isPaused !== (reasonOf(status) === 'Paused')) return Number.POSITIVE_INFINITY
+  if (now - Date.parse(status.queuePositionTime ?? '') < WAITED_MS) return 0
+  return Math.abs((status.queuePosition ?? 0) - position) / position
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import type { DataVolumeView } from '../../../cluster/views.ts'
+import { Store } from '../../../runtime/store.ts'
+import { aDataVolume } from '../image-objects.fixtures.ts'
+import { SeenDownloads } from './seen-downloads.ts'
+
+const named = (at: number) => aDataVolume({ metadata: { name: `dv-${at}`, namespace: 'n', uid: `uid-${at}` } })
+
+it('downloads that are gone are forgotten before there are twice as many of them as of those that exist', () => {
+  const dataVolumes = new Store<DataVolumeView>()
+  const seen = new SeenDownloads(dataVolumes)
+  for (let at = 0; at < 1_000; at += 1) {
+    if (at < 100) dataVolumes.put(named(at))
+    seen.note(named(at))
+    seen.prune()
+  }
+  const known = Array.from({ length: 1_000 }, (_, at) => seen.has(named(at)))
+  expect(known.slice(0, 100)).not.toContain(false)
+  expect(known.filter((one) => one).length).toBeLessThanOrEqual(300)
+})

@@ -1,0 +1,259 @@
+import {
+  ANNOTATIONS,
+  FINALIZER,
+  LABELS,
+  type Policy,
+  parseVMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
+import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { toTime } from '../../runtime/conditions.ts'
+import { reasonOf } from '../../runtime/standing.ts'
+import { START } from '../../runtime/times.fixtures.ts'
+import type { ImagePlan } from './decide/image-plan.ts'
+import { planImage } from './decide/plan.ts'
+import { isImageStatusDue } from './decide/status.ts'
+import { aClaim, aDataVolume, CDI, childMeta, ownedBy } from './image-objects.fixtures.ts'
+import { aWorld, given, type WorldOverrides } from './image-world.fixtures.ts'
+import { type Holder, type ImageWorld, NOTHING_SEEN } from './world.ts'
+
+/**
+ * A world that its plans are applied to, as the controller and the API server would, with the other actors (admission,
+ * CDI, snapshotter, people) in the hands of the test. `log` has every write in order.
+ */
+export class Walk {
+  world: ImageWorld
+  now = START
+  log: string[] = []
+  isGone = false
+  #version = 100
+  #serial = 0
+
+  constructor(overrides: WorldOverrides = {}) {
+    this.world = aWorld(overrides)
+  }
+
+  get status(): VMDiskImageStatus {
+    return this.world.image.status
+  }
+
+  /** `phase/reason`. */
+  get stand(): string {
+    return `${this.status.phase}/${reasonOf(this.status)}`
+  }
+
+  condition(type: string): string | undefined {
+    return this.status.conditions?.find((one) => one.type === type)?.status
+  }
+
+  /** Whether the image is to be deleted, because nobody needs it. */
+  get isReclaimed(): boolean {
+    return this.plan().remove.some(({ kind }) => kind === 'VMDiskImage')
+  }
+
+  set(change: Partial<ImageWorld>): this {
+    this.world = { ...this.world, ...change }
+    return this
+  }
+
+  setPolicy(change: Partial<Policy>): this {
+    return this.set({ policy: { ...this.world.policy, ...change } })
+  }
+
+  /** Somebody edits the spec. */
+  edit(changes: Readonly<Record<string, unknown>>): this {
+    const { image } = this.world
+    const spec = given({ ...(image.spec as object), ...changes })
+    const generation = (image.metadata.generation ?? 1) + 1
+    this.#setImage({ spec, metadata: { ...image.metadata, generation } })
+    return this.set({ spec: parseVMDiskImageSpec(spec) })
+  }
+
+  annotate(annotations: Readonly<Record<string, string>>): this {
+    const { metadata } = this.world.image
+    this.#setImage({ metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } })
+    return this
+  }
+
+  markDeleted(): this {
+    const { metadata } = this.world.image
+    this.#setImage({ metadata: { ...metadata, deletionTimestamp: new Date(this.now).toISOString() } })
+    return this
+  }
+
+  plan(): ImagePlan {
+    return planImage(this.world, this.now)
+  }
+
+  /** Plans once and carries it out. True when something was written. */
+  step(): boolean {
+    const plan = this.plan()
+    const before = this.log.length
+    if (isImageStatusDue(this.status, plan.status, undefined, false)) {
+      this.#setImage({ status: JSON.parse(JSON.stringify(plan.status)) as VMDiskImageStatus })
+      this.log.push(`status ${this.stand}`)
+    }
+    this.#applyFinalizer(plan)
+    for (const child of plan.apply) this.#applyChild(child)
+    // Whether the image itself goes, a live look has to say.
+    for (const { kind, name, uid } of plan.remove) if (kind !== 'VMDiskImage') this.#remove(kind, name, uid)
+    return this.log.length > before
+  }
+
+  /** Plans and carries out until nothing is left to be written. Throws when there is no end to it. */
+  settle(): this {
+    for (let turn = 0; turn < 10; turn += 1) if (!this.step()) return this
+    throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
+  }
+
+  after(ms: number): this {
+    this.now += ms
+    const { observation } = this.world
+    this.set({ observation: { ...observation, seenMs: observation.seenMs + ms } })
+    return this.settle()
+  }
+
+  /** The admission: a slot, and the DataVolume. */
+  admit(): this {
+    this.claim()
+    this.settle()
+    const { start } = this.plan()
+    if (start === undefined) throw new Error(`no download is wanted: ${this.stand}`)
+    this.#serial += 1
+    const metadata = childMeta(start.target.volumeName, start.revision, {
+      uid: `dv-${this.#serial}`,
+      ownerReferences: [ownedBy(this.world.image)],
+      creationTimestamp: new Date(this.now).toISOString(),
+      annotations: { [ANNOTATIONS.attempt]: String(start.attempt) },
+    })
+    this.log.push(`create DataVolume attempt ${start.attempt}`)
+    const observation = { ...NOTHING_SEEN, dataVolumeUid: metadata.uid }
+    this.set({ dataVolumes: [...this.world.dataVolumes, aDataVolume({ ...CDI.new, metadata })], observation })
+    return this.settle()
+  }
+
+  claim(): this {
+    const { start } = this.plan()
+    if (start?.admissible !== true) throw new Error(`not admissible: ${this.stand}`)
+    const { uid, namespace, name, revision, attempt } = start
+    const slot: Holder = { uid, namespace, name, revision, attempt, claimant: 'me' }
+    this.log.push('claim')
+    return this.set({ slot })
+  }
+
+  release(): this {
+    this.log.push('release slot')
+    return this.set({ slot: undefined }).settle()
+  }
+
+  /** CDI reports about the newest DataVolume. */
+  report(change: Partial<DataVolumeView>): this {
+    const { dataVolumes } = this.world
+    const last = dataVolumes.at(-1)
+    if (last === undefined) throw new Error('there is no DataVolume')
+    return this.set({ dataVolumes: [...dataVolumes.slice(0, -1), { ...last, ...change }] }).settle()
+  }
+
+  /** What is seen of its importers, and for how long. */
+  observe(change: Partial<ImageWorld['observation']>): this {
+    return this.set({ observation: { ...this.world.observation, ...change } }).settle()
+  }
+
+  /** The download ends well, and the claim is bound. */
+  succeed(): this {
+    const last = this.world.dataVolumes.at(-1)
+    const metadata = childMeta(last?.metadata.name ?? '', last?.metadata.labels?.[LABELS.revision] ?? '', {
+      uid: `claim of ${last?.metadata.uid}`,
+      ownerReferences: [
+        {
+          apiVersion: 'cdi.kubevirt.io/v1beta1',
+          kind: 'DataVolume',
+          name: last?.metadata.name ?? '',
+          uid: last?.metadata.uid ?? '',
+          controller: true,
+        },
+      ],
+    })
+    this.set({ claims: [...this.world.claims, aClaim(metadata)] })
+    return this.report(CDI.succeeded).release()
+  }
+
+  /** DataVolumes that are being deleted are gone, and their claims and pods. */
+  importersGone(): this {
+    const { dataVolumes, claims } = this.world
+    const left = dataVolumes.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    const names = new Set(left.map(({ metadata }) => metadata.uid))
+    const leftClaims = claims.filter((claim) => names.has(claim.metadata.ownerReferences?.[0]?.uid))
+    return this.set({ dataVolumes: left, claims: leftClaims }).settle()
+  }
+
+  /** Somebody else deletes all DataVolumes, for good and at once. */
+  dropDataVolumes(): this {
+    return this.set({ dataVolumes: [], claims: [] })
+  }
+
+  snapshotReady(): this {
+    const snapshots = this.world.snapshots.map((one) => ({ ...one, readyToUse: true, restoreSize: '10Gi' }))
+    return this.set({ snapshots }).settle()
+  }
+
+  /** From nothing to a published artifact. */
+  publish(): this {
+    this.settle().admit().report(CDI.running).succeed()
+    return this.world.snapshots.length > 0 ? this.snapshotReady() : this
+  }
+
+  /** One attempt that fails, torn down. */
+  fail(how: Partial<DataVolumeView> = CDI.failing): this {
+    this.admit()
+    if (how.phase === CDI.running.phase) this.report(CDI.running)
+    return this.report(how).importersGone().release()
+  }
+
+  #setImage(change: Partial<ImageView>): void {
+    this.#version += 1
+    const image = { ...this.world.image, ...change }
+    this.set({ image: { ...image, metadata: { ...image.metadata, resourceVersion: String(this.#version) } } })
+  }
+
+  #applyFinalizer({ finalizer }: ImagePlan): void {
+    const { metadata } = this.world.image
+    const finalizers = metadata.finalizers ?? []
+    if (finalizer === 'add') {
+      this.log.push('finalizer')
+      this.#setImage({ metadata: { ...metadata, finalizers: [...finalizers, FINALIZER] } })
+    } else if (finalizer === 'release' && finalizers.includes(FINALIZER)) {
+      this.log.push('finalizer released')
+      this.isGone = true
+      this.#setImage({ metadata: { ...metadata, finalizers: finalizers.filter((one) => one !== FINALIZER) } })
+    }
+  }
+
+  #applyChild(child: KubeObject): void {
+    this.#serial += 1
+    this.log.push(`apply ${child.kind} ${child.metadata.name}`)
+    const more = { uid: `child-${this.#serial}`, creationTimestamp: toTime(this.now) }
+    const object = { ...child, metadata: { ...child.metadata, ...more } }
+    if (child.kind === 'DataSource') this.set({ dataSource: viewDataSource(object) })
+    else this.set({ snapshots: [...this.world.snapshots, viewSnapshot(object)] })
+  }
+
+  #remove(kind: string, name: string, uid: string): void {
+    const { dataVolumes, snapshots, dataSource } = this.world
+    const isIt = ({ metadata }: KubeObject) => metadata.uid === uid
+    const all: readonly KubeObject[] = [...dataVolumes, ...snapshots, ...(dataSource === undefined ? [] : [dataSource])]
+    if (!all.some((one) => isIt(one) && one.metadata.name === name)) throw new Error(`no ${kind} ${name} ${uid}`)
+    this.log.push(`delete ${kind} ${name}`)
+    const deletionTimestamp = new Date(this.now).toISOString()
+    if (kind === 'DataSource') this.set({ dataSource: undefined })
+    else if (kind === 'VolumeSnapshot') this.set({ snapshots: snapshots.filter((one) => !isIt(one)) })
+    else
+      this.set({
+        dataVolumes: dataVolumes.map((one) =>
+          isIt(one) ? { ...one, metadata: { ...one.metadata, deletionTimestamp } } : one,
+        ),
+      })
+  }
+}

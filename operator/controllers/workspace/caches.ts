@@ -1,0 +1,57 @@
+import { parseWorkspaceSpec, workspace } from '@open-terrain/constructs'
+import type { ClusterCaches } from '../../cluster/caches.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
+import { keyOf } from '../../kube/kube-object.ts'
+import { memoized, withKnownSpec } from '../../runtime/memoized.ts'
+import type { Reflectors } from '../../runtime/reflectors.ts'
+import { type Readable, Store } from '../../runtime/store.ts'
+import { viewWorkspace, type WorkspaceView } from './views.ts'
+import type { MachineFacts } from './world.ts'
+
+export const WORKSPACE: ResourceType = workspace
+
+/** Index over workspaces: names of the images that their machines have, all of them in the namespace that the policy names. */
+export const BY_IMAGE_NAME = 'image name'
+
+/** Characters of a workspace: its schema bounds what it says, and nothing that it says may be lost. */
+const OWN_MAX = 1_500_000
+
+/** Objects of a kind, by namespace too. */
+export interface Machines extends Readable<MachineFacts> {
+  find(index: 'namespace', namespace: string): readonly MachineFacts[]
+}
+
+/** Everything that decisions about workspaces rest on. */
+export class WorkspaceCaches {
+  readonly workspaces = new Store<WorkspaceView>().index(BY_IMAGE_NAME, imageNamesOf)
+  readonly images: Readable<ImageView>
+  readonly machines: Machines
+  readonly cluster: ClusterCaches
+  readonly reflectors: Reflectors
+
+  constructor(reflectors: Reflectors, images: Readable<ImageView>, machines: Machines, cluster: ClusterCaches) {
+    this.reflectors = reflectors
+    this.images = images
+    this.machines = machines
+    this.cluster = cluster
+    const view = (object: KubeObject) =>
+      withKnownSpec(viewWorkspace(object), this.workspaces.get(keyOf(object.metadata)))
+    reflectors.add(WORKSPACE, this.workspaces, view, { keptMax: OWN_MAX })
+    this.workspaces.onChange(() => cluster.workspaces.need())
+  }
+}
+
+export const parsedWorkspaceSpec = memoized(parseWorkspaceSpec)
+
+/** The spec is unchecked. */
+interface LooseSpec {
+  readonly vms?: readonly ({ readonly backingVMDiskImage?: unknown } | null)[] | null
+}
+
+/** Names of the images that a workspace refers to. None where it is being deleted: its machines count for themselves. */
+export function imageNamesOf({ spec, metadata: { deletionTimestamp } }: WorkspaceView): readonly string[] {
+  const vms = (spec as LooseSpec | null | undefined)?.vms
+  if (deletionTimestamp !== undefined || !Array.isArray(vms)) return []
+  return [...new Set(vms.map((vm) => vm?.backingVMDiskImage).filter((name) => typeof name === 'string'))]
+}

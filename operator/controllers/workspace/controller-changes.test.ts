@@ -1,0 +1,209 @@
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { CONFIG_MAP, DEPLOYMENT, NETWORK_POLICY, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
+import {
+  DEPLOYED,
+  MINUTE,
+  NAME,
+  SECOND,
+  startReady,
+  VM,
+  type WorkspaceBench,
+  WRITES,
+} from './workspace-bench.fixtures.ts'
+
+type Cluster = NonNullable<WorkspaceSpecInput['containerClusters']>[number]
+type Network = NonNullable<WorkspaceSpecInput['networks']>[number]
+const [CHEF, ANSIBLE] = DEPLOYED.containerClusters as readonly Cluster[] as [Cluster, Cluster]
+const [FIRST, ...OTHER_NETWORKS] = DEPLOYED.networks as readonly Network[] as [Network, ...Network[]]
+
+/** Somebody else writes into an object. */
+function meddle(bench: WorkspaceBench, type: typeof DEPLOYMENT, name: string, change: (object: never) => object): void {
+  const { admin } = bench.client.cluster
+  const object = admin.list(type).items.find(({ metadata }) => metadata.namespace === NAME && metadata.name === name)
+  admin.replace(type, { ...object, ...change(object as never) } as KubeObject)
+}
+
+describe('a change of the spec', () => {
+  it('adds what is new', async () => {
+    const bench = await startReady()
+    bench.client.calls.length = 0
+    bench.change({ ...DEPLOYED, networks: [...DEPLOYED.networks, { name: 'extra', cidr: '10.99.0.0/24' }] })
+    await bench.work()
+    expect(bench.client.said('create', 'delete').filter((call) => !call.includes('Event'))).toEqual([
+      'create NetworkAttachmentDefinition lab/extra',
+      'create NetworkAttachmentDefinition lab/extra-pod',
+    ])
+    expect([bench.status().phase, bench.status().ready]).toEqual(['Ready', '15/15'])
+  })
+
+  it('changes what is changed, and nothing else', async () => {
+    const bench = await startReady()
+    bench.client.calls.length = 0
+    const containers = [
+      { ...(CHEF.containers[0] as Cluster['containers'][number]), image: 'ghcr.io/demo/demo-app:2.0.0' },
+    ]
+    bench.change({ ...DEPLOYED, containerClusters: [{ ...CHEF, containers }, ANSIBLE] })
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.client.said('create', 'patch', 'delete')).toEqual(['patch Deployment lab/demo-app'])
+    expect(bench.open()).toEqual(['ContainerCluster demo-app: Provisioning ContainersPending'])
+    await bench.work()
+    expect(bench.status().phase).toBe('Ready')
+  })
+
+  it('removes what is not asked for any more: machines first, what they used last', async () => {
+    const bench = await startReady()
+    bench.client.calls.length = 0
+    bench.change({ networks: OTHER_NETWORKS, containerClusters: [{ ...CHEF }], volumes: DEPLOYED.volumes })
+    await bench.clock.advance(20 * SECOND)
+    expect(bench.client.said('delete')).toEqual([
+      'delete VirtualMachine lab/demo-vm',
+      'delete Deployment lab/ansible',
+      `delete NetworkAttachmentDefinition lab/${FIRST.name}`,
+      `delete NetworkAttachmentDefinition lab/${FIRST.name}-pod`,
+    ])
+    await bench.work()
+    expect([bench.status().phase, bench.status().ready]).toEqual(['Ready', '10/10'])
+  })
+
+  it('that makes a volume smaller is told, and the volume stays as it is', async () => {
+    const bench = await startReady()
+    bench.client.calls.length = 0
+    bench.change({ ...DEPLOYED, volumes: [{ name: 'monitorconfigs', size: '512Mi' }, ...DEPLOYED.volumes.slice(1)] })
+    await bench.clock.advance(5 * SECOND)
+    expect(bench.client.said('patch', 'delete')).toEqual([])
+    const volume = bench.status().components?.find(({ name }) => name === 'monitorconfigs')
+    expect(volume).toMatchObject({ phase: 'Ready', reason: 'NotChangeable' })
+    expect(volume?.message).toMatch('stays at 1Gi, though 512Mi is asked for')
+  })
+
+  it('to ignoreOnDeploy leaves what was deployed, and says so', async () => {
+    const bench = await startReady()
+    bench.client.calls.length = 0
+    bench.change({ ...DEPLOYED, vms: [{ ...VM, ignoreOnDeploy: true }] })
+    await bench.work()
+    expect(bench.client.said('create', 'patch', 'delete')).toEqual([])
+    const machine = bench.status().components?.find(({ kind }) => kind === 'VirtualMachine')
+    expect(machine).toMatchObject({ phase: 'Ready', reason: 'NotDeployedAnyMore' })
+  })
+})
+
+describe('what somebody else changes', () => {
+  it.each([
+    ['Deployment', 'demo-app', DEPLOYMENT, ({ spec }: { spec: object }) => ({ spec: { ...spec, replicas: 3 } })],
+    [
+      'NetworkPolicy',
+      'default-deny',
+      NETWORK_POLICY,
+      () => ({ spec: { podSelector: { matchLabels: { a: 'b' } }, policyTypes: ['Ingress'] } }),
+    ],
+    ['ConfigMap', 'lab-ansible', CONFIG_MAP, () => ({ data: { 'inventory.yaml': 'theirs' } })],
+    ['Deployment', 'ansible', DEPLOYMENT, ({ metadata }: KubeObject) => ({ metadata: { ...metadata, labels: {} } })],
+  ] as const)('in %s %s is repaired', async (kind, name, type, change) => {
+    const bench = await startReady()
+    const before = bench.client.peek(kind, `${NAME}/${name}`) as KubeObject
+    bench.client.calls.length = 0
+    meddle(bench, type, name, change as never)
+    await bench.work()
+    expect(bench.client.said('create', 'patch', 'delete')).toContain(`patch ${kind} ${NAME}/${name}`)
+    const { metadata, ...after } = bench.client.peek(kind, `${NAME}/${name}`) as KubeObject & {
+      spec: object
+      data: object
+    }
+    const { spec, data } = before as never as { spec: object; data: object }
+    expect([metadata.labels, after.spec, after.data]).toEqual([before.metadata.labels, spec, data])
+    bench.client.calls.length = 0
+    bench.setPolicy({})
+    await bench.clock.advance(MINUTE)
+    expect(bench.client.said(...WRITES)).toEqual([])
+  })
+
+  it('is left alone where it is not ours: labels and annotations of others', async () => {
+    const bench = await startReady()
+    bench.client.calls.length = 0
+    meddle(bench, DEPLOYMENT, 'demo-app', (({ metadata }: KubeObject) => ({
+      metadata: {
+        ...metadata,
+        labels: { ...metadata.labels, theirs: 'yes' },
+        annotations: { ...metadata.annotations, 'deployment.kubernetes.io/revision': '1' },
+      },
+    })) as never)
+    await bench.clock.advance(MINUTE)
+    expect(bench.client.said(...WRITES)).toEqual([])
+  })
+
+  it('is created again where it was deleted', async () => {
+    const bench = await startReady()
+    bench.client.cluster.admin.delete(DEPLOYMENT, { namespace: NAME, name: 'demo-app' })
+    await bench.work()
+    expect([bench.owned().includes('Deployment demo-app'), bench.status().phase]).toEqual([true, 'Ready'])
+  })
+})
+
+describe('a change of the policy', () => {
+  it('that forbids ports of nodes holds what has them, lowers the level of the namespace, and takes effect again', async () => {
+    const bench = await startReady()
+    const level = () => bench.client.peek('Namespace', NAME)?.metadata.labels?.['pod-security.kubernetes.io/enforce']
+    expect(level()).toBe('privileged')
+    bench.setPolicy({ allowHostPorts: false })
+    await bench.clock.advance(5 * SECOND)
+    expect(bench.open()).toEqual(['ContainerCluster demo-app: Failed HostPortNotAllowed'])
+    expect([level(), bench.owned().includes('Deployment demo-app')]).toEqual(['baseline', true])
+    bench.setPolicy({ allowHostPorts: true })
+    await bench.work()
+    expect([level(), bench.status().phase]).toEqual(['privileged', 'Ready'])
+  })
+
+  it('of the network driver changes the networks, and leaves none behind', async () => {
+    const bench = await startReady()
+    bench.setPolicy({ networkDriver: 'ovn-layer2' })
+    await bench.work()
+    expect(bench.owned().filter((one) => one.endsWith('-pod'))).toEqual([])
+    const network = bench.client.peek<KubeObject & { spec: { config: string } }>(
+      'NetworkAttachmentDefinition',
+      `${NAME}/bridge-inet`,
+    )
+    expect(JSON.parse(network?.spec.config ?? '')).toMatchObject({ type: 'ovn-k8s-cni-overlay' })
+    expect(bench.status().phase).toBe('Ready')
+  })
+
+  it('that gives up the folder of local volumes leaves those that are there, and they go after their claims', async () => {
+    const bench = await startReady(DEPLOYED, ({ policy }) => ({ ...policy, localVolumeRoot: '/srv/volumes' }))
+    bench.bindVolumes()
+    await bench.clock.advance(SECOND)
+    const volumes = () => bench.owned().filter((one) => one.startsWith('PersistentVolume '))
+    expect(volumes()).toHaveLength(2)
+    bench.client.calls.length = 0
+    bench.setPolicy({ localVolumeRoot: undefined })
+    await bench.clock.advance(10 * SECOND)
+    expect([volumes().length, bench.client.said('patch', 'delete')]).toEqual([2, []])
+    expect(bench.status().components?.find(({ name }) => name === 'dnsconfig')).toMatchObject({
+      reason: 'NotChangeable',
+    })
+    bench.change({ ...DEPLOYED, volumes: [], containerClusters: [] })
+    await bench.clock.advance(20 * SECOND)
+    expect(volumes()).toHaveLength(2)
+    bench.letClaimsGo()
+    await bench.clock.advance(20 * SECOND)
+    expect(
+      bench.client
+        .said('delete')
+        .slice(-2)
+        .every((call) => call.startsWith('delete PersistentVolume ')),
+    ).toBe(true)
+    bench.letClaimsGo()
+    expect(volumes()).toEqual([])
+  })
+
+  it('of the folder of local volumes is refused for claims that exist, and told', async () => {
+    const bench = await startReady()
+    bench.client.before = ({ verb, kind }) => {
+      if (verb === 'patch' && kind === PERSISTENT_VOLUME_CLAIM.kind) throw new Error('a claim was changed')
+    }
+    bench.setPolicy({ localVolumeRoot: '/srv/volumes' })
+    await bench.clock.advance(5 * SECOND)
+    const volume = bench.status().components?.find(({ name }) => name === 'dnsconfig')
+    expect(volume).toMatchObject({ phase: 'Ready', reason: 'NotChangeable' })
+  })
+})

@@ -1,0 +1,217 @@
+import { vmDiskImage } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { apiError } from '../../kube/api-error.fixtures.ts'
+import { DEPLOYMENT, NAMESPACE, SECRET } from '../../kube/resource-types.ts'
+import {
+  DEPLOYED,
+  IMAGE_NAMESPACE,
+  MACHINE_ALONE,
+  MINUTE,
+  NAME,
+  READY_IMAGE,
+  SECOND,
+  start,
+  startReady,
+  VM,
+  WRITES,
+} from './workspace-bench.fixtures.ts'
+
+const { vmDiskImageTemplate: _none, ...WITHOUT_TEMPLATE } = VM
+
+const LABELS = { theirs: 'yes' }
+const THEIRS = {
+  replicas: 0,
+  selector: { matchLabels: LABELS },
+  template: { metadata: { labels: LABELS }, spec: { containers: [] } },
+}
+
+describe('images', () => {
+  it('that nothing says how to make are waited for, and nothing else is created', async () => {
+    const bench = await start({ ...DEPLOYED, vms: [WITHOUT_TEMPLATE] })
+    expect(bench.status()).toMatchObject({ phase: 'Provisioning', reason: 'ImageMissing' })
+    expect(bench.status().waitingFor).toMatch('Image demo-vmdi (ImageMissing)')
+    expect(bench.status().message).toMatch('its machine has no vmDiskImageTemplate, and the policy no imageUrlTemplate')
+    expect(bench.owned().filter((one) => !/^(Namespace|NetworkPolicy) /.test(one))).toEqual([])
+    bench.client.cluster.admin.create(vmDiskImage, {
+      apiVersion: 'pelotech.ot/v1alpha1',
+      kind: 'VMDiskImage',
+      metadata: { namespace: IMAGE_NAMESPACE, name: 'demo-vmdi' },
+    })
+    await bench.work()
+    expect(bench.status().phase).toBe('Ready')
+  })
+
+  it('are made from the URL of the policy, as soon as it gives one', async () => {
+    const bench = await start({ ...DEPLOYED, vms: [WITHOUT_TEMPLATE] })
+    bench.setPolicy({ imageUrlTemplate: 'https://images.example/{name}/{version}.qcow2' })
+    await bench.clock.advance(2 * SECOND)
+    const image = bench.client.peek('VMDiskImage', `${IMAGE_NAMESPACE}/demo-vmdi`)
+    expect(image).toMatchObject({
+      metadata: { labels: { 'pelotech.ot/created-by': 'Workspace' } },
+      spec: { url: 'https://images.example/demo-vm/2.1.0.qcow2', sourceType: 'http', diskSize: '18Gi' },
+    })
+  })
+
+  it('that fail make the workspace Failed, and it heals when they do', async () => {
+    const bench = await start()
+    bench.tellImage('demo-vmdi', { phase: 'Failed', reason: 'NotFound', message: 'the source says 404' })
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'ImageFailed' })
+    expect(bench.status().message).toMatch('the source says 404')
+    expect(bench.status().conditions?.find(({ type }) => type === 'Settled')?.status).toBe('True')
+    bench.tellImage('demo-vmdi', READY_IMAGE)
+    await bench.work()
+    expect(bench.status().phase).toBe('Ready')
+  })
+
+  it('that two workspaces share stay when one of them goes', async () => {
+    const bench = await startReady(MACHINE_ALONE)
+    bench.create(MACHINE_ALONE, 'other')
+    await bench.work()
+    expect(bench.status('other').phase).toBe('Ready')
+    const image = { namespace: IMAGE_NAMESPACE, name: 'demo-vmdi' }
+    expect(bench.references?.cached(image)).toEqual({
+      count: 2,
+      names: ['Workspace/lab', 'Workspace/other'],
+      users: [],
+    })
+    bench.deleteWorkspace('other')
+    await bench.clock.advance(MINUTE)
+    expect(bench.workspace('other')).toBeUndefined()
+    expect(bench.references?.cached(image).names).toEqual(['Workspace/lab'])
+    expect([bench.status().phase, bench.client.said('delete').filter((call) => call.includes('VMDiskImage'))]).toEqual([
+      'Ready',
+      [],
+    ])
+  })
+})
+
+describe('a child that is refused', () => {
+  it('is told on its component, and all others go on; it heals by itself', async () => {
+    let isRefused = true
+    const bench = await start(DEPLOYED, ({ client }) => {
+      client.before = ({ verb, key }) => {
+        if (isRefused && verb === 'create' && key === 'lab/demo-app')
+          throw apiError('Rejected', { message: 'exceeded quota' })
+      }
+    })
+    await bench.work()
+    expect(bench.open()).toEqual(['ContainerCluster demo-app: Provisioning Refused'])
+    expect(bench.status()).toMatchObject({ phase: 'Provisioning', reason: 'Refused' })
+    expect(bench.status().message).toMatch('exceeded quota')
+    bench.client.calls.length = 0
+    await bench.clock.advance(10 * MINUTE)
+    const tries = bench.client.said(...WRITES)
+    expect(tries.length).toBeLessThanOrEqual(20)
+    expect(new Set(tries)).toEqual(new Set(['create Deployment lab/demo-app']))
+    isRefused = false
+    await bench.clock.advance(2 * MINUTE)
+    await bench.work()
+    expect(bench.status().phase).toBe('Ready')
+  })
+
+  it('holds up those alone that need it', async () => {
+    const bench = await start(DEPLOYED, ({ client }) => {
+      client.before = ({ verb, key }) => {
+        if (verb === 'create' && key === 'lab/control-net') throw apiError('Rejected', { message: 'no more networks' })
+      }
+    })
+    await bench.work()
+    expect(bench.open()).toEqual([
+      'Network control-net: Provisioning Refused',
+      'ContainerCluster ansible: Provisioning Provisioning',
+      'VirtualMachine demo-vm: Provisioning Provisioning',
+    ])
+    const waits = bench.status().components?.find(({ name }) => name === 'demo-vm')?.message
+    expect(waits).toBe('waits for Network control-net, which is not ready (Refused)')
+    expect(bench.owned()).toContain('Deployment demo-app')
+  })
+
+  it('because its name is taken is a NameConflict of its component, and what has the name is left alone', async () => {
+    const bench = await start(DEPLOYED)
+    const foreign = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { namespace: NAME, name: 'ansible' },
+      spec: THEIRS,
+    }
+    bench.client.cluster.admin.create(DEPLOYMENT, foreign as never)
+    await bench.work()
+    expect(bench.open()).toEqual(['ContainerCluster ansible: Failed NameConflict'])
+    expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'NameConflict' })
+    bench.deleteWorkspace()
+    await bench.clock.advance(5 * SECOND)
+    bench.letClaimsGo()
+    await bench.clock.advance(MINUTE)
+    expect(bench.workspace()).toBeUndefined()
+    expect(bench.client.said('delete').filter((call) => call === 'delete Deployment lab/ansible')).toEqual([])
+  })
+})
+
+describe('the namespace', () => {
+  it('that is not of the workspace is left alone, with all that is in it', async () => {
+    const bench = await start(DEPLOYED, ({ client }) => {
+      client.cluster.admin.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAME } })
+    })
+    await bench.work()
+    expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'NameConflict' })
+    expect(bench.status().message).toMatch(`Namespace ${NAME} exists and is not of this workspace`)
+    expect(bench.owned()).toEqual([])
+    bench.deleteWorkspace()
+    await bench.clock.advance(10 * SECOND)
+    expect([bench.workspace(), bench.client.peek('Namespace', NAME)?.metadata.deletionTimestamp]).toEqual([
+      undefined,
+      undefined,
+    ])
+  })
+
+  it('that somebody deletes is told, and made again with all that is in it', async () => {
+    const bench = await startReady()
+    const uid = bench.client.peek('Namespace', NAME)?.metadata.uid
+    bench.client.cluster.admin.delete(NAMESPACE, { name: NAME })
+    await bench.clock.advance(10 * SECOND)
+    expect(bench.status()).toMatchObject({ phase: 'Provisioning', reason: 'NamespaceTerminating' })
+    bench.letClaimsGo()
+    await bench.work()
+    await bench.work()
+    expect(bench.client.peek('Namespace', NAME)?.metadata.uid).not.toBe(uid)
+    expect([bench.open(), bench.status().phase]).toEqual([[], 'Ready'])
+  })
+})
+
+it('a Secret that a password is to come from is waited for, with the command that creates it', async () => {
+  const users = [{ name: 'demo', passwordSecretRef: { name: 'demo-password', key: 'password' } }]
+  const bench = await start({ vms: [{ ...VM, interfaces: [], users: users as never }] })
+  await bench.work()
+  expect(bench.status()).toMatchObject({ phase: 'Provisioning', reason: 'SecretMissing' })
+  const command = `kubectl -n ${NAME} create secret generic demo-password --from-literal=password='<the password>'`
+  expect(bench.status().components?.find(({ kind }) => kind === 'VirtualMachine')?.message).toBe(command)
+  bench.client.cluster.admin.create(SECRET, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: NAME, name: 'demo-password' },
+  })
+  await bench.work()
+  expect(bench.status().phase).toBe('Ready')
+})
+
+it('a spec that breaks a rule is told, and nothing of the workspace is touched', async () => {
+  const bench = await startReady()
+  const owned = bench.owned()
+  bench.change({ vms: 'none' } as never)
+  await bench.clock.advance(5 * SECOND)
+  expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'InvalidSpec' })
+  expect([bench.owned(), bench.client.said('delete')]).toEqual([owned, []])
+})
+
+it('a workspace is deleted of which nothing exists yet', async () => {
+  const bench = await start(DEPLOYED, ({ client }) => {
+    client.before = ({ verb, kind }) => {
+      if (verb === 'create' && kind !== 'Event') throw apiError('Rejected')
+    }
+  })
+  expect(bench.owned()).toEqual([])
+  bench.deleteWorkspace()
+  await bench.clock.advance(5 * SECOND)
+  expect(bench.workspace()).toBeUndefined()
+})

@@ -1,0 +1,84 @@
+import { virtualMachine } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { apiError } from '../../kube/api-error.fixtures.ts'
+import { DEPLOYMENT } from '../../kube/resource-types.ts'
+import { MINUTE, NAME, SECOND, startReady, WRITES } from './workspace-bench.fixtures.ts'
+
+describe('a workspace', () => {
+  it('goes from nothing to Ready, in order, with few writes, and none when it is idle', async () => {
+    const bench = await startReady()
+    const created = bench.client.said('create').filter((call) => !call.includes(' Event '))
+    const kinds = [...new Set(created.map((call) => call.split(' ')[1]))]
+    expect(kinds).toEqual([
+      'Namespace',
+      'NetworkPolicy',
+      'VMDiskImage',
+      'NetworkAttachmentDefinition',
+      'PersistentVolumeClaim',
+      'ConfigMap',
+      'Deployment',
+      'VirtualMachine',
+    ])
+    expect(bench.status()).toMatchObject({ phase: 'Ready', reason: 'Ready', ready: '14/14', namespace: NAME })
+    expect(bench.client.said(...WRITES).length).toBeLessThanOrEqual(6 * 14)
+    bench.client.calls.length = 0
+    // All workspaces are looked at again.
+    bench.setPolicy({})
+    await bench.clock.advance(10 * MINUTE)
+    expect(bench.client.said(...WRITES, 'get', 'list')).toEqual([])
+  })
+
+  it('goes through all kinds again in the reverse order when it is deleted, each when the one before is gone', async () => {
+    const bench = await startReady()
+    bench.client.calls.length = 0
+    bench.deleteWorkspace()
+    await bench.clock.advance(20 * SECOND)
+    // A claim goes when no pod uses it any more.
+    expect(bench.status().message).toMatch('being deleted: waiting for PersistentVolumeClaim dnsconfig')
+    expect(bench.owned()).toContain('NetworkAttachmentDefinition bridge-inet')
+    bench.letClaimsGo()
+    await bench.clock.advance(MINUTE)
+    const kinds = bench.client.said('delete').map((call) => call.split(' ')[1])
+    expect([...new Set(kinds)]).toEqual([
+      'VirtualMachine',
+      'Deployment',
+      'ConfigMap',
+      'PersistentVolumeClaim',
+      'NetworkAttachmentDefinition',
+      'Namespace',
+    ])
+    expect([bench.owned(), bench.workspace(), bench.client.all('VMDiskImage').length]).toEqual([[], undefined, 1])
+  })
+
+  it('is told by Events at its beginning, at its end, and of trouble by the component that has it', async () => {
+    const bench = await startReady()
+    bench.tell(virtualMachine, `${NAME}/demo-vm`, { phase: 'Failed', reason: 'StartFailed', message: 'no such device' })
+    await bench.clock.advance(20 * SECOND)
+    bench.tell(virtualMachine, `${NAME}/demo-vm`, { phase: 'Ready', reason: 'Running', message: 'it runs' })
+    await bench.clock.advance(20 * SECOND)
+    expect(bench.events().map((event) => event.replace(/components are ready.*/, 'components are ready'))).toEqual([
+      'Normal Provisioning: 0/14 components are ready',
+      'Normal Ready: 14/14 components are ready',
+      'Warning VirtualMachineFailed: VirtualMachine demo-vm: no such device',
+      'Normal Ready: 14/14 components are ready',
+    ])
+  })
+
+  it('costs the next leader no write, be it Ready or in trouble', async () => {
+    const bench = await startReady()
+    bench.client.calls.length = 0
+    await bench.restart()
+    await bench.clock.advance(MINUTE)
+    expect(bench.client.said(...WRITES)).toEqual([])
+    bench.client.before = ({ verb, key }) => {
+      if (verb === 'create' && key === 'lab/demo-app') throw apiError('Rejected', { message: 'exceeded quota' })
+    }
+    bench.client.cluster.admin.delete(DEPLOYMENT, { namespace: NAME, name: 'demo-app' })
+    await bench.clock.advance(MINUTE)
+    expect(bench.open()).toEqual(['ContainerCluster demo-app: Provisioning Refused'])
+    bench.client.calls.length = 0
+    await bench.restart()
+    await bench.clock.advance(MINUTE)
+    expect(new Set(bench.client.said(...WRITES))).toEqual(new Set(['create Deployment lab/demo-app']))
+  })
+})

@@ -1,0 +1,89 @@
+import type { Policy } from '@open-terrain/constructs'
+import { isChildOf } from '../../cluster/ownership.ts'
+import { PodWarnings } from '../../cluster/pod-warnings.ts'
+import { isAsMadeBy } from '../../images/decide/ensure-image.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { ChildRefusals } from '../../runtime/child-refusals.ts'
+import { ObjectController } from '../../runtime/object-controller.ts'
+import type { PhaseGauge } from '../../runtime/phase-gauge.ts'
+import type { ReferenceCount } from '../../runtime/preconditions.ts'
+import { Refusals } from '../../runtime/refusals.ts'
+import type { Services } from '../../runtime/services.ts'
+import { WORKSPACE, type WorkspaceCaches } from './caches.ts'
+import { creatorOf } from './decide/components/image.ts'
+import { WRITTEN_TYPES } from './decide/kinds.ts'
+import { workspacePaceOf } from './decide/pace.ts'
+import { planWorkspace } from './decide/plan.ts'
+import { hangingPods } from './decide/pod-trouble.ts'
+import { FINALIZER, type WorkspacePlan } from './decide/workspace-plan.ts'
+import { observeWorkspace } from './observe.ts'
+import { listenForWorkspaceTriggers } from './triggers.ts'
+import type { WorkspaceView } from './views.ts'
+
+/** Dozens of children of one workspace may change at once: they are looked at together. */
+const CHILDREN_SETTLE_MS = 100
+
+type Options = Services & {
+  readonly caches: WorkspaceCaches
+  readonly phases: PhaseGauge
+  /** All that refers to an image, by a live look. Throws ApiError. */
+  readonly countReferences: ReferenceCount
+  readonly policy: () => Policy
+  /** Calls back at each change of the policy; returns how to stop that. */
+  readonly onPolicyChange: (listener: () => void) => () => void
+}
+
+/** Workspaces, for as long as this process leads. */
+export class WorkspaceController extends ObjectController<WorkspaceView, WorkspacePlan, undefined> {
+  constructor(options: Options) {
+    const { caches, phases, clock, countReferences, policy, onPolicyChange } = options
+    const refusals = new Refusals()
+    const childRefusals = new ChildRefusals(options)
+    const podWarnings = new PodWarnings({ ...options, onNews: (key) => this.queue.add(key) }, 'workspace-pods')
+    super(options, caches.reflectors, {
+      type: WORKSPACE,
+      finalizer: FINALIZER,
+      children: WRITTEN_TYPES,
+      store: caches.workspaces,
+      // Each is a group of its own.
+      groupOf: (key) => key,
+      listen: (queue) => [
+        ...listenForWorkspaceTriggers(
+          caches,
+          () => policy().imageNamespace,
+          (key) => queue.addAfter(key, CHILDREN_SETTLE_MS),
+        ),
+        onPolicyChange(() => {
+          for (const key of caches.workspaces.keys()) queue.add(key)
+        }),
+      ],
+      onGone: (workspace) => podWarnings.forget(keyOf(workspace.metadata)),
+      gauges: phases,
+      loops: [podWarnings],
+      plan: (workspace) => {
+        if (!caches.cluster.workspaces.isComplete) return undefined
+        const { uid = '' } = workspace.metadata
+        const world = observeWorkspace(workspace, caches, {
+          policy: policy(),
+          refusals: childRefusals.of(uid),
+          isUndecided: childRefusals.isUndecided(uid),
+          refusal: refusals.of(uid),
+        })
+        const key = keyOf(workspace.metadata)
+        const warnings = podWarnings.look(key, key, hangingPods(world))
+        return planWorkspace({ ...world, podWarnings: warnings }, clock.now())
+      },
+      looks: { hasOurs: (found, workspace) => found.some((one) => isOurs(one, workspace)), countReferences },
+      pace: ({ status }, plan, sinceWriteMs) => workspacePaceOf(status, plan, sinceWriteMs),
+      factsBetween: (_before, status) => ({ components: (status as WorkspaceView['status']).ready }),
+      refusals,
+      childRefusals,
+      isOurs,
+    })
+  }
+}
+
+/** An image is nobody's: one that is to be corrected is as this workspace made it. */
+function isOurs(found: KubeObject, workspace: WorkspaceView): boolean {
+  return isChildOf(found, workspace) || isAsMadeBy(creatorOf(workspace), found)
+}

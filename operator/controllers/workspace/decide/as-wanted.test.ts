@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { viewConfigMap } from '../../../cluster/workspace-views.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { isAsWanted, marked } from './as-wanted.ts'
+
+function object(content: object, metadata: object = {}): KubeObject {
+  return { apiVersion: 'v1', kind: 'Thing', metadata: { name: 'x', ...metadata }, ...content } as KubeObject
+}
+
+describe('a child', () => {
+  it.each<[what: string, wanted: object, actual: object, isIt: boolean]>([
+    ['that is the same', { a: 1 }, { a: 1 }, true],
+    ['with what the API server has added', { a: { b: 1 } }, { a: { b: 1, c: 2 } }, true],
+    ['in an item of a list', { list: [{ name: 'a' }] }, { list: [{ name: 'a', protocol: 'TCP' }] }, true],
+    ['with another value', { a: 1 }, { a: 2 }, false],
+    ['without a member', { a: { b: 1 } }, { a: {} }, false],
+    ['with one item more', { list: [1] }, { list: [1, 2] }, false],
+    ['with items in another order', { list: [1, 2] }, { list: [2, 1] }, false],
+    ['whose map without members is left out', { podSelector: {} }, {}, true],
+    ['that selects less than wanted', { podSelector: {} }, { podSelector: { matchLabels: { a: 'b' } } }, false],
+    ['with one label more to match', { matchLabels: { a: 'b' } }, { matchLabels: { a: 'b', c: 'd' } }, false],
+    [
+      'with amounts in other words',
+      { requests: { cpu: '1000m', memory: '2048Mi' } },
+      { requests: { cpu: '1', memory: '2Gi' } },
+      true,
+    ],
+    ['with small amounts that differ', { requests: { cpu: '128m' } }, { requests: { cpu: '384m' } }, false],
+    ['with one amount more', { hard: { pods: '5' } }, { hard: { pods: '5', cpu: '1' } }, false],
+    ['of which an amount is missing', { limits: { memory: '1Gi' } }, { limits: {} }, false],
+    ['with numbers in texts', { value: '1.0' }, { value: '1' }, false],
+  ])('%s', (_what, wanted, actual, isIt) => {
+    expect(isAsWanted(object({ spec: wanted }), object({ spec: actual }))).toBe(isIt)
+  })
+
+  it('of which the cache keeps no content is told by its mark', () => {
+    const wanted = marked(object({ spec: { a: 1 } }))
+    const view = { ...object({}), metadata: wanted.metadata }
+    expect(isAsWanted(wanted, view)).toBe(true)
+    expect(isAsWanted(marked(object({ spec: { a: 2 } })), view)).toBe(false)
+  })
+
+  it('needs its labels, and not those of others alone', () => {
+    const wanted = object({}, { labels: { ours: 'a' } })
+    expect(isAsWanted(wanted, object({}, { labels: { ours: 'a', theirs: 'b' } }))).toBe(true)
+    expect(isAsWanted(wanted, object({}, { labels: { theirs: 'b' } }))).toBe(false)
+  })
+
+  it('that is a ConfigMap is compared by what its cache keeps of it', () => {
+    const configMap = (data: object) => ({ ...object({ data }), kind: 'ConfigMap' })
+    const wanted = configMap({ a: 'text' })
+    expect(isAsWanted(wanted, viewConfigMap(configMap({ a: 'text' })))).toBe(true)
+    expect(isAsWanted(wanted, viewConfigMap(configMap({ a: 'other' })))).toBe(false)
+    expect(isAsWanted(wanted, viewConfigMap(configMap({ a: 'text', b: 'theirs' })))).toBe(false)
+  })
+})

@@ -1,0 +1,95 @@
+import { ANNOTATIONS, parseQuantity, shortHash } from '@open-terrain/constructs'
+import { fingerprints } from '../../../cluster/workspace-views.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { CONFIG_MAP } from '../../../kube/resource-types.ts'
+import { memoized } from '../../../runtime/memoized.ts'
+import { isSame } from '../../../runtime/owned-fields.ts'
+
+/** The object with a mark that tells its content from any other. */
+export function marked<T extends KubeObject>(object: T): T {
+  const mark = shortHash([JSON.stringify(object)])
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [ANNOTATIONS.rendered]: mark } },
+  }
+}
+
+/**
+ * Whether a child has all that we want of it. What the API server and controllers have added to it does not count, but in lists and in maps that
+ * are ours alone. Of members that its cache does not keep, only the mark tells.
+ */
+export function isAsWanted(wanted: KubeObject, actual: KubeObject): boolean {
+  const { metadata, ...content } = wanted.kind === CONFIG_MAP.kind ? fingerprinted(wanted) : wanted
+  const { labels, annotations } = actual.metadata
+  const isDescribed =
+    contains(labels ?? {}, metadata.labels ?? {}, 'metadata') &&
+    contains(annotations ?? {}, pickRendered(metadata.annotations), 'metadata')
+  return (
+    isDescribed &&
+    Object.entries(content).every(([key, value]) => {
+      const has = (actual as unknown as Record<string, unknown>)[key]
+      return has === undefined || (STORED_AS_SENT.has(wanted.kind) ? isSame(has, value) : contains(has, value, key))
+    })
+  )
+}
+
+/** Nobody adds anything to these but in order to change what they say: an isolation that somebody has opened is none. */
+const STORED_AS_SENT: ReadonlySet<string> = new Set(['NetworkPolicy', 'NetworkAttachmentDefinition'])
+
+/** As its cache has it, which does not keep what it says. */
+const fingerprinted = memoized((configMap: KubeObject): KubeObject => {
+  const { data } = configMap as KubeObject & { readonly data?: Readonly<Record<string, string>> }
+  return { ...configMap, data: fingerprints(data) } as KubeObject
+})
+
+/** Annotations of ours are in the mark, and caches need not keep the others. */
+function pickRendered(annotations: KubeObject['metadata']['annotations'] = {}): Readonly<Record<string, string>> {
+  const mark = annotations[ANNOTATIONS.rendered]
+  return mark === undefined ? {} : { [ANNOTATIONS.rendered]: mark }
+}
+
+/** Maps of amounts, which the API server writes in its own way: 2048Mi becomes 2Gi. */
+const AMOUNTS: ReadonlySet<string> = new Set(['requests', 'limits', 'hard', 'capacity'])
+/** Maps to which nobody adds anything but in order to change what they say. */
+const OURS_ALONE: ReadonlySet<string> = new Set([
+  ...AMOUNTS,
+  'data',
+  'matchLabels',
+  'podSelector',
+  'namespaceSelector',
+  'ipBlock',
+])
+
+function contains(actual: unknown, wanted: unknown, key: string): boolean {
+  if (wanted === undefined) return true
+  if (Array.isArray(wanted))
+    return (
+      Array.isArray(actual) &&
+      actual.length === wanted.length &&
+      wanted.every((item, at) => contains(actual[at], item, key))
+    )
+  if (!isRecord(wanted)) return isSame(actual, wanted)
+  // The API server leaves out a map without members.
+  const has = isRecord(actual) ? actual : actual === undefined ? {} : undefined
+  if (has === undefined) return false
+  if (OURS_ALONE.has(key) && Object.keys(has).some((one) => wanted[one] === undefined)) return false
+  return Object.entries(wanted).every(([one, value]) =>
+    AMOUNTS.has(key) ? isSameAmount(has[one], value) : contains(has[one], value, one),
+  )
+}
+
+function isSameAmount(one: unknown, other: unknown): boolean {
+  return one !== undefined && (one === other || thousandthsOf(String(one)) === thousandthsOf(String(other)))
+}
+
+/** 0.5, 500m and 1Gi alike. NaN, which equals nothing, where it is no amount. */
+function thousandthsOf(amount: string): number {
+  const [, figure, thousandth] = /^([0-9.]+)(m?)$/.exec(amount) ?? []
+  if (figure !== undefined) return Math.round(Number(figure) * (thousandth === 'm' ? 1 : 1_000))
+  const whole = parseQuantity(amount)
+  return whole === undefined ? Number.NaN : Number(whole) * 1_000
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,141 @@
+import { type VMDiskImageSpec, virtualMachine, type WorkspaceSpec, type WorkspaceVm } from '@open-terrain/constructs'
+import { type Ensured, ensureImage, isAsMadeBy, mismatches } from '../../../../images/decide/ensure-image.ts'
+import type { ImageView } from '../../../../images/image-view.ts'
+import { referenceOf } from '../../../../images/references.ts'
+import type { WorkspaceView } from '../../views.ts'
+import type { ImageFacts, WorkspaceWorld } from '../../world.ts'
+import { type Component, type ComponentStanding, failed, idOf, ready, waiting } from '../component.ts'
+import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { imageTemplate } from '../image-template.ts'
+
+const KIND = 'Image'
+
+/**
+ * The images of the machines. They belong to nobody, and go by their own rule: they are ensured, and waited for. No machine of a workspace carries a template, so
+ * that the workspace alone decides what an image is made from.
+ */
+export const IMAGE_KIND: ComponentKind = {
+  kind: KIND,
+  isGround: true,
+  types: [],
+  children: ({ spec }) => imageNames(spec).map((name): Component => ({ kind: KIND, name, objects: [], needs: [] })),
+  standing: (world, { name }) => judgeImage(world, name),
+}
+
+export function imageNames({ vms = [] }: WorkspaceSpec): string[] {
+  return [...new Set(vms.map(({ backingVMDiskImage }) => backingVMDiskImage))]
+}
+
+export function imageIdOf({ backingVMDiskImage }: WorkspaceVm): string {
+  return idOf(KIND, backingVMDiskImage)
+}
+
+/** References to its images that are its own: its machines refer to what it names. */
+export function ownReferences({ workspace, children }: Pick<WorkspaceWorld, 'workspace' | 'children'>): Set<string> {
+  const machines = [...children.values()].filter(({ kind }) => kind === virtualMachine.kind)
+  return new Set([workspace, ...machines].map(referenceOf))
+}
+
+/** An image, and what is wanted of it. */
+interface Wanted {
+  readonly ref: { readonly namespace: string; readonly name: string }
+  /** In words. */
+  readonly which: string
+  readonly template: VMDiskImageSpec | undefined
+  readonly ensured: Ensured
+}
+
+function judgeImage(world: WorkspaceWorld, name: string): Judgement {
+  const { workspace, spec, policy } = world
+  const facts = world.images.get(name) ?? { image: undefined, isShared: false }
+  if (!spec.ok) return { standing: waiting('WaitingForImages', 'the spec cannot be read'), isThere: false }
+  const ref = { namespace: policy.imageNamespace, name }
+  const made = imageTemplate(spec.spec, policy, name)
+  const wish = { ref, template: made.spec, mode: undefined, createdBy: creatorOf(workspace) }
+  const ensured = ensureImage(wish, facts.image, facts.isShared)
+  const wanted = { ref, which: `VMDiskImage ${ref.namespace}/${name}`, template: made.spec, ensured }
+  if (facts.image === undefined) return missing(world, wanted, made.spec === undefined ? made.lacks : undefined)
+  return present(world, wanted, { ...facts, image: facts.image })
+}
+
+export function creatorOf({ kind, metadata: { name, uid = '' } }: WorkspaceView) {
+  return { kind, name, uid }
+}
+
+function missing(
+  { imageNamespace }: WorkspaceWorld,
+  { which, ref, ensured }: Wanted,
+  lacks: string | undefined,
+): Judgement {
+  const not = (standing: Judgement['standing']): Judgement => ({ standing, isThere: false })
+  if (imageNamespace === 'terminating')
+    return not(
+      waiting('NamespaceTerminating', `namespace ${ref.namespace} is being deleted: ${which} cannot be created in it`),
+    )
+  if (imageNamespace === 'missing')
+    return not(
+      waiting(
+        'ImageMissing',
+        `namespace ${ref.namespace} does not exist, and ${which} cannot be created in it: create it, or correct the policy key imageNamespace`,
+      ),
+    )
+  if (lacks !== undefined)
+    return not(waiting('ImageMissing', `${which} does not exist, and ${lacks}: waiting until somebody creates it`))
+  const apply = ensured.kind === 'created' ? [ensured.image] : []
+  return { ...not(waiting('WaitingForImages', `${which} is being created`)), apply }
+}
+
+function present(
+  world: WorkspaceWorld,
+  wanted: Wanted,
+  { image }: ImageFacts & { readonly image: ImageView },
+): Judgement {
+  const { which, template, ensured } = wanted
+  const { metadata, status } = image
+  const { artifact, phase = 'new', reason, message = '' } = status
+  if (metadata.deletionTimestamp !== undefined) {
+    const next = template === undefined ? 'waited for' : 'created again'
+    return {
+      standing: waiting('WaitingForImages', `${which} is being deleted: it is ${next} once it is gone`),
+      isThere: false,
+    }
+  }
+  if (artifact !== undefined) {
+    const differing = template === undefined ? [] : mismatches(template, image)
+    if (differing.length === 0) return { standing: ready(`${which} can be cloned`), isThere: true }
+    const text = `${which} can be cloned; it differs from its template in ${differing.join(', ')}, and the image counts`
+    return { standing: { ...ready(text), reason: 'ImageMismatch' }, isThere: true }
+  }
+  const corrected = correction(world, wanted, image)
+  if (corrected !== undefined) return corrected
+  const says = message === '' ? '' : `: ${message}`
+  if (phase === 'Failed') {
+    const where = ensured.kind === 'follows' ? '; correct vmDiskImageTemplate, or the image' : ''
+    return { standing: withReason(failed('ImageFailed', `${which} is Failed${says}${where}`), reason), isThere: false }
+  }
+  // Places in the queue move all the time, and are on the image.
+  const text = reason === undefined || MOVING.has(reason) ? `${which} is ${phase}` : `${which} is ${phase}${says}`
+  return { standing: withReason(waiting('WaitingForImages', text), reason), isThere: false }
+}
+
+const MOVING: ReadonlySet<string> = new Set(['Queued', 'Syncing', 'Starting', 'Snapshotting', 'RetryBackoff'])
+
+function withReason(standing: ComponentStanding, reason: string | undefined): ComponentStanding {
+  return reason === undefined ? standing : { ...standing, reason }
+}
+
+/** A template that was wrong is corrected, and so is the image that it made. */
+function correction(world: WorkspaceWorld, { which, ref, ensured }: Wanted, image: ImageView): Judgement | undefined {
+  const message = `${which} has no artifact yet, and is corrected from its template`
+  const standing = waiting('WaitingForImages', message)
+  if (ensured.kind === 'corrected') {
+    const except = [...ownReferences(world)]
+    const unshared = { unreferenced: ref, by: 'anyone', except, knownAfterMs: 10_000 } as const
+    return { standing, isThere: false, apply: [ensured.image], onlyIf: [unshared] }
+  }
+  const { phase, observedGeneration = 0 } = image.status
+  const isLookedAt = observedGeneration >= (image.metadata.generation ?? 1)
+  // Nobody has looked at the correction yet.
+  const isNew = phase === 'Failed' && !isLookedAt && isAsMadeBy(creatorOf(world.workspace), image)
+  return isNew ? { standing, isThere: false } : undefined
+}

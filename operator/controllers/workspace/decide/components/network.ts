@@ -1,0 +1,27 @@
+import { renderWorkspaceNetwork } from '@open-terrain/constructs'
+import { NETWORK_ATTACHMENT_DEFINITION } from '../../../../kube/resource-types.ts'
+import { type Component, idOf, ready } from '../component.ts'
+import type { ComponentKind } from '../component-kind.ts'
+
+const KIND = 'Network'
+
+/** The networks, as Multus reads them. Nothing tells whether a plug-in can make one: pods that are to be on it do. */
+export const NETWORK_KIND: ComponentKind = {
+  kind: KIND,
+  types: [{ type: NETWORK_ATTACHMENT_DEFINITION, propagationPolicy: 'Background' }],
+  children: ({ workspace, spec, policy }) =>
+    (spec.networks ?? []).map(
+      (network): Component => ({
+        kind: KIND,
+        name: network.name,
+        objects: renderWorkspaceNetwork({ workspace, spec, network, driver: policy.networkDriver }),
+        needs: [],
+      }),
+    ),
+  standing: (_world, { name }) => ({ standing: ready(`network ${name} can be used`) }),
+}
+
+/** The networks that these interfaces are on. */
+export function networkIds(interfaces: readonly { readonly network: string }[] = []): string[] {
+  return interfaces.map(({ network }) => idOf(KIND, network))
+}

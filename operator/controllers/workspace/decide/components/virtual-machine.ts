@@ -1,0 +1,86 @@
+import {
+  renderWorkspaceMachine,
+  virtualMachine,
+  type WorkspaceReason,
+  type WorkspaceVm,
+} from '@open-terrain/constructs'
+import type { MachineFacts, WorkspaceWorld } from '../../world.ts'
+import { type Component, type ComponentStanding, failed, idOf, ready, waiting } from '../component.ts'
+import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { heldByDeploy } from '../held.ts'
+import { imageIdOf } from './image.ts'
+import { networkIds } from './network.ts'
+
+const KIND = 'VirtualMachine'
+
+/** The machines, each a VirtualMachine of ours, which has a controller of its own. What that says of it is what the workspace says. */
+export const VIRTUAL_MACHINE_KIND: ComponentKind = {
+  kind: KIND,
+  // Its own finalizer keeps the order in which its parts go; in the foreground all of them would be deleted at once.
+  types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
+  children: ({ workspace, spec, policy }) =>
+    (spec.vms ?? []).map(
+      (vm): Component => ({
+        kind: KIND,
+        name: vm.name,
+        objects: [
+          renderWorkspaceMachine({
+            workspace,
+            spec,
+            vm,
+            imageNamespace: policy.imageNamespace,
+            driver: policy.networkDriver,
+          }),
+        ],
+        needs: [imageIdOf(vm), ...networkIds(vm.interfaces)],
+        ...heldByDeploy(vm),
+      }),
+    ),
+  obstacle: (world, { name }) => missingSecret(world, name),
+  standing: (world, { name }) => judgeMachine(world, name),
+}
+
+/** Why the machine is not ready, in words of the workspace; all else is told as it is. */
+const SAME: ReadonlySet<string> = new Set([
+  'KubeVirtMissing',
+  'CDIMissing',
+  'NameConflict',
+  'NamespaceTerminating',
+  'Refused',
+  'ImageFailed',
+])
+/** Their messages say how far something is. */
+const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'WaitingForImage'])
+
+function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
+  const { metadata, status } = world.children.get(idOf(KIND, name)) as MachineFacts
+  const { phase, reason = 'VirtualMachinePending', message = '', observedGeneration = 0 } = status
+  if (phase === undefined || observedGeneration < (metadata.generation ?? 0))
+    return { standing: waiting('VirtualMachinePending', `VirtualMachine ${name} has not been looked at yet`) }
+  if (phase === 'Ready') return { standing: { ...ready(message), reason } }
+  const secret = reason === 'MissingPasswordSecret' ? missingSecret(world, name) : undefined
+  if (secret !== undefined) return { standing: secret }
+  const why = (isSecret(reason) ? 'SecretMissing' : SAME.has(reason) ? reason : undefined) as
+    | WorkspaceReason
+    | undefined
+  if (phase === 'Failed') return { standing: { ...failed(why ?? 'VirtualMachineFailed', message), reason } }
+  const text = MOVING.has(reason) ? `the machine is ${phase}: ${reason}` : message
+  return { standing: { ...waiting(why ?? 'VirtualMachinePending', text), reason } }
+}
+
+function isSecret(reason: string): boolean {
+  return reason === 'MissingPasswordSecret'
+}
+
+/** The command that creates what the password of a user is to come from. */
+function missingSecret({ workspace, spec, secrets }: WorkspaceWorld, name: string): ComponentStanding | undefined {
+  const vm = spec.ok ? spec.spec.vms?.find((one) => one.name === name) : undefined
+  const ref = passwordSecretsOf(vm).find((one) => !secrets.has(one.name))
+  if (ref === undefined) return undefined
+  const command = `kubectl -n ${workspace.metadata.name} create secret generic ${ref.name} --from-literal=${ref.key}='<the password>'`
+  return waiting('SecretMissing', command)
+}
+
+export function passwordSecretsOf(vm: WorkspaceVm | undefined): { readonly name: string; readonly key: string }[] {
+  return (vm?.users ?? []).flatMap(({ passwordSecretRef: ref }) => (ref === undefined ? [] : [ref]))
+}

@@ -1,0 +1,129 @@
+import { compareQuantities, renderWorkspaceVolume, type WorkspaceSpec } from '@open-terrain/constructs'
+import type { ClaimView } from '../../../../cluster/views.ts'
+import type { PersistentVolumeView } from '../../../../cluster/workspace-views.ts'
+import type { KubeObject } from '../../../../kube/kube-object.ts'
+import { PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../../kube/resource-types.ts'
+import { removalAsSeen } from '../../../../runtime/removals.ts'
+import type { WorkspaceWorld } from '../../world.ts'
+import { type Component, failed, idOf, idOfObject, isGoing, ready, waiting } from '../component.ts'
+import type { ComponentKind, Judgement } from '../component-kind.ts'
+
+const KIND = 'Volume'
+
+interface WantedClaim {
+  readonly spec?: {
+    readonly resources?: { readonly requests?: { readonly storage?: string } }
+  }
+}
+
+/** The volumes: a claim each and, where the policy keeps them on nodes, the local volume that it is for. */
+export const VOLUME_KIND: ComponentKind = {
+  kind: KIND,
+  types: [
+    { type: PERSISTENT_VOLUME_CLAIM, propagationPolicy: 'Background' },
+    { type: PERSISTENT_VOLUME, propagationPolicy: 'Background' },
+  ],
+  children: ({ workspace, spec, policy }) =>
+    (spec.volumes ?? []).map(
+      (volume): Component => ({
+        kind: KIND,
+        name: volume.name,
+        objects: renderWorkspaceVolume({ workspace, volume, localVolumeRoot: policy.localVolumeRoot }),
+        needs: [],
+      }),
+    ),
+  unchangeable,
+  // A claim that exists is not taken away what it is bound to.
+  isNeeded: (world, object) => object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined,
+  standing: judgeVolume,
+}
+
+export function volumeIdOf(name: string): string {
+  return idOf(KIND, name)
+}
+
+function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judgement {
+  const of = (kind: string) => {
+    const wanted = objects.find((one) => one.kind === kind)
+    return wanted && world.children.get(idOf(kind, wanted.metadata.name))
+  }
+  const claim = of(PERSISTENT_VOLUME_CLAIM.kind) as ClaimView
+  const local = of(PERSISTENT_VOLUME.kind) as PersistentVolumeView | undefined
+  // It was bound to an earlier claim, and nothing frees it but another one of its name. What is in the folder stays.
+  if (local !== undefined && isLeft(local, claim))
+    return {
+      standing: waiting('VolumePending', `PersistentVolume ${local.metadata.name} is made again for its new claim`),
+      remove: removalAsSeen(local),
+    }
+  if (claim.phase === 'Bound')
+    return { standing: ready(`volume ${name} has ${claim.capacity ?? claim.requested ?? 'room'}`) }
+  if (claim.phase === 'Lost')
+    return {
+      standing: failed(
+        'VolumePending',
+        `the storage of PersistentVolumeClaim ${name} is lost: delete the claim, and it is made again without its data`,
+      ),
+    }
+  if (!isMounted(world, name))
+    return {
+      standing: ready(`claim ${name} is there; no container mounts it, and its storage may wait for the first one`),
+    }
+  return {
+    standing: waiting(
+      'VolumePending',
+      `PersistentVolumeClaim ${name} is ${claim.phase || 'new'}: it waits for storage, or for the container that mounts it`,
+    ),
+  }
+}
+
+function isLeft({ phase, claimUid }: PersistentVolumeView, claim: ClaimView): boolean {
+  return (phase === 'Released' || phase === 'Failed') && claimUid !== undefined && claimUid !== claim.metadata.uid
+}
+
+function isMounted({ spec }: WorkspaceWorld, name: string): boolean {
+  const { containerClusters = [] }: WorkspaceSpec = spec.ok ? spec.spec : {}
+  return containerClusters.some(
+    ({ ignoreOnDeploy, containers }) =>
+      ignoreOnDeploy !== true &&
+      containers.some(({ volumeMounts = [] }) => volumeMounts.some((mount) => mount.name === name)),
+  )
+}
+
+interface WantedClaim {
+  readonly spec?: {
+    readonly resources?: { readonly requests?: { readonly storage?: string } }
+  }
+}
+
+/** A claim is for its volume as long as it lasts, and never becomes smaller. */
+function unchangeable(world: WorkspaceWorld, { objects }: Component): string | undefined {
+  const wanted = objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
+  const claim = wanted && (world.children.get(idOfObject(wanted)) as ClaimView | undefined)
+  if (claim === undefined || isGoing(claim)) return undefined
+  const size = (wanted as WantedClaim).spec?.resources?.requests?.storage
+  const { requested } = claim
+  if (size !== undefined && requested !== undefined && (compareQuantities(size, requested) ?? 0) < 0)
+    return `a volume cannot become smaller: it stays at ${requested}, though ${size} is asked for`
+  const local = [...world.children.values()].find(
+    (one) => one.kind === PERSISTENT_VOLUME.kind && claimOf(world, one) === claim,
+  )
+  const toBe = objects.find(({ kind }) => kind === PERSISTENT_VOLUME.kind)
+  if (local !== undefined && size !== undefined && requested !== undefined && compareQuantities(size, requested) === 1)
+    return `a volume in a folder of a node does not grow: it stays at ${requested}, though ${size} is asked for`
+  const isInPlace =
+    local === undefined
+      ? toBe === undefined || claim.volumeName === toBe.metadata.name
+      : toBe !== undefined && pathOf(local) === pathOf(toBe)
+  if (isInPlace) return undefined
+  return 'it stays where it is: localPath and the policy key localVolumeRoot count for volumes that are made after they were changed'
+}
+
+function pathOf(volume: KubeObject): string | undefined {
+  return (volume as KubeObject & { readonly spec?: { readonly local?: { readonly path?: string } } }).spec?.local?.path
+}
+
+function claimOf({ children, workspace }: WorkspaceWorld, volume: KubeObject): KubeObject | undefined {
+  const { claim = '' } = volume as PersistentVolumeView
+  const [namespace, name = ''] = claim.split('/')
+  return namespace === workspace.metadata.name ? children.get(idOf(PERSISTENT_VOLUME_CLAIM.kind, name)) : undefined
+}

@@ -1,0 +1,161 @@
+import type { WorkspaceReason } from '@open-terrain/constructs'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { type ChildRefusal, childId } from '../../../runtime/child-refusals.ts'
+import type { WorkspaceWorld } from '../world.ts'
+import { isAsWanted } from './as-wanted.ts'
+import { type Component, type ComponentStanding, failed, idOf, idOfObject, isGoing, waiting } from './component.ts'
+import type { ComponentKind, Judgement } from './component-kind.ts'
+
+/** A component with what is to be said, and done, about it. */
+export interface Judged extends Judgement {
+  readonly component: Component
+  readonly isThere: boolean
+}
+
+/** An object that a component needs, and what has its name. */
+interface Part {
+  readonly wanted: KubeObject
+  /** Ours. */
+  readonly actual: KubeObject | undefined
+  readonly namesake: KubeObject | undefined
+  readonly refusal: ChildRefusal | undefined
+}
+
+/** What a component waits for. */
+export interface Awaited {
+  readonly component: Component
+  readonly standing: ComponentStanding
+}
+
+/**
+ * Where a component stands, and what is to be written for it. The same for every kind: what is not there is created as soon as all that it needs is, what is
+ * otherwise than wanted is changed, and nothing of it concerns any other component.
+ * @param awaited what has to be there before anything is created
+ */
+export function judge(...asked: Parameters<typeof judgeNow>): Judged {
+  return withKnownRefusal(asked[0], judgeNow(...asked))
+}
+
+function judgeNow(
+  world: WorkspaceWorld,
+  kind: ComponentKind,
+  component: Component,
+  awaited: Awaited | undefined,
+): Judged {
+  const parts = component.objects.map((wanted) => partOf(world, wanted))
+  const isThere = parts.every(({ actual }) => actual !== undefined && !isGoing(actual))
+  const { held } = component
+  if (held !== undefined) {
+    const isAny = parts.some(({ actual }) => actual !== undefined)
+    return { component, standing: isAny ? held.present : held.absent, isThere }
+  }
+  const stays = kind.unchangeable?.(world, component)
+  const apply = stays === undefined ? parts.filter(isToBeChanged).map(({ wanted }) => wanted) : []
+  const obstacle = obstacleIn(world, parts)
+  if (obstacle !== undefined) return { component, standing: obstacle, isThere, apply }
+  if (!isThere && stays === undefined) {
+    const standing = awaited === undefined ? kind.obstacle?.(world, component) : waitingFor(awaited)
+    if (standing !== undefined) return { component, standing, isThere, apply }
+    const missing = parts.filter(({ actual }) => actual === undefined).map(({ wanted }) => wanted)
+    return { component, standing: beingCreated(world, missing), isThere, apply: [...apply, ...missing] }
+  }
+  // What stays as it is can be used as it is.
+  return judgeThere(world, kind, { component, parts, isThere: isThere || stays !== undefined, apply, stays })
+}
+
+/** Of a component whose objects are there, or stay as they are. */
+function judgeThere(
+  world: WorkspaceWorld,
+  kind: ComponentKind,
+  seen: Pick<Judged, 'component' | 'isThere'> & {
+    readonly parts: readonly Part[]
+    readonly apply: readonly KubeObject[]
+    readonly stays: string | undefined
+  },
+): Judged {
+  const { component, parts, isThere, apply, stays } = seen
+  const judgement = kind.standing(world, component)
+  const beside = (judgement.apply ?? []).map((wanted) => partOf(world, wanted))
+  const standing = refusedIn([...parts, ...beside]) ?? withRemark(judgement.standing, stays)
+  return { isThere, ...judgement, standing, component, apply: [...apply, ...(judgement.apply ?? [])] }
+}
+
+/** What was refused before this process led is refused until it has been tried. */
+function withKnownRefusal({ isUndecided, workspace }: WorkspaceWorld, judged: Judged): Judged {
+  const { component, apply = [] } = judged
+  if (!isUndecided || apply.length === 0) return judged
+  const known = workspace.status.components?.find(
+    ({ kind, name }) => kind === component.kind && name === component.name,
+  )
+  if (known?.reason !== 'Refused' && known?.reason !== 'NameConflict') return judged
+  const { phase, reason, message = '' } = known
+  return { ...judged, standing: { phase, why: reason, message } }
+}
+
+function partOf({ children, namesakes, refusals }: WorkspaceWorld, wanted: KubeObject): Part {
+  const id = idOfObject(wanted)
+  return { wanted, actual: children.get(id), namesake: namesakes.get(id), refusal: refusals.get(childId(wanted)) }
+}
+
+/** What keeps an object from being created, whatever is tried. */
+function obstacleIn({ missingKinds }: WorkspaceWorld, parts: readonly Part[]): ComponentStanding | undefined {
+  for (const { wanted, actual, namesake } of parts) {
+    const { kind } = wanted
+    const title = idOfObject(wanted)
+    if (missingKinds.has(kind))
+      return waiting(missingReason(kind), `the cluster does not serve ${kind}: ${title} cannot be created`)
+    if (namesake !== undefined && actual === undefined)
+      return isGoing(namesake)
+        ? waiting(
+            'Provisioning',
+            `${title}, which is not of this workspace, is being deleted: its name is free when it is gone`,
+          )
+        : failed('NameConflict', `${title} exists and is not of this workspace: delete it, or choose another name`)
+    if (actual !== undefined && isGoing(actual))
+      return waiting(goingReason(kind), `${title} is being deleted, and is created again once it is gone`)
+  }
+  return undefined
+}
+
+function missingReason(kind: string): WorkspaceReason {
+  return kind === 'NetworkAttachmentDefinition' ? 'NetworkDriverMissing' : 'Refused'
+}
+
+function goingReason(kind: string): WorkspaceReason {
+  return kind === 'Namespace' ? 'NamespaceTerminating' : 'Provisioning'
+}
+
+function beingCreated(world: WorkspaceWorld, missing: readonly KubeObject[]): ComponentStanding {
+  const refusal = refusedIn(missing.map((wanted) => partOf(world, wanted)))
+  return refusal ?? waiting('Provisioning', `${missing.map(idOfObject).join(' and ')} is being created`)
+}
+
+/** What is planned is tried again and again; until it works, people should read why it does not. */
+function refusedIn(parts: readonly Part[]): ComponentStanding | undefined {
+  for (const { wanted, refusal } of parts) {
+    if (refusal?.why === 'NameTaken') return failed('NameConflict', refusal.message)
+    if (refusal !== undefined)
+      return waiting('Refused', `the API server refuses ${idOfObject(wanted)}: ${refusal.message}`)
+  }
+  return undefined
+}
+
+/** What is ready stays ready. */
+function withRemark(standing: ComponentStanding, remark: string | undefined): ComponentStanding {
+  if (remark === undefined || standing.phase !== 'Ready') return standing
+  return { ...standing, why: 'NotChangeable', message: `${standing.message}; ${remark}` }
+}
+
+function waitingFor({ component, standing }: Awaited): ComponentStanding {
+  const { why } = standing
+  const reason = component.kind === 'Image' ? 'WaitingForImages' : 'Provisioning'
+  return waiting(reason, `waits for ${idOfComponent(component)}, which is not ready (${standing.reason ?? why})`)
+}
+
+function isToBeChanged({ wanted, actual }: Part): boolean {
+  return actual !== undefined && !isGoing(actual) && !isAsWanted(wanted, actual)
+}
+
+export function idOfComponent({ kind, name }: Component): string {
+  return idOf(kind, name)
+}

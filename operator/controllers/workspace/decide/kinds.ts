@@ -1,0 +1,30 @@
+import { vmDiskImage } from '@open-terrain/constructs'
+import type { ChildType } from '../../../runtime/plan-writer.ts'
+import type { ComponentKind } from './component-kind.ts'
+import { ANSIBLE_KIND } from './components/ansible.ts'
+import { CONTAINER_CLUSTER_KIND } from './components/container-cluster.ts'
+import { IMAGE_KIND } from './components/image.ts'
+import { NAMESPACE_KIND } from './components/namespace.ts'
+import { NETWORK_KIND } from './components/network.ts'
+import { VIRTUAL_MACHINE_KIND } from './components/virtual-machine.ts'
+import { VOLUME_KIND } from './components/volume.ts'
+
+/** All that a workspace can be made of. It is created in this order, and removed in the reverse one. */
+export const KINDS: readonly ComponentKind[] = [
+  NAMESPACE_KIND,
+  IMAGE_KIND,
+  NETWORK_KIND,
+  VOLUME_KIND,
+  ANSIBLE_KIND,
+  CONTAINER_CLUSTER_KIND,
+  VIRTUAL_MACHINE_KIND,
+]
+
+/** The kinds of objects that workspaces own. */
+export const OWNED_TYPES: readonly ChildType[] = KINDS.flatMap(({ types }) => types)
+
+/** And those that they write besides. */
+export const WRITTEN_TYPES: readonly ChildType[] = [
+  ...OWNED_TYPES,
+  { type: vmDiskImage, propagationPolicy: 'Background' },
+]

@@ -1,0 +1,43 @@
+import type { WorkspaceStatus } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { workspacePaceOf } from './pace.ts'
+
+const component = (phase: 'Provisioning' | 'Ready', message = '') => ({
+  kind: 'Network',
+  name: 'n',
+  phase,
+  reason: 'x',
+  message,
+})
+const BEFORE: WorkspaceStatus = { phase: 'Provisioning', components: [component('Provisioning')] }
+const due = (after: WorkspaceStatus, sinceWriteMs?: number, finalizer = 'keep') =>
+  workspacePaceOf(BEFORE, { finalizer, status: after }, sinceWriteMs)
+
+describe('the status of a workspace is written', () => {
+  it.each<[what: string, after: WorkspaceStatus, sinceMs: number | undefined, leftMs: number | undefined]>([
+    ['at once when its phase changes', { ...BEFORE, phase: 'Ready' }, 1, undefined],
+    [
+      'at once when nothing was written yet',
+      { phase: 'Provisioning', components: [component('Ready')] },
+      undefined,
+      undefined,
+    ],
+    ['every two seconds when components move', { phase: 'Provisioning', components: [component('Ready')] }, 500, 1_500],
+    [
+      'every ten seconds when only words change',
+      { phase: 'Provisioning', components: [component('Provisioning', 'new')] },
+      4_000,
+      6_000,
+    ],
+  ])('%s', (_what, after, sinceMs, leftMs) => {
+    const { isStatusDue, wake } = due(after, sinceMs)
+    expect([isStatusDue, wake?.afterMs]).toEqual([leftMs === undefined, leftMs])
+  })
+
+  it('not at all when it says the same, or the workspace goes', () => {
+    expect([due(BEFORE), due({ phase: 'Ready' }, undefined, 'release')]).toEqual([
+      { isStatusDue: false },
+      { isStatusDue: false },
+    ])
+  })
+})

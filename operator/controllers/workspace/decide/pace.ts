@@ -1,0 +1,28 @@
+import type { WorkspaceStatus } from '@open-terrain/constructs'
+import { isSame } from '../../../runtime/owned-fields.ts'
+import { dueEvery, type StatusPace } from '../../../runtime/status-pace.ts'
+
+/** Components come one after the other, and their workspace tells of them at a steady pace. */
+const COMPONENTS_EVERY_MS = 2_000
+/** What a component waits for, in the words of others, may change all the time. */
+const WORDS_EVERY_MS = 10_000
+
+/** When a status is written: where the workspace stands at once, which components stand where every 2 s, and what is said of them every 10 s. */
+export function workspacePaceOf(
+  before: WorkspaceStatus,
+  { finalizer, status: after }: { readonly finalizer: string; readonly status: WorkspaceStatus },
+  sinceWriteMs?: number,
+): StatusPace {
+  if (finalizer === 'release' || isSame(before, after)) return { isStatusDue: false }
+  const isMoved = !isSame(components(before), components(after))
+  const everyMs = isSame(standing(before), standing(after)) ? (isMoved ? COMPONENTS_EVERY_MS : WORDS_EVERY_MS) : 0
+  return dueEvery(everyMs, sinceWriteMs, 'where the components are is written then')
+}
+
+function standing({ phase, observedGeneration, conditions = [] }: WorkspaceStatus): unknown {
+  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status])]
+}
+
+function components({ reason, namespace, components: all = [] }: WorkspaceStatus): unknown {
+  return [reason, namespace, all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why])]
+}

@@ -1,0 +1,86 @@
+import type { Policy, WorkspaceSpecInput } from '@open-terrain/constructs'
+import { expect, it } from 'vitest'
+import { viewContainerPod } from '../../../cluster/workspace-views.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { DEPLOYED } from '../workspace-bench.fixtures.ts'
+import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
+import { planWorkspace } from './plan.ts'
+import { hangingPods, podTrouble } from './pod-trouble.ts'
+
+/** With another policy, or another spec. */
+function changed(planned: PlannedWorld, policy: Partial<Policy>, spec: WorkspaceSpecInput = DEPLOYED) {
+  planned.policy = { ...planned.policy, ...policy }
+  planned.spec = parsed(spec)
+  return planWorkspace(planned.world, NOW)
+}
+
+const volumesOf = ({ status }: ReturnType<typeof planWorkspace>) =>
+  status.components?.filter(({ kind }) => kind === 'Volume').map(({ phase, reason }) => `${phase} ${reason}`)
+
+it('a claim that stays where it is can be mounted by what is created later', () => {
+  const planned = settledWorld(DEPLOYED)
+  planned.children.delete('Deployment demo-app')
+  const plan = changed(planned, { localVolumeRoot: '/srv/labs' })
+  expect(volumesOf(plan)).toEqual(['Ready NotChangeable', 'Ready NotChangeable'])
+  expect(plan.apply.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(['Deployment demo-app'])
+})
+
+it.each<
+  [string, Partial<Policy>, Partial<WorkspaceSpecInput['volumes'] extends readonly (infer V)[] | undefined ? V : never>]
+>([
+  ['another folder of the policy', { localVolumeRoot: '/srv/others' }, {}],
+  ['another localPath', {}, { localPath: '/other' }],
+  ['a larger size', {}, { size: '2Gi' }],
+])('a local volume stays as it is with %s', (_name, policy, change) => {
+  const planned = settledWorld(DEPLOYED, { localVolumeRoot: '/srv/labs' })
+  const volumes = (DEPLOYED.volumes ?? []).map((volume) => ({ ...volume, ...change }))
+  const plan = changed(planned, policy, { ...DEPLOYED, volumes })
+  expect(volumesOf(plan)).toEqual(['Ready NotChangeable', 'Ready NotChangeable'])
+  expect([plan.status.phase, plan.apply, plan.remove]).toEqual(['Ready', [], []])
+})
+
+it('what somebody adds to a NetworkPolicy is taken off again', () => {
+  const planned = settledWorld(DEPLOYED)
+  const id = 'NetworkPolicy default-deny'
+  const found = planned.children.get(id) as KubeObject & { readonly spec: object }
+  planned.children.set(id, { ...found, spec: { ...found.spec, ingress: [{}] } } as KubeObject)
+  const plan = planWorkspace(planned.world, NOW)
+  expect(plan.apply.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([id])
+})
+
+it('a workspace that is deleted with --cascade=orphan removes nothing', () => {
+  const { world } = settledWorld(DEPLOYED)
+  const { workspace } = world
+  const metadata = { ...workspace.metadata, deletionTimestamp: '2026-01-31T12:00:00Z' }
+  const deleted = (finalizers: readonly string[]) =>
+    planWorkspace({ ...world, workspace: { ...workspace, metadata: { ...metadata, finalizers } } }, NOW)
+  expect(deleted(['pelotech.ot/workspace', 'orphan'])).toMatchObject({ remove: [], finalizer: 'keep' })
+  expect(deleted(['pelotech.ot/workspace']).remove.length).toBeGreaterThan(0)
+})
+
+it('a workspace with the name of the namespace of images makes nothing', () => {
+  const planned = new PlannedWorld(parsed(DEPLOYED))
+  planned.policy = { ...planned.policy, imageNamespace: 'lab' }
+  const { status, apply } = planWorkspace(planned.world, NOW)
+  expect([status.phase, status.reason, apply.filter(({ kind }) => kind !== 'VMDiskImage')]).toEqual([
+    'Failed',
+    'NameConflict',
+    [],
+  ])
+})
+
+it('a pod that was evicted says nothing about the one in its place, and no more than two are looked at', () => {
+  const pod = (name: string, status: object) =>
+    viewContainerPod({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { namespace: 'lab', name, uid: name },
+      status,
+    } as unknown as KubeObject)
+  const killed = { name: 'chef', restartCount: 7, state: { terminated: { exitCode: 137, reason: 'Error' } } }
+  const evicted = pod('old', { phase: 'Failed', reason: 'Evicted', containerStatuses: [killed] })
+  const starting = ['a', 'b', 'c'].map((name) => pod(name, { phase: 'Pending' }))
+  const world = { ...settledWorld(DEPLOYED).world, pods: new Map([['demo-app', [evicted, ...starting]]]) }
+  expect(podTrouble(world, 'demo-app')).toBeUndefined()
+  expect(hangingPods(world).map(({ uid }) => uid)).toEqual(['a', 'b'])
+})

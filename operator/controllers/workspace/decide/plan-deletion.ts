@@ -1,0 +1,66 @@
+import { endingWaits } from '../../../cluster/dependents.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { NAMESPACE } from '../../../kube/resource-types.ts'
+import { fromTime } from '../../../runtime/conditions.ts'
+import { firstFew } from '../../../runtime/first-few.ts'
+import { removalOf } from '../../../runtime/removals.ts'
+import type { WorkspaceWorld } from '../world.ts'
+import { idOfObject } from './component.ts'
+import { KINDS } from './kinds.ts'
+import { statusOf } from './status.ts'
+import type { WorkspacePlan } from './workspace-plan.ts'
+
+const LOOK_MS = 60_000
+/** Of `--cascade=orphan`: the garbage collector takes the owner off all children, and this off the workspace then. */
+const ORPHAN = 'orphan'
+/** More are only counted. */
+const SHOWN_MAX = 3
+
+/**
+ * A workspace that somebody deleted goes kind by kind, the last one first: machines, containers, what they were made of, and its namespace at the end. Nothing
+ * is removed before all that may use it is gone. The finalizer goes when nothing is left. What was asked to be left without an owner is left.
+ */
+export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): WorkspacePlan {
+  const { workspace } = world
+  if (workspace.metadata.finalizers?.includes(ORPHAN) === true)
+    return { status: workspace.status, finalizer: 'keep', apply: [], remove: [], events: [] }
+  const next = lastIn(world, () => true)
+  if (next.length === 0) {
+    // A cache may not have heard of it yet. Everything else goes with it.
+    const namespace = { absent: [{ type: NAMESPACE, name: workspace.metadata.name }], whose: 'ours' } as const
+    return { status: workspace.status, finalizer: 'release', apply: [], remove: [], events: [], onlyIf: [namespace] }
+  }
+  const since = Math.min(...next.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
+  const late = now - since >= LOOK_MS ? '; see which finalizers and conditions that has' : ''
+  const message = `being deleted: waiting for ${firstFew(next.map(idOfObject), SHOWN_MAX)}${late}`
+  const problem = {
+    phase: workspace.status.phase === 'Failed' ? 'Failed' : 'Provisioning',
+    why: 'Deleting',
+    message,
+  } as const
+  const plan = {
+    status: statusOf(world, { judged: [], leaving: next, problem }, now),
+    finalizer: 'keep',
+    apply: [],
+    remove: next.flatMap((one) => removalOf(one)),
+    events: [],
+    wake: { afterMs: LOOK_MS, because: 'what is being deleted should be gone by then' },
+  } as const
+  return { ...plan, ...endingWaits(plan, next, now) }
+}
+
+/** Of the children that qualify, those of the last kind that has any. What is in a namespace that goes with them is left to that. */
+export function lastIn(
+  { children }: Pick<WorkspaceWorld, 'children'>,
+  qualifies: (object: KubeObject) => boolean,
+): readonly KubeObject[] {
+  const among = [...children.values()].filter(qualifies)
+  for (const { types } of KINDS.toReversed()) {
+    const kinds = new Set(types.map(({ type }) => type.kind))
+    const those = among.filter(({ kind }) => kinds.has(kind))
+    const namespace = those.find(({ kind }) => kind === NAMESPACE.kind)
+    if (namespace !== undefined) return [namespace]
+    if (those.length > 0) return those
+  }
+  return []
+}

@@ -1,0 +1,116 @@
+import type { WorkspaceSpec } from '@open-terrain/constructs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { randomWorkspace } from '../../../../constructs/children/random-workspaces.fixtures.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { childId } from '../../../runtime/child-refusals.ts'
+import { NOW, PlannedWorld } from '../workspace-world.fixtures.ts'
+import { idOfObject } from './component.ts'
+import { KINDS } from './kinds.ts'
+import { planWorkspace } from './plan.ts'
+
+const RUNS = { numRuns: 60 }
+/** Namespace and images; networks, volumes and plays; what runs; and once more to see that nothing is left to do. */
+const ROUNDS_MAX = 8
+
+const ORDER: ReadonlyMap<string, number> = new Map(
+  KINDS.flatMap(({ types }, at) => types.map(({ type }) => [type.kind, at] as const)),
+)
+
+/** Plans and carries out until nothing is planned any more. Returns what was asked for, round by round. */
+function settle(
+  planned: PlannedWorld,
+): { readonly apply: readonly KubeObject[]; readonly remove: readonly { kind: string; name: string }[] }[] {
+  const rounds = []
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const plan = planWorkspace(planned.world, NOW)
+    expect(planWorkspace(planned.world, NOW)).toEqual(plan)
+    expect(new Set(plan.apply.map(childId)).size).toBe(plan.apply.length)
+    planned.take(plan)
+    if (plan.apply.length + plan.remove.length === 0) return rounds
+    rounds.push(plan)
+  }
+  throw new Error(`not settled after ${ROUNDS_MAX} rounds`)
+}
+
+function wantedIn(planned: PlannedWorld): string[] {
+  return planned.world.components
+    .flatMap(({ held, objects }) => (held === undefined ? objects.map(idOfObject) : []))
+    .toSorted()
+}
+
+const spec: fc.Arbitrary<WorkspaceSpec> = randomWorkspace.map((one) => one.spec)
+
+describe('plans of random workspaces', () => {
+  it('lead from nothing to all that is wanted, and then to no plan at all', () => {
+    fc.assert(
+      fc.property(spec, (one) => {
+        const planned = new PlannedWorld(one)
+        planned.allImagesReady()
+        settle(planned)
+        expect([...planned.children.keys()].toSorted()).toEqual(wantedIn(planned))
+        const { components = [] } = planned.status
+        expect(components.filter(({ phase }) => phase === 'Provisioning')).toEqual([])
+      }),
+      RUNS,
+    )
+  })
+
+  it('create nothing before what it needs', () => {
+    fc.assert(
+      fc.property(spec, (one) => {
+        const planned = new PlannedWorld(one)
+        // Without images there is nothing but the namespace.
+        for (const { apply } of settle(planned))
+          if ((one.vms ?? []).length > 0)
+            expect(apply.every(({ kind }) => ORDER.get(kind) === 0 || kind === 'VMDiskImage')).toBe(true)
+        planned.allImagesReady()
+        for (const round of settle(planned)) {
+          const places = round.apply.map(({ kind }) => ORDER.get(kind) ?? 0)
+          expect(places).toEqual(places.toSorted((a, b) => a - b))
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('lead from any workspace to any other, and leave nothing behind', () => {
+    fc.assert(
+      fc.property(spec, spec, (one, other) => {
+        const planned = new PlannedWorld(one)
+        planned.allImagesReady()
+        settle(planned)
+        planned.spec = other
+        planned.allImagesReady()
+        for (const { remove } of settle(planned))
+          expect(new Set(remove.map(({ kind }) => ORDER.get(kind))).size).toBeLessThanOrEqual(1)
+        const wanted = new Set(planned.world.components.flatMap(({ objects }) => objects.map(idOfObject)))
+        expect([...planned.children.keys()].filter((id) => !wanted.has(id))).toEqual([])
+        expect(wantedIn(planned).filter((id) => !planned.children.has(id))).toEqual([])
+      }),
+      RUNS,
+    )
+  })
+
+  it('remove all of a workspace that is deleted, the last kind first, and nothing of anybody else', () => {
+    fc.assert(
+      fc.property(spec, fc.nat(3), (one, rounds) => {
+        const planned = new PlannedWorld(one)
+        planned.allImagesReady()
+        // At any point on its way.
+        for (let round = 0; round < rounds; round += 1) planned.take(planWorkspace(planned.world, NOW))
+        planned.deletionTimestamp = '2026-01-31T12:00:00Z'
+        const ours = new Set(planned.children.keys())
+        const removed = settle(planned).flatMap(({ apply, remove }) => {
+          expect(apply).toEqual([])
+          return remove
+        })
+        const places = removed.map(({ kind }) => ORDER.get(kind) ?? 0)
+        expect(places).toEqual(places.toSorted((a, b) => b - a))
+        expect(removed.every(({ kind, name }) => ours.has(`${kind} ${name}`))).toBe(true)
+        expect([planned.children.size, planWorkspace(planned.world, NOW).finalizer]).toEqual([0, 'release'])
+      }),
+      RUNS,
+    )
+  })
+})

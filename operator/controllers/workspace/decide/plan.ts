@@ -1,0 +1,83 @@
+import { problemsText } from '@open-terrain/constructs'
+import { endingWaits } from '../../../cluster/dependents.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { redactUrls } from '../../../runtime/redact.ts'
+import { removalOf } from '../../../runtime/removals.ts'
+import type { WorkspaceWorld } from '../world.ts'
+import { idOfObject } from './component.ts'
+import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
+import { KINDS } from './kinds.ts'
+import { lastIn, planWorkspaceDeletion } from './plan-deletion.ts'
+import { statusOf, workspaceEventsBetween } from './status.ts'
+import { FINALIZER, type WorkspacePlan } from './workspace-plan.ts'
+
+/**
+ * ```
+ * namespace, isolation, quota ┐
+ *                      images ┴─▶ networks, volumes, ansible ─▶ container clusters, machines ─▶ Ready
+ * ```
+ * The order of the kinds, and what each component needs, is all that there is of an order. What was stood up once is kept up in parts: then one component
+ * waits for those alone that it needs.
+ */
+export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan {
+  const { workspace, spec } = world
+  if (workspace.metadata.deletionTimestamp !== undefined) return planWorkspaceDeletion(world, now)
+  const finalizer = workspace.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add'
+  if (!spec.ok) {
+    const problem = { phase: 'Failed', why: 'InvalidSpec', message: redactUrls(problemsText(spec.problems)) } as const
+    const status = statusOf(world, { judged: [], leaving: [], problem }, now)
+    const events = workspaceEventsBetween(workspace.status, status, [])
+    return { status, finalizer, apply: [], remove: [], events }
+  }
+  const judged = judgeAll(world)
+  const leaving = leavingIn(world)
+  const status = statusOf(world, { judged, leaving }, now)
+  const remove = [...leaving.flatMap((one) => removalOf(one)), ...judged.flatMap((one) => one.remove ?? [])]
+  const onlyIf = judged.flatMap((one) => one.onlyIf ?? [])
+  const plan = {
+    status,
+    finalizer,
+    apply: judged.flatMap(({ apply = [] }) => apply),
+    remove,
+    events: workspaceEventsBetween(workspace.status, status, judged),
+    ...(onlyIf.length > 0 && { onlyIf }),
+  } as const
+  return { ...plan, ...endingWaits(plan, [...world.children.values()], now) }
+}
+
+/** From the first kind to the last: each component knows where those are that it needs. */
+function judgeAll(world: WorkspaceWorld): Judged[] {
+  const judged = new Map<string, Judged>()
+  const isBegun = [...world.children.values()].some(({ kind }) => !GROUND_TYPES.has(kind))
+  for (const kind of KINDS) {
+    const done = [...judged.values()]
+    for (const component of world.components) {
+      if (component.kind !== kind.kind) continue
+      const awaited = kind.isGround === true ? undefined : awaitedBy(component.needs, judged, isBegun ? [] : done)
+      judged.set(idOfComponent(component), judge(world, kind, component, awaited))
+    }
+  }
+  return [...judged.values()]
+}
+
+/** The first of those that a component needs that is not there. @param ground what else it waits for */
+function awaitedBy(
+  needs: readonly string[],
+  judged: ReadonlyMap<string, Judged>,
+  ground: readonly Judged[],
+): Awaited | undefined {
+  const needed = needs.map((id) => judged.get(id)).filter((one) => one !== undefined)
+  const grounds = ground.filter(({ component }) => GROUND.has(component.kind))
+  return [...grounds, ...needed].find(({ isThere }) => !isThere)
+}
+
+const GROUNDS = KINDS.filter(({ isGround }) => isGround === true)
+const GROUND: ReadonlySet<string> = new Set(GROUNDS.map(({ kind }) => kind))
+const GROUND_TYPES: ReadonlySet<string> = new Set(GROUNDS.flatMap(({ types }) => types.map(({ type }) => type.kind)))
+
+/** Ours that no component asks for any more: those of the last kind that has such, since others may still need the rest. */
+function leavingIn(world: WorkspaceWorld): readonly KubeObject[] {
+  const wanted = new Set(world.components.flatMap(({ objects }) => objects.map(idOfObject)))
+  const isNeeded = (object: KubeObject) => KINDS.some((kind) => kind.isNeeded?.(world, object) === true)
+  return lastIn(world, (object) => !(wanted.has(idOfObject(object)) || isNeeded(object)))
+}

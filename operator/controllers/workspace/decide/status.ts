@@ -1,0 +1,177 @@
+import {
+  COMPONENT_MESSAGE_MAX,
+  WORKSPACE_CONDITIONS as TYPE,
+  WORKSPACE_REASON_HELP,
+  type WorkspaceComponent,
+  type WorkspacePhase,
+  type WorkspaceReason,
+  type WorkspaceStatus,
+} from '@open-terrain/constructs'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { mergeConditions } from '../../../runtime/conditions.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { firstFew } from '../../../runtime/first-few.ts'
+import { courseConditions, type Standing, said, withRefusal } from '../../../runtime/standing.ts'
+import type { WorkspaceWorld } from '../world.ts'
+import { type ComponentStanding, idOfObject } from './component.ts'
+import { idOfComponent, type Judged } from './judge.ts'
+
+/** What a status is made of. */
+export interface StatusFacts {
+  readonly judged: readonly Judged[]
+  /** Children that are being removed. */
+  readonly leaving: readonly KubeObject[]
+  /** Of the workspace as a whole, where its components are not looked at. */
+  readonly problem?: ComponentStanding
+}
+
+/** More components are only counted. */
+const SHOWN_MAX = 3
+/** Of one plan; all of them are in the status. */
+const EVENTS_MAX = 5
+const WAITING_FOR_MAX = 256
+/** Of the whole; texts of others are without secrets by then, and a command of ours stays one. */
+const MESSAGE_MAX = 4_000
+
+/** The whole status. Of the one before only the times of transitions count, and what is known of components that are not looked at. */
+export function statusOf(world: WorkspaceWorld, facts: StatusFacts, now: number): WorkspaceStatus {
+  const { workspace, children } = world
+  const { generation, name } = workspace.metadata
+  const { judged, problem } = facts
+  const standing = withRefusal(standingOf(facts), world.refusal, { phase: 'Provisioning', reason: 'Refused' })
+  const { phase, reason } = standing
+  const message = cutTo(MESSAGE_MAX, standing.message)
+  const isBusy = phase === 'Provisioning'
+  const conditions = [
+    said(TYPE.Ready, phase === 'Ready', { reason, message }),
+    ...courseConditions({ reason, message }, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
+  ]
+  const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
+  const hasNamespace = children.has(`Namespace ${name}`)
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    phase,
+    reason,
+    message,
+    conditions: mergeConditions(
+      workspace.status.conditions ?? [],
+      conditions,
+      generation,
+      now,
+    ) as WorkspaceStatus['conditions'],
+    ...(hasNamespace && { namespace: name }),
+    ...(waitingFor !== undefined && { waitingFor: cutTo(WAITING_FOR_MAX, waitingFor) }),
+    ...(problem === undefined ? figuresOf(judged) : {}),
+  }
+}
+
+function standingOf({ judged, leaving, problem }: StatusFacts): Standing<WorkspacePhase, WorkspaceReason> {
+  if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
+  const failed = judged.filter(({ standing }) => standing.phase === 'Failed')
+  const waiting = judged.filter(({ standing }) => standing.phase === 'Provisioning')
+  const worst = worstOf(judged)
+  const message = [
+    `${readyOf(judged)} components are ready`,
+    listed('Failed', failed),
+    listed('Provisioning', waiting),
+    worst === undefined ? '' : `${idOfComponent(worst.component)}: ${worst.standing.message}`,
+    leaving.length === 0 ? '' : `being removed: ${firstFew(leaving.map(idOfObject), SHOWN_MAX)}`,
+  ].filter((text) => text !== '')
+  const phase = worst?.standing.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready')
+  const reason = worst?.standing.why ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
+  return { phase, reason, message: message.join('; ') }
+}
+
+/** Of those that are not ready, the one that people should look at first. */
+function worstOf(judged: readonly Judged[]): Judged | undefined {
+  const open = judged.filter(({ standing }) => standing.phase !== 'Ready')
+  return open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
+}
+
+/** Whether people may have to do something about it. */
+function isTrouble({ standing: { why } }: Pick<Judged, 'standing'>): boolean {
+  return WORKSPACE_REASON_HELP[why].severity === 'warning'
+}
+
+function listed(phase: WorkspacePhase, those: readonly Judged[]): string {
+  const titles = those.map(
+    ({ component, standing }) => `${idOfComponent(component)} (${standing.reason ?? standing.why})`,
+  )
+  return titles.length === 0 ? '' : `${phase}: ${firstFew(titles, SHOWN_MAX)}`
+}
+
+/** In a few words, for a column. */
+function awaitedIn({ judged, leaving }: StatusFacts): string | undefined {
+  const worst = worstOf(judged)
+  if (worst !== undefined) {
+    const { reason, why } = worst.standing
+    const more = judged.filter(({ standing }) => standing.phase !== 'Ready').length - 1
+    return `${idOfComponent(worst.component)} (${reason ?? why})${more > 0 ? ` and ${more} more` : ''}`
+  }
+  const [going] = leaving
+  return going === undefined ? undefined : `${idOfObject(going)} to go`
+}
+
+function figuresOf(judged: readonly Judged[]): Partial<WorkspaceStatus> {
+  const countOf = (phase: WorkspacePhase) => judged.filter(({ standing }) => standing.phase === phase).length
+  return {
+    ready: readyOf(judged),
+    counts: {
+      total: judged.length,
+      ready: countOf('Ready'),
+      provisioning: countOf('Provisioning'),
+      failed: countOf('Failed'),
+    },
+    components: judged.map(shown),
+  }
+}
+
+function shown({ component: { kind, name }, standing }: Judged): WorkspaceComponent {
+  const { phase, why, reason = why, message } = standing
+  return { kind, name, phase, reason, message: inShort(COMPONENT_MESSAGE_MAX, message) }
+}
+
+function readyOf(judged: readonly Judged[]): string {
+  return `${judged.filter(({ standing }) => standing.phase === 'Ready').length}/${judged.length}`
+}
+
+/** What the API server says begins with what it refuses, and ends with why: both stay. */
+function inShort(length: number, text: string): string {
+  if (text.length <= length) return text
+  const half = Math.floor((length - 3) / 2)
+  return `${text.slice(0, half)} … ${text.slice(-half)}`.toWellFormed()
+}
+
+function cutTo(length: number, text: string): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`.toWellFormed()
+}
+
+/** Its beginning and its end, and each trouble by the component that has it: for people who read `kubectl describe`. */
+export function workspaceEventsBetween(
+  before: WorkspaceStatus,
+  after: WorkspaceStatus,
+  judged: readonly Judged[],
+): EventNote[] {
+  const known = new Map((before.components ?? []).map((one) => [`${one.kind} ${one.name}`, one]))
+  const news = judged.filter((one) => {
+    const was = known.get(idOfComponent(one.component))
+    const { phase, why, reason = why } = one.standing
+    return (phase === 'Failed' || isTrouble(one)) && (was?.phase !== phase || was.reason !== reason)
+  })
+  const troubles = news.slice(0, EVENTS_MAX).map(({ component, standing }): EventNote => {
+    return { type: 'Warning', reason: standing.why, message: `${idOfComponent(component)}: ${standing.message}` }
+  })
+  return [...wholeEvents(before, after, troubles.length > 0), ...troubles]
+}
+
+function wholeEvents(before: WorkspaceStatus, after: WorkspaceStatus, isTold: boolean): EventNote[] {
+  const { reason = '', message = '', phase } = after
+  if (before.phase === undefined && phase === 'Provisioning')
+    return [{ type: 'Normal', reason: 'Provisioning', message }]
+  if (before.reason === reason || isTold) return []
+  const { severity } = WORKSPACE_REASON_HELP[reason as WorkspaceReason] ?? { severity: 'silent' }
+  if (severity === 'normal') return [{ type: 'Normal', reason, message }]
+  // What concerns no component alone: trouble of a component is told with its name.
+  const isOfWhole = severity === 'warning' && (reason === 'InvalidSpec' || reason === 'Refused')
+  return isOfWhole ? [{ type: 'Warning', reason, message }] : []
+}

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { IMAGE_NAMESPACE, MACHINE_ALONE, SECOND, start, VM } from './workspace-bench.fixtures.ts'
+
+const IMAGE = { namespace: IMAGE_NAMESPACE, name: 'demo-vmdi' }
+
+it('a workspace refers to the images of its machines, in the namespace of the policy alone, and uses none of them', async () => {
+  const bench = await start(MACHINE_ALONE)
+  const { references } = bench
+  const expected = { count: 1, names: ['Workspace/lab'], users: [] }
+  expect([references?.cached(IMAGE), await references?.live(IMAGE, new AbortController().signal)]).toEqual([
+    expected,
+    expected,
+  ])
+  expect(references?.cached({ ...IMAGE, namespace: 'team' }).count).toBe(0)
+  bench.setPolicy({ imageNamespace: 'team' })
+  expect([references?.cached(IMAGE).count, references?.cached({ ...IMAGE, namespace: 'team' }).count]).toEqual([0, 1])
+})
+
+it('tells of the images that are concerned when a workspace or the policy changes', async () => {
+  const bench = await start(MACHINE_ALONE)
+  const told: string[] = []
+  bench.references?.onChange((key) => told.push(key))
+  bench.change({ vms: [{ ...VM, interfaces: [], backingVMDiskImage: 'other' }] })
+  await bench.clock.advance(SECOND)
+  expect(told.splice(0).toSorted()).toEqual([`${IMAGE_NAMESPACE}/demo-vmdi`, `${IMAGE_NAMESPACE}/other`])
+  bench.setPolicy({ imageNamespace: 'team' })
+  expect(told.splice(0)).toEqual([`${IMAGE_NAMESPACE}/other`, 'team/other'])
+  bench.deleteWorkspace()
+  await bench.clock.advance(SECOND)
+  expect(told).toEqual(['team/other'])
+})

@@ -1,0 +1,258 @@
+import {
+  POLICY_DEFAULTS,
+  type Policy,
+  type VMDiskImageStatus,
+  virtualMachine,
+  vmDiskImage,
+  type WorkspaceSpecInput,
+  workspace,
+} from '@open-terrain/constructs'
+import { expect, onTestFinished } from 'vitest'
+import { PROPOSED_WORKSPACE } from '../../../constructs/api/proposed-workspace.fixtures.ts'
+import { ClusterCaches } from '../../cluster/caches.ts'
+import { type ImageView, viewImage } from '../../images/image-view.ts'
+import type { References } from '../../images/references.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { DEPLOYMENT, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
+import { EventRecorder } from '../../runtime/event-recorder.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { PhaseGauge } from '../../runtime/phase-gauge.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
+import { Store } from '../../runtime/store.ts'
+import { WorkspaceCaches } from './caches.ts'
+import { WorkspaceController } from './controller.ts'
+import { WorkspaceReferences } from './references.ts'
+import type { WorkspaceView } from './views.ts'
+import type { MachineFacts } from './world.ts'
+
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+export const WRITES = ['create', 'patch', 'status', 'delete'] as const
+export const NAME = 'lab'
+export const IMAGE_NAMESPACE = POLICY_DEFAULTS.imageNamespace
+
+const TEMPLATE = { url: 'https://images.example/a.qcow2', sourceType: 'http', diskSize: '10Gi' } as const
+type Vm = NonNullable<WorkspaceSpecInput['vms']>[number]
+export const VM: Vm = {
+  ...(PROPOSED_WORKSPACE.spec.vms[0] as Vm),
+  ignoreOnDeploy: false,
+  vmDiskImageTemplate: TEMPLATE,
+}
+/** Of which nothing but its image is needed. */
+export const MACHINE_ALONE = { vms: [{ ...VM, interfaces: [] }] } satisfies WorkspaceSpecInput
+/** With its machine deployed, so that it has a component of every kind. */
+export const DEPLOYED = { ...PROPOSED_WORKSPACE.spec, vms: [VM] } satisfies WorkspaceSpecInput
+
+export function aWorkspace(spec: WorkspaceSpecInput, name = NAME): KubeObject & { readonly spec: WorkspaceSpecInput } {
+  return { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name }, spec }
+}
+
+/** The controller of workspaces in a cluster in memory; everybody else in it is the test. */
+export class WorkspaceBench {
+  readonly client = new ScriptedClient(IMAGE_NAMESPACE)
+  readonly clock = this.client.clock
+  policy: Policy = POLICY_DEFAULTS
+  references: WorkspaceReferences | undefined
+  #policyListeners: (() => void)[] = []
+  #stop = new AbortController()
+
+  /** Until the test is over. */
+  async start(): Promise<void> {
+    const { client, clock } = this
+    const [log, random, runtimeMetrics] = [fakeLog(), () => 0.5, new RuntimeMetrics()]
+    const basics = { client, clock, random, log }
+    const reflectors = new Reflectors({ ...basics, onRelist: () => undefined })
+    const cluster = new ClusterCaches(reflectors)
+    const images = new Store<ImageView>()
+    reflectors.add(vmDiskImage, images, viewImage)
+    const machines = new Store<MachineFacts>().index('namespace', ({ metadata }) => [metadata.namespace ?? ''])
+    reflectors.add(virtualMachine, machines, (object) => ({ status: {}, ...object }) as MachineFacts)
+    const caches = new WorkspaceCaches(reflectors, images, machines, cluster)
+    const policy = {
+      policy: () => this.policy,
+      onPolicyChange: (listener: () => void) => {
+        this.#policyListeners.push(listener)
+        return () => undefined
+      },
+    }
+    const references = new WorkspaceReferences(client, caches, policy)
+    this.references = references
+    const controller = new WorkspaceController({
+      ...basics,
+      ...policy,
+      runtimeMetrics,
+      events: new EventRecorder({ ...basics, component: 'test', instance: 'me' }),
+      caches,
+      phases: new PhaseGauge(runtimeMetrics.registry, 'ot_workspace_phase', 'Workspaces by phase', []),
+      countReferences: async (image, signal): Promise<References> => await references.live(image, signal),
+    })
+    const stop = new AbortController()
+    this.#stop = stop
+    onTestFinished(async () => {
+      stop.abort()
+      await clock.advance(SECOND)
+    })
+    void reflectors.run(stop.signal)
+    await clock.advance(SECOND)
+    await reflectors.synced()
+    void controller.run(stop.signal)
+    await clock.advance(SECOND)
+  }
+
+  /** Another process leads from now on. */
+  async restart(): Promise<void> {
+    this.#stop.abort()
+    this.#policyListeners = []
+    await this.clock.advance(SECOND)
+    await this.start()
+  }
+
+  /** `type reason: message` of the Events about a workspace, in their order. */
+  events(): string[] {
+    const sent = this.client.calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Event')
+    return sent.map(({ body }) => {
+      const { type, reason, message } = body as { readonly [part in 'type' | 'reason' | 'message']: string }
+      return `${type} ${reason}: ${message}`
+    })
+  }
+
+  setPolicy(change: Partial<Policy>): void {
+    this.policy = { ...this.policy, ...change }
+    for (const listener of this.#policyListeners) listener()
+  }
+
+  create(spec: WorkspaceSpecInput, name = NAME): void {
+    this.client.cluster.admin.create(workspace, aWorkspace(spec, name))
+  }
+
+  change(spec: WorkspaceSpecInput, name = NAME): void {
+    this.client.cluster.admin.replace(workspace, { ...(this.workspace(name) as WorkspaceView), spec } as KubeObject)
+  }
+
+  deleteWorkspace(name = NAME): void {
+    this.client.cluster.admin.delete(workspace, { name })
+  }
+
+  workspace(name = NAME): WorkspaceView | undefined {
+    return this.client.peek('Workspace', name)
+  }
+
+  status(name = NAME): WorkspaceView['status'] {
+    return this.workspace(name)?.status ?? {}
+  }
+
+  /** `Kind name: phase reason` of each component that is not Ready. */
+  open(name = NAME): string[] {
+    const { components = [] } = this.status(name)
+    return components
+      .filter(({ phase }) => phase !== 'Ready')
+      .map((one) => `${one.kind} ${one.name}: ${one.phase} ${one.reason}`)
+  }
+
+  /** `Kind name` of all objects in the namespace of a workspace, but for what Kubernetes itself puts there. */
+  owned(name = NAME): string[] {
+    const kinds = [
+      'Namespace',
+      'NetworkPolicy',
+      'ResourceQuota',
+      'NetworkAttachmentDefinition',
+      'PersistentVolumeClaim',
+      'PersistentVolume',
+      'ConfigMap',
+      'Deployment',
+      'VirtualMachine',
+    ]
+    return kinds.flatMap((kind) =>
+      this.client
+        .all(kind)
+        .filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.name === name) === true)
+        .map(({ metadata }) => `${kind} ${metadata.name}`),
+    )
+  }
+
+  tell(type: ResourceType, key: string, status: object): void {
+    const { admin } = this.client.cluster
+    const object = admin.list(type).items.find(({ metadata }) => keyOf(metadata) === key)
+    if (object === undefined) throw new Error(`there is no ${type.kind} ${key}`)
+    admin.replaceStatus(type, {
+      ...object,
+      status: { observedGeneration: object.metadata.generation, ...status },
+    } as KubeObject)
+  }
+
+  /** All others do their work: images become ready, claims are bound, containers and machines run. */
+  async work(): Promise<void> {
+    for (let round = 0; round < 6; round += 1) {
+      for (const image of this.#all<ImageView>(vmDiskImage))
+        if (image.status?.artifact === undefined) this.tellImage(image.metadata.name, READY_IMAGE)
+      this.#tellUnseen(PERSISTENT_VOLUME_CLAIM, { phase: 'Bound', capacity: { storage: '1Gi' } })
+      this.#tellUnseen(DEPLOYMENT, RUNNING)
+      this.#tellUnseen(virtualMachine, { phase: 'Ready', reason: 'Running', message: 'the machine runs' })
+      await this.clock.advance(3 * SECOND)
+    }
+  }
+
+  /** Of those whose controller has not looked at them. */
+  #tellUnseen(type: ResourceType, status: object): void {
+    for (const { metadata, status: known } of this.#all<{ status?: { observedGeneration?: number } }>(type)) {
+      const isSeen = known !== undefined && 'observedGeneration' in known
+      if (!isSeen || known.observedGeneration !== metadata.generation) this.tell(type, keyOf(metadata), status)
+    }
+  }
+
+  /** As the controllers of Kubernetes do. */
+  bindVolumes(): void {
+    for (const volume of this.#all(PERSISTENT_VOLUME))
+      this.tell(PERSISTENT_VOLUME, volume.metadata.name, { phase: 'Bound' })
+  }
+
+  /** Nothing uses the claims that are being deleted any more, nor the volumes. */
+  letClaimsGo(): void {
+    for (const type of [PERSISTENT_VOLUME_CLAIM, PERSISTENT_VOLUME])
+      for (const object of this.#all(type).filter(({ metadata }) => metadata.deletionTimestamp !== undefined))
+        this.client.cluster.admin.replace(type, { ...object, metadata: { ...object.metadata, finalizers: [] } })
+  }
+
+  tellImage(name: string, status: VMDiskImageStatus): void {
+    this.tell(vmDiskImage, `${IMAGE_NAMESPACE}/${name}`, status)
+  }
+
+  #all<T>(type: ResourceType): (KubeObject & T)[] {
+    return this.client.cluster.admin.list(type).items as (KubeObject & T)[]
+  }
+}
+
+/** A bench with a workspace, two seconds after that was created. */
+export async function start(
+  spec: WorkspaceSpecInput = DEPLOYED,
+  prepare?: (bench: WorkspaceBench) => void,
+): Promise<WorkspaceBench> {
+  const bench = new WorkspaceBench()
+  prepare?.(bench)
+  await bench.start()
+  bench.create(spec)
+  await bench.clock.advance(2 * SECOND)
+  return bench
+}
+
+/** With all that it is made of. */
+export async function startReady(
+  spec: WorkspaceSpecInput = DEPLOYED,
+  policyOf?: (bench: WorkspaceBench) => Policy,
+): Promise<WorkspaceBench> {
+  const bench = await start(spec, (one) => {
+    one.policy = policyOf?.(one) ?? one.policy
+  })
+  await bench.work()
+  expect([bench.open(), bench.status().phase]).toEqual([[], 'Ready'])
+  return bench
+}
+
+export const READY_IMAGE: VMDiskImageStatus = {
+  phase: 'Succeeded',
+  reason: 'Synced',
+  artifact: { kind: 'VolumeSnapshot', name: 'snap', revision: 'r' },
+}
+export const RUNNING = { replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1 }

@@ -1,0 +1,141 @@
+import { POLICY_DEFAULTS, type Policy, parseWorkspaceSpec, type WorkspaceSpec } from '@open-terrain/constructs'
+import { viewQuota } from '../../cluster/quotas.ts'
+import { viewClaim, viewNamespace } from '../../cluster/views.ts'
+import { viewConfigMap, viewDeployment, viewPersistentVolume, viewWithSpec } from '../../cluster/workspace-views.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { type Component, idOfObject } from './decide/component.ts'
+import { imageNames } from './decide/components/image.ts'
+import { planWorkspace } from './decide/plan.ts'
+import { renderComponents } from './decide/render.ts'
+import type { WorkspacePlan } from './decide/workspace-plan.ts'
+import type { WorkspaceView } from './views.ts'
+import type { ImageFacts, WorkspaceWorld } from './world.ts'
+
+export const NOW = Date.parse('2026-01-31T12:00:00Z')
+/** Namespace and images; networks, volumes and plays; what runs: and as many again. */
+const ROUNDS = 6
+const RUNNING = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }
+const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
+  Namespace: viewNamespace,
+  ResourceQuota: viewQuota,
+  PersistentVolumeClaim: (object) => viewClaim(withStatus(object, { phase: 'Bound' })),
+  PersistentVolume: viewPersistentVolume,
+  ConfigMap: viewConfigMap,
+  Deployment: (object) => viewDeployment(withStatus(object, RUNNING)),
+  NetworkPolicy: viewWithSpec,
+  NetworkAttachmentDefinition: viewWithSpec,
+  VirtualMachine: (object) =>
+    withStatus(object, { phase: 'Ready', reason: 'Running', message: 'it runs', observedGeneration: 1 }),
+}
+
+function withStatus(object: KubeObject, status: object): KubeObject {
+  return { ...object, status } as KubeObject
+}
+
+/** A cluster that does at once what a plan asks for, as caches have it. */
+export class PlannedWorld {
+  readonly children = new Map<string, KubeObject>()
+  readonly images = new Map<string, ImageFacts>()
+  /** Changed by nobody. */
+  readonly namesakes = new Map<string, KubeObject>()
+  policy: Policy = POLICY_DEFAULTS
+  deletionTimestamp: string | undefined
+  status: WorkspaceView['status'] = {}
+  #spec: WorkspaceSpec
+  #rendered: readonly Component[] | undefined
+  #uids = 0
+
+  constructor(spec: WorkspaceSpec) {
+    this.#spec = spec
+  }
+
+  set spec(spec: WorkspaceSpec) {
+    this.#spec = spec
+    this.#rendered = undefined
+  }
+
+  get world(): WorkspaceWorld {
+    const metadata = { name: 'lab', uid: 'lab-uid', generation: 1, finalizers: ['pelotech.ot/workspace'] }
+    const going = this.deletionTimestamp === undefined ? {} : { deletionTimestamp: this.deletionTimestamp }
+    const [spec, policy] = [this.#spec, this.policy]
+    this.#rendered ??= renderComponents({ workspace: metadata, spec, policy })
+    const none = { image: undefined, isShared: false }
+    return {
+      workspace: {
+        apiVersion: 'pelotech.ot/v1alpha1',
+        kind: 'Workspace',
+        metadata: { ...metadata, ...going },
+        spec,
+        status: this.status,
+      },
+      spec: { ok: true, spec },
+      policy,
+      components: this.#rendered,
+      children: this.children,
+      namesakes: this.namesakes,
+      missingKinds: new Set(),
+      images: new Map(imageNames(spec).map((name) => [name, this.images.get(name) ?? none])),
+      imageNamespace: 'there',
+      secrets: new Set(
+        (spec.vms ?? []).flatMap(({ users = [] }) => users.flatMap((user) => user.passwordSecretRef?.name ?? [])),
+      ),
+      pods: new Map(),
+      podWarnings: new Map(),
+      refusals: new Map(),
+      isUndecided: false,
+      refusal: undefined,
+    }
+  }
+
+  allImagesReady(): void {
+    const artifact = { kind: 'VolumeSnapshot', name: 'snap', revision: 'r' } as const
+    for (const name of imageNames(this.#spec)) {
+      const metadata = { namespace: this.policy.imageNamespace, name, uid: name, generation: 1 }
+      const image: ImageView = {
+        apiVersion: 'pelotech.ot/v1alpha1',
+        kind: 'VMDiskImage',
+        metadata,
+        spec: {},
+        status: { artifact },
+      }
+      this.images.set(name, { image, isShared: false })
+    }
+  }
+
+  /** What a plan asks for comes true. */
+  take({ apply, remove, status }: WorkspacePlan): void {
+    this.status = status
+    for (const wanted of apply) {
+      const view = VIEWS[wanted.kind]
+      if (view === undefined) continue
+      const id = idOfObject(wanted)
+      this.#uids += 1
+      const { uid = `uid-${this.#uids}` } = this.children.get(id)?.metadata ?? {}
+      this.children.set(id, view({ ...wanted, metadata: { ...wanted.metadata, uid, generation: 1 } }))
+    }
+    for (const { kind, name } of remove) {
+      this.children.delete(`${kind} ${name}`)
+      if (kind === 'Namespace')
+        for (const [id, child] of this.children) if (child.metadata.namespace === name) this.children.delete(id)
+    }
+  }
+}
+
+/** Plans until all is well; throws where that does not come about. */
+export function settledWorld(spec: unknown, policy: Partial<Policy> = {}): PlannedWorld {
+  const planned = new PlannedWorld(parsed(spec))
+  planned.policy = { ...planned.policy, ...policy }
+  planned.allImagesReady()
+  for (let round = 0; round < ROUNDS; round += 1) planned.take(planWorkspace(planned.world, NOW))
+  const { phase, message } = planned.status
+  if (phase !== 'Ready') throw new Error(`the workspace is ${phase}: ${message}`)
+  return planned
+}
+
+/** As the API server would hand it out. */
+export function parsed(spec: unknown): WorkspaceSpec {
+  const result = parseWorkspaceSpec(spec)
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  return result.spec
+}

@@ -1,0 +1,39 @@
+import { ANNOTATIONS, FINALIZER, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { DELETION_FINALIZERS } from '../cluster/views.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { deduplicated } from '../runtime/interned.ts'
+import { keptMetadata, type Matters } from '../runtime/kept-metadata.ts'
+
+/** A VMDiskImage as its cache has it; the spec is unchecked, it may stem from an older schema. */
+export interface ImageView extends KubeObject {
+  readonly spec: unknown
+  readonly status: VMDiskImageStatus
+}
+
+const OWN: Matters = {
+  finalizers: new Set([FINALIZER, ...DELETION_FINALIZERS]),
+  labels: [LABELS.createdBy],
+  annotations: [
+    ANNOTATIONS.syncRequestedAt,
+    ANNOTATIONS.retryRequestedAt,
+    ANNOTATIONS.creator,
+    ANNOTATIONS.workspaceId,
+    ANNOTATIONS.workspaceVersion,
+    ANNOTATIONS.workspaceVm,
+  ],
+  // One request for each DataSync that shares the image: a part of them would be written again and again.
+  whole: ANNOTATIONS.requestsReached,
+}
+
+export function viewImage(object: KubeObject): ImageView {
+  const { apiVersion, kind, spec, status } = object as ImageView
+  const metadata = keptMetadata(object.metadata, OWN)
+  const seen = new Map<string, string>()
+  return {
+    apiVersion,
+    kind,
+    metadata: deduplicated(metadata, seen),
+    spec: deduplicated(spec, seen),
+    status: deduplicated(status ?? {}, seen),
+  }
+}

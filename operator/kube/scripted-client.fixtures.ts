@@ -1,0 +1,198 @@
+import { MemoryCluster, SERVED_TYPES, SimulatedProcess, type Time } from '../../sandbox/memory-cluster/index.ts'
+import { FakeClock } from './fake-clock.fixtures.ts'
+import type { HeldWatches } from './held-watches.fixtures.ts'
+import type {
+  DeleteOptions,
+  KubeClient,
+  ListOptions,
+  ListPage,
+  RequestOptions,
+  WatchEvent,
+  WatchOptions,
+} from './kube-client.ts'
+import { apiVersionOf, type KubeObject, keyOf, type ObjectKey, type ResourceType } from './kube-object.ts'
+import { NAMESPACE } from './resource-types.ts'
+
+export interface ScriptedCall {
+  readonly verb: string
+  readonly kind: string
+  readonly key: string
+  /** What was sent, or the selection of a list or watch. */
+  readonly body: unknown
+  readonly options: unknown
+}
+
+/**
+ * A client of a memory cluster, in the hands of a test, which is also everybody else in that cluster. Answers come without time
+ * passing. `before` may throw (the request never arrived) or wait; `after` may throw (it did, and its answer was lost).
+ */
+export class ScriptedClient implements KubeClient {
+  readonly clock = new FakeClock()
+  readonly cluster: MemoryCluster
+  readonly calls: ScriptedCall[] = []
+  before: ((call: ScriptedCall) => void | Promise<void>) | undefined
+  after: ((call: ScriptedCall) => void | Promise<void>) | undefined
+  /** What serves the watches in place of the cluster. */
+  held: HeldWatches | undefined
+  readonly #client: KubeClient
+  readonly #delayOf = new Map<string, number>()
+  /** By their options: watches that have told what they begin with. */
+  readonly #begun = new WeakSet<object>()
+
+  /** @param namespaces those that are there before anything is put into them */
+  constructor(...namespaces: readonly string[]) {
+    const time = timeOf(this.clock)
+    this.cluster = new MemoryCluster({ time, random: () => 0.5, types: SERVED_TYPES, rollsOut: false })
+    this.#client = this.cluster.connect({
+      process: new SimulatedProcess(time, 'operator'),
+      fateOf: () => ({ kind: 'deliver', requestMs: 0, answerMs: 0 }),
+      passageOf: (event, { resource, body }) => ({
+        delayMs: this.#isBeginning(event, body as object) ? 0 : (this.#delayOf.get(resource.kind) ?? 0),
+      }),
+    })
+    for (const name of ['default', ...namespaces]) this.#ensureNamespace(name)
+  }
+
+  /** An object is from now on as somebody else made it. */
+  put<T extends KubeObject>(object: T): T {
+    const { namespace } = object.metadata
+    if (namespace !== undefined) this.#ensureNamespace(namespace)
+    return this.cluster.restore(typeOf(object.kind, object.apiVersion), object)
+  }
+
+  /** An object is gone. */
+  drop(kind: string, key: string): void {
+    this.cluster.erase(typeOf(kind), key)
+  }
+
+  peek<T extends KubeObject>(kind: string, key: string): T | undefined {
+    return this.all(kind).find(({ metadata }) => keyOf(metadata) === key) as T | undefined
+  }
+
+  all(kind: string): readonly KubeObject[] {
+    return this.cluster.admin.list(typeOf(kind)).items
+  }
+
+  /** Watches tell so late of what happens from now on, all or those of some kinds. What one begins with comes at once. */
+  delayWatches(delayMs: number, kinds: readonly string[] = SERVED_TYPES.map(({ kind }) => kind)): void {
+    for (const kind of kinds) this.#delayOf.set(kind, delayMs)
+  }
+
+  /** `verb Kind key` of all calls so far, or of those of some verbs. */
+  said(...verbs: string[]): string[] {
+    return this.calls
+      .filter(({ verb }) => verbs.length === 0 || verbs.includes(verb))
+      .map(({ verb, kind, key }) => `${verb} ${kind} ${key}`)
+  }
+
+  get<T extends KubeObject>(type: ResourceType, key: ObjectKey, options?: RequestOptions): Promise<T> {
+    return this.#request('get', type, keyOf(key), undefined, options, () => this.#client.get<T>(type, key, options))
+  }
+
+  list<T extends KubeObject>(type: ResourceType, options: ListOptions = {}): Promise<ListPage<T>> {
+    const { namespace = '' } = options
+    return this.#request('list', type, namespace, options, options, () => this.#client.list<T>(type, options))
+  }
+
+  create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
+    const send = () => this.#client.create(type, object, options)
+    return this.#request('create', type, keyOf(object.metadata), object, options, send)
+  }
+
+  replace<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
+    const send = () => this.#client.replace(type, object, options)
+    return this.#request('replace', type, keyOf(object.metadata), object, options, send)
+  }
+
+  replaceStatus<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
+    const send = () => this.#client.replaceStatus(type, object, options)
+    return this.#request('status', type, keyOf(object.metadata), object, options, send)
+  }
+
+  mergePatch<T extends KubeObject>(type: ResourceType, key: ObjectKey, patch: object, options?: RequestOptions) {
+    const send = () => this.#client.mergePatch<T>(type, key, patch, options)
+    return this.#request('patch', type, keyOf(key), patch, options, send)
+  }
+
+  delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void> {
+    const send = () => this.#client.delete(type, key, options)
+    return this.#request('delete', type, keyOf(key), undefined, options, send)
+  }
+
+  async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>> {
+    const { resourceVersion } = options
+    const verb = resourceVersion === undefined ? 'stream' : 'watch'
+    await this.#note({ verb, kind: type.kind, key: resourceVersion ?? '', body: options, options })
+    yield* (this.held?.watch(options) ?? this.#client.watch(type, options)) as AsyncIterable<WatchEvent<T>>
+  }
+
+  async #request<T>(
+    verb: string,
+    { kind }: ResourceType,
+    key: string,
+    body: unknown,
+    options: unknown,
+    send: () => Promise<T>,
+  ): Promise<T> {
+    const call: ScriptedCall = { verb, kind, key, body: structuredClone(asData(body)), options }
+    await this.#note(call)
+    const answer = await send()
+    await this.after?.(call)
+    return answer
+  }
+
+  async #note(call: ScriptedCall): Promise<void> {
+    this.calls.push(call)
+    await this.before?.(call)
+  }
+
+  #isBeginning(event: WatchEvent<KubeObject>, options: WatchOptions): boolean {
+    if (options.resourceVersion !== undefined || this.#begun.has(options)) return false
+    if (event.type === 'BOOKMARK' && event.endsInitialEvents === true) this.#begun.add(options)
+    return true
+  }
+
+  #ensureNamespace(name: string): void {
+    if (this.peek(NAMESPACE.kind, name) !== undefined) return
+    this.cluster.admin.create(NAMESPACE, {
+      apiVersion: apiVersionOf(NAMESPACE),
+      kind: NAMESPACE.kind,
+      metadata: { name },
+    })
+  }
+}
+
+/** A clock that a test moves, as the time of its cluster. What takes no time does not wait for the test. */
+function timeOf(clock: FakeClock): Time {
+  return {
+    epochMs: clock.now() - clock.monotonic(),
+    get elapsedMs() {
+      return clock.monotonic()
+    },
+    schedule: (delayMs, callback) => {
+      if (delayMs > 0) return clock.setTimer(callback, delayMs)
+      let isCancelled = false
+      queueMicrotask(() => {
+        if (!isCancelled) callback()
+      })
+      return () => {
+        isCancelled = true
+      }
+    },
+  }
+}
+
+/** Of two kinds of the same name the first one, which is ours. */
+function typeOf(kind: string, apiVersion?: string): ResourceType {
+  const isIt = (type: ResourceType) =>
+    type.kind === kind && (apiVersion === undefined || apiVersionOf(type) === apiVersion)
+  const found = SERVED_TYPES.find(isIt)
+  if (found === undefined) throw new Error(`no such kind: ${apiVersion} ${kind}`)
+  return found
+}
+
+/** Without what no request carries. */
+function asData(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('signal' in body || 'project' in body)) return body
+  return { ...body, signal: undefined, project: undefined }
+}

@@ -1,0 +1,22 @@
+import type { Registry } from 'prom-client'
+import { Meters } from './meters.ts'
+
+/** How many objects of a kind are in each phase, in the eyes of the replica that leads: 0 for the others. */
+export class PhaseGauge {
+  #objects: () => Iterable<object> = () => []
+
+  /** @param all phases, reported also where nothing is in them */
+  constructor(registry: Registry, name: string, help: string, all: readonly string[]) {
+    const phases = () => Array.from(this.#objects()).flatMap((object) => phaseOf(object) ?? [])
+    new Meters(registry).counted(name, help, 'phase', phases, all)
+  }
+
+  /** Where it is read; undefined where this replica does not lead. */
+  readFrom(objects: (() => Iterable<object>) | undefined): void {
+    this.#objects = objects ?? (() => [])
+  }
+}
+
+function phaseOf(object: object): string | undefined {
+  return (object as { readonly status?: { readonly phase?: string } }).status?.phase
+}
