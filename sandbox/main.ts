@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { POLICY_DEFAULTS } from '@open-terrain/constructs'
 import { Connection } from '../operator/kube/connection.ts'
 import { HttpKubeClient } from '../operator/kube/http-client.ts'
 import { systemClock } from '../operator/runtime/clock.ts'
@@ -30,7 +31,19 @@ async function run(): Promise<void> {
   await using cluster = await startCluster({
     access: true,
     // Those of an installation, but for a wait that people at a terminal have patience for.
-    policy: { concurrency: 4, retryLimit: 2, retryBackoffDuration: '15s' },
+    policy: {
+      concurrency: 4,
+      retryLimit: 2,
+      retryBackoffDuration: '15s',
+      // With these the workspace of the examples has an image, and its volumes a place.
+      imageUrlTemplate: 'https://images.example.com/{baseVm}/{version}/{name}.qcow2',
+      defaultSourceType: 'http',
+      defaultDiskSize: '18Gi',
+      defaultStorageClass: 'gp3',
+      defaultSnapshotClass: 'ebs-snapshot',
+      localVolumeRoot: '/var/lib/open-terrain',
+    },
+    namespaces: [OPERATOR_NAMESPACE, POLICY_DEFAULTS.imageNamespace],
     ...(directory !== undefined && { directory, keepDirectory: true }),
   })
   const { controlPlane, foreign } = cluster

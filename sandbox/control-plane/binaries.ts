@@ -12,7 +12,7 @@ const NAMES: readonly BinaryName[] = ['etcd', 'kube-apiserver', 'kube-controller
 const GO_MOD = join(import.meta.dirname, 'go.mod')
 
 export interface ResolveOptions {
-  /** Where people are told what takes long. Default: standard error. */
+  /** Where people read what takes long. Default: standard error. */
   readonly report?: (line: string) => void
   readonly env?: Readonly<Record<string, string | undefined>>
 }

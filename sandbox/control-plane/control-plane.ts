@@ -18,6 +18,8 @@ export const CONTROLLERS: readonly string[] = [
   'namespace-controller',
   'deployment-controller',
   'replicaset-controller',
+  // Admission takes no pod in a namespace without a default ServiceAccount, which this one makes.
+  'serviceaccount-controller',
   // The API server enforces what this one has counted.
   'resourcequota-controller',
   // Nothing else removes the finalizers that admission puts on claims and volumes.

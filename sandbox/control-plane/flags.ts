@@ -35,8 +35,6 @@ export function apiServerFlags(server: string, port: number, etcdUrl: string, fi
     'authorization-mode': 'RBAC',
     'service-cluster-ip-range': '10.0.0.0/24',
     'allow-privileged': 'true',
-    // The controller that makes the default ServiceAccounts does not run: without this no pod could be created.
-    'disable-admission-plugins': 'ServiceAccount',
     // There is one API server, and nobody asks for its Endpoints.
     'endpoint-reconciler-type': 'none',
     profiling: 'false',

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Watchdog } from './watchdog.ts'
 
 const READY_POLL_MS = 50
-/** A probe that gets no answer at all is asked anew. */
+/** A probe that gets no answer at all is asked again. */
 const PROBE_TIMEOUT_MS = 5_000
 const LOG_TAIL_CHARACTERS = 4_000
 

@@ -2,12 +2,15 @@ import {
   type DataSyncSpec,
   dataSync,
   dataSyncImageName,
+  fillImageUrl,
   GROUP,
   parseQuantity,
   VERSION,
   type VirtualMachineSpec,
   type VMDiskImageSpec,
   virtualMachine,
+  type WorkspaceSpec,
+  workspace,
 } from '@open-terrain/constructs'
 import { addressOf, type ImageServer } from '../image-server/image-server.ts'
 import { type Manifest, readManifests } from './manifests.ts'
@@ -19,12 +22,12 @@ const BYTES_PER_SECOND = 4 * MIB
 const SCALE = 1_024n
 
 /** What an image goes through in the demo. */
-export type Role = 'good' | 'refreshed' | 'failing' | 'late' | 'deleted' | 'templated' | 'released'
+export type Role = 'good' | 'refreshed' | 'failing' | 'late' | 'deleted' | 'templated' | 'released' | 'workspace'
 
 export interface Performer {
   readonly name: string
   readonly role: Role
-  /** The image, the virtual machine whose template it is made from, or the DataSync that has it made. */
+  /** The image, the virtual machine whose template it is made from, or the DataSync or Workspace that has it made. */
   readonly manifest: Manifest
   /** Undefined for an empty disk. */
   readonly url: string | undefined
@@ -39,6 +42,13 @@ export const DELETED = 'wrong-order'
 export const TEMPLATED = 'lab-154-analyst'
 export const MACHINE_NAME = 'analyst'
 export const RELEASE = 'sync-workspace-123'
+/** Has an image made in a namespace of its own. */
+export const WORKSPACE_NAME = 'demo-workspace-1'
+/** Where images of workspaces are, and where they come from. */
+export const IMAGE_NAMESPACE = 'vmdi-farm'
+export const IMAGE_URL_TEMPLATE = 'https://images.example.com/{baseVm}/{version}/{name}.qcow2'
+/** Of such an image. */
+const WORKSPACE_IMAGE_BYTES = 8 * MIB
 /** Another pipeline releases the same with it. */
 export const SAME_RELEASE = 'same-images-elsewhere'
 export const LATE_SECRET = 'arrives-later'
@@ -78,13 +88,34 @@ export async function gatherCast(): Promise<Performer[]> {
   const [proposed = [], fleet = [], machine = [], release = []] = await Promise.all(files.map(readManifests))
   const others = fleet.toSpliced(10, 0, ORDERED_BY_MISTAKE).toSpliced(4, 0, ...machine)
   const manifests = [...proposed, BROKEN, WITHOUT_SECRET, ...others, ...release]
-  return manifests.flatMap((manifest) =>
+  const images = manifests.flatMap((manifest) =>
     imagesIn(manifest).map(({ name, spec: { url, diskSize } }) => {
       const whole = Number((parseQuantity(String(diskSize)) ?? 0n) / SCALE)
       const bytes = url === undefined ? 0 : name === FAILING ? CUT_AFTER_BYTES : whole
-      return { name, role: manifest.kind === dataSync.kind ? 'released' : roleOf(name), manifest, url, bytes }
+      const role: Role = manifest.kind === dataSync.kind ? 'released' : roleOf(name)
+      return { name, role, manifest, url, bytes }
     }),
   )
+  return [...images, await gatherWorkspace()]
+}
+
+/** The workspace of the proposal. Its machine is deployed, so that all kinds of components show. */
+async function gatherWorkspace(): Promise<Performer> {
+  const [manifest] = await readManifests('workspace.yaml')
+  const { vms = [], ...spec } = (manifest?.spec ?? {}) as WorkspaceSpec
+  const [vm] = vms
+  if (manifest?.kind !== workspace.kind || vm?.backingVMDiskImage === undefined)
+    throw new Error('workspace.yaml of the examples has no Workspace with a machine')
+  const { name, version, baseVm, baseVmVersion } = vm
+  const url = fillImageUrl(IMAGE_URL_TEMPLATE, { name, version, baseVm, baseVmVersion })
+  if (!url.ok) throw new Error(`the machine of workspace.yaml does not fit ${IMAGE_URL_TEMPLATE}`)
+  return {
+    name: vm.backingVMDiskImage,
+    role: 'workspace',
+    manifest: { ...manifest, spec: { ...spec, vms: [{ ...vm, ignoreOnDeploy: false }] } },
+    url: url.url,
+    bytes: WORKSPACE_IMAGE_BYTES,
+  }
 }
 
 /** The images of the DataSync. */

@@ -123,6 +123,7 @@ describe('the summary', () => {
       secretRevision: '1',
       deletion: { uid: 'x', importersLeft: 0 },
       machine: { left: [] },
+      workspace: { left: [] },
     },
     sent: new Map(),
     mostOpen: 0,

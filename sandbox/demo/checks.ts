@@ -15,6 +15,7 @@ import {
   watchLedger,
   watchTransfers,
 } from './timeline.ts'
+import { goesWithAll, standsUpAsOne } from './workspace-checks.ts'
 
 /** The promises, in the order of the summary. */
 export function check(evidence: Evidence): Check[] {
@@ -35,6 +36,8 @@ export function check(evidence: Evidence): Check[] {
     standsUpByItself(evidence),
     diesAfterItsUsers(evidence),
     preloadsARelease(evidence),
+    standsUpAsOne(evidence),
+    goesWithAll(evidence),
     operatorEnded(evidence),
   ]
 }
@@ -66,7 +69,7 @@ function parallelDownloads(evidence: Evidence): Check {
   return judge('downloads in parallel', problems, detail)
 }
 
-/** Each change of the policy came to be the ledger's limit. How long it took is told, not judged: machines differ. */
+/** Each change of the policy came to be the ledger's limit. How long it took is reported, not judged: machines differ. */
 function policyInForce({ journal, acts }: Evidence): Check {
   const states = ledgers(journal)
   const results = acts.policyChanges.map(({ to, revision }) => {
@@ -98,7 +101,7 @@ function order({ journal }: Evidence): Check {
 }
 
 function bytesOfGood({ cast, sent }: Evidence): Check {
-  const once: readonly Performer['role'][] = ['good', 'late', 'templated', 'released']
+  const once: readonly Performer['role'][] = ['good', 'late', 'templated', 'released', 'workspace']
   const good = cast.filter(({ role, url }) => once.includes(role) && url !== undefined)
   const problems = good.flatMap((one) => wrongBytes(one, sent, 1))
   const total = good.reduce((sum, { bytes }) => sum + bytes, 0)

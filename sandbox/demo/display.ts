@@ -50,7 +50,7 @@ function openLive(observer: Observer, cast: readonly Performer[]): Display {
     seconds: (performance.now() - startedAt) / 1_000,
     title,
     slots: { used: observer.ledger.holders.length, limit: observer.ledger.limit },
-    machines: liveMachines(observer),
+    machines: [...liveWorkspaces(observer), ...liveMachines(observer)],
     images: liveImages(observer, cast),
     events,
   })
@@ -69,6 +69,16 @@ function openLive(observer: Observer, cast: readonly Performer[]): Display {
     },
     close: () => terminal.close(),
   }
+}
+
+/** A workspace, and below it each of its components. */
+function liveWorkspaces(observer: Observer): LiveMachine[] {
+  return [...observer.workspaces.values()].flatMap(({ metadata: { name }, status }) => [
+    { name, phase: status.phase, message: `${status.ready ?? ''} ${status.message ?? ''}` },
+    ...(status.components ?? []).map((one) => {
+      return { name: `  ${one.kind} ${one.name}`, phase: one.phase, message: one.message ?? '' }
+    }),
+  ])
 }
 
 function liveMachines(observer: Observer): LiveMachine[] {

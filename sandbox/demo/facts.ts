@@ -4,6 +4,7 @@ import {
   LABELS,
   type VirtualMachineStatus,
   type VMDiskImageStatus,
+  type WorkspaceStatus,
 } from '@open-terrain/constructs'
 import { controllerOf } from '../../operator/kube/controller-of.ts'
 import type { KubeObject, ObjectMeta } from '../../operator/kube/kube-object.ts'
@@ -38,6 +39,13 @@ export interface DataSyncFact {
   readonly status: DataSyncStatus
   /** Whether a pipeline that waits for it goes on. */
   readonly isSettled: boolean
+}
+
+/** A whole lab. */
+export interface WorkspaceFact {
+  readonly kind: 'workspace'
+  readonly metadata: ObjectMeta
+  readonly status: WorkspaceStatus
 }
 
 /** A DataVolume that is cloned from an image: the root disk of a machine. It downloads nothing. */
@@ -99,6 +107,7 @@ export type Fact =
   | ImageFact
   | MachineFact
   | DataSyncFact
+  | WorkspaceFact
   | DiskFact
   | KubeVirtFact
   | DataVolumeFact
@@ -144,6 +153,10 @@ export function dataSyncFact(object: KubeObject): DataSyncFact {
   const status: DataSyncStatus = (object as Raw).status ?? {}
   const isSettled = (status.conditions ?? []).some(({ type, status: value }) => type === 'Settled' && value === 'True')
   return { kind: 'dataSync', metadata: object.metadata, status, isSettled }
+}
+
+export function workspaceFact(object: KubeObject): WorkspaceFact {
+  return { kind: 'workspace', metadata: object.metadata, status: (object as Raw).status ?? {} }
 }
 
 export function kubevirtFact(object: KubeObject): KubeVirtFact {

@@ -69,7 +69,7 @@ const moved = (moment: Moment, before: Moment) => {
 }
 
 describe('a machine that comes before its image', () => {
-  it('is told of with its place in the queue and its address', () => {
+  it('is reported with its place in the queue and its address', () => {
     expect(standsUpByItself(toEvidence(story))).toMatchObject({
       held: true,
       detail: expect.stringMatching(/place 3 of the queue.*Ready at 10\.0\.0\.1/),
@@ -94,7 +94,7 @@ describe('a machine that comes before its image', () => {
 })
 
 describe('an image that is deleted while a machine uses it', () => {
-  it('is told of with its condition, and how soon it went after its user', () => {
+  it('is reported with its condition, and how soon it went after its user', () => {
     expect(diesAfterItsUsers(toEvidence(story))).toMatchObject({
       held: true,
       detail: expect.stringMatching(new RegExp(`"the deletion waits for ${USER}"; gone 20 ms after the disk`)),

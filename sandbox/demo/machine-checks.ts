@@ -1,10 +1,7 @@
-import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import { MACHINE_NAME, TEMPLATED } from './cast.ts'
 import { type Check, type Evidence, historyOf, judge } from './evidence.ts'
 import type { DiskFact, Entry, KubeVirtFact, MachineFact } from './facts.ts'
-
-/** What has to happen, as a sentence, and where it was seen first. */
-type Step = readonly [what: string, entry: Entry | undefined]
+import { outOfOrder } from './steps.ts'
 
 /** A virtual machine that comes before its image waits for it in the queue, and runs without anybody doing anything more. */
 export function standsUpByItself(evidence: Evidence): Check {
@@ -74,16 +71,6 @@ function traces(evidence: Evidence) {
     kubevirt: journal.filter(isKubeVirt).filter(({ fact }) => fact.machineUid === uid),
     artifact: images.at(-1)?.fact.status.artifact?.name,
   }
-}
-
-/** Each step has to come after the one before it, by revisions of etcd. */
-function outOfOrder(steps: readonly Step[]): string[] {
-  return steps.flatMap(([what, entry], at) => {
-    if (entry === undefined) return [`it was never seen that ${what}`]
-    const [whatBefore, before] = steps[at - 1] ?? []
-    if (before === undefined || compareResourceVersions(before.revision, entry.revision) < 0) return []
-    return [`${what} before ${whatBefore}`]
-  })
 }
 
 /** The place in the queue that a machine tells, with its time. */

@@ -35,8 +35,8 @@ class Ended extends Error {
 if (values.help) {
   process.stdout.write(
     'usage: npm run demo -- [--keep] [--timeout SECONDS]\n' +
-      '  Syncs twenty disk images, stands up a virtual machine and preloads a release through the real operator, with trouble on the\n' +
-      '  way, and checks what came of it.\n' +
+      '  Syncs twenty disk images, stands up a virtual machine, preloads a release and has a whole lab come and go through the real\n' +
+      '  operator, with trouble on the way, and checks what came of it.\n' +
       '  --keep             leaves the cluster up afterwards, for kubectl, until Ctrl-C\n' +
       `  --timeout SECONDS  gives up after so long (default: ${DEFAULT_TIMEOUT_SECONDS})\n`,
   )
@@ -144,6 +144,7 @@ async function keep(theatre: Theatre, ending: AbortController, stack: AsyncDispo
       `  export KUBECONFIG=${kubeconfigPath}`,
       '  kubectl get vmdi -o wide',
       '  kubectl apply -f examples/lab-machine.yaml && kubectl get otvm -w',
+      '  kubectl apply -f examples/workspace.yaml && kubectl get otws -w',
       `  kubectl describe vmdi ${FAILING}`,
       `  kubectl annotate vmdi ${REFRESHED} pelotech.ot/sync-requested-at="$(date)" --overwrite`,
       '  kubectl -n sync-operator patch configmap sync-operator-policy --type merge -p \'{"data":{"concurrency":"1"}}\'',
@@ -172,7 +173,7 @@ function endOnSignal(ending: AbortController): void {
   for (const [name, exitCode] of Object.entries(SIGNALS)) {
     process.on(name, () => {
       firstAt ??= performance.now()
-      // One Ctrl-C may come twice: from the terminal, and passed on by whoever started us.
+      // One Ctrl-C may come twice: from the terminal, and passed on by the process that started us.
       if (performance.now() - firstAt > REPEATED_SIGNAL_MS) process.exit(exitCode)
       ending.abort(new Ended(`${name}: stopping`, exitCode))
     })

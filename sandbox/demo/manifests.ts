@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { dataSync, virtualMachine } from '@open-terrain/constructs'
+import { dataSync, virtualMachine, workspace } from '@open-terrain/constructs'
 import { parseAllDocuments } from 'yaml'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
@@ -14,14 +14,27 @@ export interface Manifest extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
+/** Of the API server's own kinds, which nothing of ours writes. */
+const clusterScoped = (group: string, kind: string, plural: string): ResourceType => {
+  return { group, version: 'v1', kind, plural, namespaced: false }
+}
+
 const TYPES: readonly ResourceType[] = [
   IMAGE,
   virtualMachine,
   dataSync,
+  workspace,
   CONFIG_MAP,
   SECRET,
   STORAGE_CLASS,
   VOLUME_SNAPSHOT_CLASS,
+  clusterScoped('admissionregistration.k8s.io', 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
+  clusterScoped(
+    'admissionregistration.k8s.io',
+    'ValidatingAdmissionPolicyBinding',
+    'validatingadmissionpolicybindings',
+  ),
+  clusterScoped('rbac.authorization.k8s.io', 'ClusterRoleBinding', 'clusterrolebindings'),
 ]
 
 /** Where the API server serves objects like this one. Throws on a kind that no example has. */

@@ -1,6 +1,7 @@
 import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
 import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
 import { compareResourceVersions, type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
@@ -41,6 +42,8 @@ import {
   podFact,
   type SnapshotFact,
   snapshotFact,
+  type WorkspaceFact,
+  workspaceFact,
 } from './facts.ts'
 
 /** Also keeps every state that was seen, not only the last one. */
@@ -88,6 +91,7 @@ export class Observer {
   readonly images: Store<ImageFact>
   readonly machines: Store<MachineFact>
   readonly dataSyncs: Store<DataSyncFact>
+  readonly workspaces: Store<WorkspaceFact>
   readonly kubevirt: Store<KubeVirtFact>
   readonly dataVolumes: Store<DataVolumeFact | DiskFact>
   readonly pods: Store<PodFact>
@@ -110,6 +114,7 @@ export class Observer {
     this.images = this.#watch(IMAGE, imageFact)
     this.machines = this.#watch(MACHINE, machineFact)
     this.dataSyncs = this.#watch(DATA_SYNC, dataSyncFact)
+    this.workspaces = this.#watch(WORKSPACE, workspaceFact)
     this.kubevirt = this.#watch(KUBEVIRT_VIRTUAL_MACHINE, kubevirtFact)
     this.dataVolumes = this.#watch(DATA_VOLUME, dataVolumeFact)
     this.pods = this.#watch(POD, podFact)
@@ -155,6 +160,10 @@ export class Observer {
 
   dataSync(name: string): DataSyncFact | undefined {
     return this.dataSyncs.get(`default/${name}`)
+  }
+
+  workspace(name: string): WorkspaceFact | undefined {
+    return this.workspaces.get(name)
   }
 
   /** DataVolumes that may download. */

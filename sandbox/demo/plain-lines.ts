@@ -6,6 +6,7 @@ import {
   type ImageFact,
   ledgerOf,
   type MachineFact,
+  type WorkspaceFact,
 } from './facts.ts'
 
 /** One sentence for each thing that happens, the same for a pipe and for the last lines of the live view. */
@@ -25,6 +26,8 @@ export function describe({ fact, isDeleted }: Entry, before: Fact | undefined): 
       return describeMachine(fact, before?.kind === 'machine' ? before : undefined)
     case 'dataSync':
       return describeDataSync(fact, before?.kind === 'dataSync' ? before : undefined)
+    case 'workspace':
+      return describeWorkspace(fact, isDeleted, before)
     default:
       return undefined
   }
@@ -55,6 +58,15 @@ function describeDataSync(
 ) {
   const isSame = phase === last?.status.phase && ready === last?.status.ready
   return phase === undefined || isSame ? undefined : `DataSync ${metadata.name}: ${phase} (${ready}): ${message}`
+}
+
+function describeWorkspace({ metadata, status }: WorkspaceFact, isDeleted: boolean, before: Fact | undefined) {
+  if (isDeleted) return `Workspace ${metadata.name}: gone`
+  const last = before?.kind === 'workspace' ? before : undefined
+  const { phase, reason, ready, message = '' } = status
+  const isSame = phase === last?.status.phase && reason === last?.status.reason && ready === last?.status.ready
+  const share = ready === undefined ? '' : ` (${ready})`
+  return phase === undefined || isSame ? undefined : `Workspace ${metadata.name}: ${phase}${share}: ${message}`
 }
 
 /** A machine may be called like its image. */

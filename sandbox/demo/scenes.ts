@@ -20,6 +20,7 @@ import {
 } from './cast.ts'
 import { type Manifest, readManifests, resourceTypeOf } from './manifests.ts'
 import type { Observer } from './observer.ts'
+import { createImageNamespace, standUpWorkspace, WORKSPACE_POLICY, type WorkspaceEnd } from './workspace-scene.ts'
 
 /** In the files it is minutes; nobody wants to watch that. */
 const RETRY_BACKOFF = '3s'
@@ -53,6 +54,7 @@ export interface Acts {
   readonly deletion: { readonly uid: string; readonly importersLeft: number }
   /** What was left of the virtual machine when it was gone, as `kind name`. */
   readonly machine: { readonly left: readonly string[] }
+  readonly workspace: WorkspaceEnd
 }
 
 /** Everything that must be there before the operator starts: classes, credentials, and a policy for a short demo. */
@@ -60,9 +62,10 @@ export async function setStage({ client, say }: Pick<Stage, 'client' | 'say'>): 
   const files = ['sandbox-classes.yaml', 'secret.yaml', 'policy.yaml']
   const manifests = (await Promise.all(files.map(readManifests))).flat()
   for (const manifest of manifests) {
-    const data = { ...manifest.data, retryBackoffDuration: RETRY_BACKOFF }
+    const data = { ...manifest.data, ...WORKSPACE_POLICY, retryBackoffDuration: RETRY_BACKOFF }
     await create(client, manifest.kind === 'ConfigMap' ? { ...manifest, data } : manifest)
   }
+  await createImageNamespace(client)
   say(`created ${files.join(', ')} of the examples, with retryBackoffDuration ${RETRY_BACKOFF} to keep this short`)
   return Number(manifests.find(({ kind }) => kind === 'ConfigMap')?.data?.['retryLimit'])
 }
@@ -70,14 +73,14 @@ export async function setStage({ client, say }: Pick<Stage, 'client' | 'say'>): 
 /** All images at once, as a pipeline would, and among them a virtual machine whose image does not exist yet. */
 export async function createImages({ client, observer, cast, signal, say }: Stage): Promise<void> {
   for (const { name, role, manifest } of cast) {
-    if (role === 'released') continue
+    if (role === 'released' || role === 'workspace') continue
     await create(client, manifest)
     if (role !== 'templated') continue
     say(`created VirtualMachine ${MACHINE_NAME} (lab-machine.yaml of the examples), whose image ${name} does not exist`)
     // Otherwise it would be the last in the queue, and everybody would wait for its scene.
     await observer.until(`${name} to be made from the template`, signal, () => observer.image(name) !== undefined)
   }
-  const count = cast.filter(({ role }) => role !== 'templated' && role !== 'released').length
+  const count = cast.filter(({ role }) => isImage(role)).length
   say(`created ${count} images: vmdiskimage.yaml and fleet.yaml of the examples, and three that get into trouble`)
   const [release] = releasedIn(cast)
   if (release === undefined) return
@@ -100,14 +103,20 @@ export async function play(stage: Stage, retryLimit: number): Promise<Acts> {
   ])
   const hasPhase = (name: string, phase: string) => observer.image(name)?.status.phase === phase
   const ends = cast.flatMap(({ name, role }) => {
-    if (role === 'deleted' || role === 'templated') return []
+    if (role === 'deleted' || role === 'templated' || role === 'workspace') return []
     const phase = role === 'failing' ? 'Failed' : 'Succeeded'
     return [observer.until(`${name} to be ${phase}`, signal, () => hasPhase(name, phase))]
   })
   // Slots are freed just before the last statuses; what is checked is the end, not the moment before it.
   ends.push(observer.until('all slots to be free', signal, () => observer.ledger.holders.length === 0))
   await Promise.all(ends)
-  return { retryLimit, policyChanges, refresh, secretRevision, deletion, machine }
+  const workspace = await standUpWorkspace(stage)
+  return { retryLimit, policyChanges, refresh, secretRevision, deletion, machine, workspace }
+}
+
+/** Whether a person creates it, and not something that needs it. */
+function isImage(role: Performer['role']): boolean {
+  return role !== 'templated' && role !== 'released' && role !== 'workspace'
 }
 
 async function refreshOne({ client, observer, signal, say }: Stage, onAsked: () => void): Promise<Acts['refresh']> {

@@ -7,7 +7,7 @@ import {
   type ObjectMeta,
   type ResourceType,
 } from '../../operator/kube/kube-object.ts'
-import { NAMESPACE } from '../../operator/kube/resource-types.ts'
+import { NAMESPACE, POD } from '../../operator/kube/resource-types.ts'
 import { afterDelete, isOver, isTerminating, type StoredMeta } from './deletion.ts'
 import {
   alreadyExists,
@@ -113,7 +113,7 @@ export class ApiServer {
     checkUid(type, before, object.metadata.uid)
     checkVersion(type, before, object.metadata.resourceVersion)
     const { status } = object as KubeObject & { readonly status?: unknown }
-    const after = { ...before, status }
+    const after = { ...before, status, metadata: statusMetadata(type, before.metadata, object.metadata) }
     return isSameJson(before, after) ? before : this.#store.put(actor, table, after)
   }
 
@@ -224,6 +224,16 @@ function withoutStatus(object: KubeObject): KubeObject {
 function withStatusOf(before: KubeObject, wanted: KubeObject): KubeObject {
   const { status } = before as WithStatus
   return { ...withoutStatus(wanted), ...(status !== undefined && { status }) } as KubeObject
+}
+
+/** A write of a pod's status takes the metadata along: Multus and kubelets count on that. */
+function statusMetadata(type: ResourceType, before: ObjectMeta, wanted: ObjectMeta): ObjectMeta {
+  if (type !== POD) return before
+  const { labels, annotations, finalizers } = wanted
+  const { labels: _l, annotations: _a, finalizers: _f, ...rest } = before
+  const metadata = { ...rest, ...filled({ labels, annotations, finalizers, ownerReferences: undefined }) }
+  checkFinalizers(type, before, metadata)
+  return metadata
 }
 
 function isSameSpec({ hasStatus }: Traits, before: KubeObject, after: KubeObject): boolean {

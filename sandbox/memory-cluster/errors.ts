@@ -50,20 +50,8 @@ export function namespaceTerminating(type: ResourceType, name: string, namespace
   return answer(403, 'Forbidden', `${resourceOf(type)} "${name}" is forbidden: ${why}`, ['NamespaceTerminating'])
 }
 
-/** What a ResourceQuota has no room for, in the order of its resources. */
-export function exceededQuota(
-  type: ResourceType,
-  name: string,
-  quota: string,
-  exceeded: readonly {
-    readonly resource: string
-    readonly amount: bigint
-    readonly before: bigint
-    readonly most: bigint
-  }[],
-): ApiError {
-  const said = (of: 'amount' | 'before' | 'most') => exceeded.map((one) => `${one.resource}=${one[of]}`).join(',')
-  const why = `exceeded quota: ${quota}, requested: ${said('amount')}, used: ${said('before')}, limited: ${said('most')}`
+/** @param why in the words of the admission plug-in */
+export function forbidden(type: ResourceType, name: string, why: string): ApiError {
   return answer(403, 'Forbidden', `${resourceOf(type)} "${name}" is forbidden: ${why}`)
 }
 

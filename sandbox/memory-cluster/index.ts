@@ -3,4 +3,4 @@ export { type Admin, type ConnectOptions, MemoryCluster, type MemoryClusterOptio
 export type { Commit } from './object-store.ts'
 export { IMAGE, SERVED_TYPES } from './served-types.ts'
 export { SimulatedProcess } from './simulated-process.ts'
-export { VirtualTime } from './virtual-time.ts'
+export { type Time, VirtualTime } from './virtual-time.ts'

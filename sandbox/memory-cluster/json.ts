@@ -9,7 +9,12 @@ function freeze(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || isDeepFrozen(value)) return value
   if (Array.isArray(value)) return Object.freeze(value.map((item) => (item === undefined ? null : freeze(item))))
   const copy: Record<string, unknown> = {}
-  for (const [key, member] of Object.entries(value)) if (member !== undefined) copy[key] = freeze(member)
+  for (const [key, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    // A member of that name is data, and assigning it would set the prototype.
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: freeze(member), enumerable: true })
+    else copy[key] = freeze(member)
+  }
   return Object.freeze(copy)
 }
 

@@ -17,12 +17,12 @@ import { MemoryWatch } from './memory-watch.ts'
 import type { ObjectStore } from './object-store.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import type { Timeline } from './timeline.ts'
-import type { VirtualTime } from './virtual-time.ts'
+import type { Time } from './virtual-time.ts'
 
 const DEFAULT_TIMEOUT_MS = 30_000
 
 export interface ClientParts {
-  readonly time: VirtualTime
+  readonly time: Time
   readonly store: ObjectStore
   readonly server: ApiServer
   readonly process: SimulatedProcess

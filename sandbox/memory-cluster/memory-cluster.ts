@@ -1,7 +1,14 @@
 import type { DeleteOptions, KubeClient, ListOptions, ListPage, WatchEvent } from '../../operator/kube/kube-client.ts'
-import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  apiVersionOf,
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  type ResourceType,
+} from '../../operator/kube/kube-object.ts'
 import { CUSTOM_RESOURCE_DEFINITION } from '../../operator/kube/resource-types.ts'
 import { ApiServer } from './api-server.ts'
+import { DeploymentController } from './deployment-controller.ts'
 import type { Fate, Passage, RequestInfo, ServerView } from './faults.ts'
 import { GarbageCollector } from './garbage-collector.ts'
 import { frozenCopy } from './json.ts'
@@ -9,11 +16,14 @@ import { MemoryClient } from './memory-client.ts'
 import type { MemoryWatch } from './memory-watch.ts'
 import { NamespaceController } from './namespace-controller.ts'
 import { type Commit, ObjectStore } from './object-store.ts'
+import { admitPod } from './pod-admission.ts'
 import { Quotas } from './quotas.ts'
+import { ReplicaSetController } from './replica-set-controller.ts'
 import { idOf, traitsOf } from './served-types.ts'
+import { ServiceAccounts } from './service-accounts.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import { Timeline } from './timeline.ts'
-import type { VirtualTime } from './virtual-time.ts'
+import type { Time } from './virtual-time.ts'
 
 const ADMINISTRATOR = 'administrator'
 /** One way, when nobody decides otherwise. */
@@ -22,13 +32,17 @@ const HOP_SPREAD_MS = 3
 /** From a change to what the controllers of Kubernetes do about it. */
 const LEAST_CONTROLLER_MS = 2
 const CONTROLLER_SPREAD_MS = 20
+/** From a namespace to its default ServiceAccount. */
+const ACCOUNT_MS = 1
 
 export interface MemoryClusterOptions {
-  readonly time: VirtualTime
+  readonly time: Time
   /** 0 to below 1. Seeded, where a run must repeat. */
   readonly random: () => number
   /** The kinds that are served from the beginning. */
   readonly types: readonly ResourceType[]
+  /** Whether Deployments are rolled out. Default: true; else who tests plays their controllers. */
+  readonly rollsOut?: boolean
 }
 
 export interface ConnectOptions {
@@ -53,12 +67,12 @@ export interface Admin {
 }
 
 /**
- * A Kubernetes API server with its garbage collector, namespace controller and quotas, in memory and on {@link VirtualTime}. The
+ * A Kubernetes API server with its admission, garbage collector and controllers, in memory and on the {@link Time} it is given. The
  * same seed, types and requests give the same commits. `test/conformance` holds it to the real one.
  */
 export class MemoryCluster {
   readonly admin: Admin
-  readonly #time: VirtualTime
+  readonly #time: Time
   readonly #random: () => number
   readonly #store = new ObjectStore()
   readonly #server: ApiServer
@@ -66,7 +80,7 @@ export class MemoryCluster {
   readonly #watches = new Map<SimulatedProcess, Set<MemoryWatch>>()
   readonly #requestListeners: ((request: RequestInfo, code: string) => void)[] = []
 
-  constructor({ time, random, types }: MemoryClusterOptions) {
+  constructor({ time, random, types, rollsOut = true }: MemoryClusterOptions) {
     this.#time = time
     this.#random = random
     const store = this.#store
@@ -76,10 +90,22 @@ export class MemoryCluster {
     }
     const quotas = new Quotas(store, later)
     const now = () => time.epochMs + time.elapsedMs
-    const server = new ApiServer({ store, now, admit: (type, object) => quotas.admit(type, object) })
+    const accounts = new ServiceAccounts(store, now, (work) => void time.schedule(ACCOUNT_MS, work))
+    const admit = (type: ResourceType, object: KubeObject) => {
+      admitPod(store, accounts, type, object)
+      quotas.admit(type, object)
+    }
+    const server = new ApiServer({ store, now, admit })
     this.#server = server
     new GarbageCollector({ store, server, later })
     new NamespaceController({ store, server, later })
+    const after = (delayMs: number, work: () => void) => void time.schedule(delayMs, work)
+    const timestamp = () => new Date(now()).toISOString().replace(/\.\d+Z$/, 'Z')
+    const workloads = { store, server, later, after, random, now, timestamp }
+    if (rollsOut) {
+      new DeploymentController(workloads)
+      new ReplicaSetController(workloads)
+    }
     this.admin = adminOf(server, ADMINISTRATOR)
     for (const type of types) store.install(type)
     for (const type of types) this.install(type)
@@ -151,6 +177,26 @@ export class MemoryCluster {
     this.#store.uninstall(type)
     const { name } = definitionOf(type).metadata
     if (this.#hasDefinitions(type)) this.admin.delete(CUSTOM_RESOURCE_DEFINITION, { name })
+  }
+
+  /**
+   * An object as it is from now on, however it came to be so: as after a restore of etcd, with the uid, the times and the status that
+   * it says. Its version is new.
+   */
+  restore<T extends KubeObject>(type: ResourceType, object: T): T {
+    const { metadata } = object
+    const table = this.#store.table(type)
+    const before = table.objects.get(keyOf(metadata))
+    const uid = metadata.uid ?? before?.metadata.uid ?? `uid-${this.#store.revision}`
+    if (before !== undefined && before.metadata.uid !== uid) this.#store.remove(ADMINISTRATOR, table, before)
+    return this.#store.put(ADMINISTRATOR, table, { ...object, metadata: { ...metadata, uid } }) as unknown as T
+  }
+
+  /** An object is gone at once, whoever would keep it. */
+  erase(type: ResourceType, key: string): void {
+    const table = this.#store.table(type)
+    const before = table.objects.get(key)
+    if (before !== undefined) this.#store.remove(ADMINISTRATOR, table, before)
   }
 
   #hasDefinitions(type: ResourceType): boolean {

@@ -8,7 +8,7 @@ import type { Commit, Table } from './object-store.ts'
 import { type Matcher, matcherOf } from './selectors.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import type { Timeline } from './timeline.ts'
-import type { VirtualTime } from './virtual-time.ts'
+import type { Time } from './virtual-time.ts'
 
 const UP_TO_DATE: ServerView = { lagMs: 0, whenAhead: 'wait' }
 const BOOKMARK_MS = 60_000
@@ -21,7 +21,7 @@ type ObjectEvent = Exclude<WatchEvent<KubeObject>, { type: 'BOOKMARK' }>
 type Parcel = WatchEvent<KubeObject> | Error | 'end'
 
 export interface WatchParts {
-  readonly time: VirtualTime
+  readonly time: Time
   readonly process: SimulatedProcess
   readonly type: ResourceType
   readonly options: WatchOptions

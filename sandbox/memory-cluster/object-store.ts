@@ -15,7 +15,7 @@ export interface Commit {
   readonly actor: string
 }
 
-/** So many commits of one kind can be watched or paged from before they are forgotten, whoever asks. */
+/** So many commits of one kind can be watched or paged from before they are forgotten. */
 const KEPT_COMMITS = 1_000
 
 /** All objects of one kind, and the last changes to them. */

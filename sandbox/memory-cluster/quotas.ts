@@ -1,14 +1,22 @@
-import { parseQuantity } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM, POD, RESOURCE_QUOTA } from '../../operator/kube/resource-types.ts'
-import { exceededQuota } from './errors.ts'
+import { forbidden } from './errors.ts'
 import type { Commit, ObjectStore } from './object-store.ts'
+import { hasEnded, podUsage, unspecified } from './pod-usage.ts'
+import { amountOf, quantityOf } from './resource-amounts.ts'
 
 const ADMISSION = 'quota-admission'
 const CONTROLLER = 'quota-controller'
 
 /** By resource, as in `persistentvolumeclaims`. */
 type Amounts = ReadonlyMap<string, bigint>
+
+interface Exceeded {
+  readonly resource: string
+  readonly amount: bigint
+  readonly before: bigint
+  readonly most: bigint
+}
 
 interface Quota extends KubeObject {
   readonly spec?: { readonly hard?: Readonly<Record<string, string>> }
@@ -20,7 +28,6 @@ interface Counted extends KubeObject {
     readonly storageClassName?: string
     readonly resources?: { readonly requests?: { readonly storage?: string } }
   }
-  readonly status?: { readonly phase?: string }
 }
 
 /**
@@ -46,12 +53,14 @@ export class Quotas {
     const quotas = this.#quotasIn(object.metadata.namespace)
     for (const { metadata, status: { hard, used } = {} } of quotas) {
       const [limited, taken] = [amountsOf(hard), amountsOf(used)]
+      const silent = type === POD ? unspecified(object, [...limited.keys()]) : undefined
+      if (silent !== undefined) throw forbidden(type, object.metadata.name, `failed quota: ${metadata.name}: ${silent}`)
       const exceeded = [...requested].flatMap(([resource, amount]) => {
         const most = limited.get(resource)
         const before = taken.get(resource) ?? 0n
         return most === undefined || before + amount <= most ? [] : [{ resource, amount, before, most }]
       })
-      if (exceeded.length > 0) throw exceededQuota(type, object.metadata.name, metadata.name, exceeded)
+      if (exceeded.length > 0) throw forbidden(type, object.metadata.name, exceededText(metadata.name, exceeded))
     }
     for (const quota of quotas) this.#setUsed(ADMISSION, quota, sum([amountsOf(quota.status?.used), requested]))
   }
@@ -90,11 +99,11 @@ export class Quotas {
     return found.sort((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1))
   }
 
-  /** Only what the quota limits is told. */
+  /** Only what the quota limits is reported. */
   #setUsed(actor: string, quota: Quota, amounts: Amounts): void {
     const hard = actor === CONTROLLER ? (quota.spec?.hard ?? {}) : (quota.status?.hard ?? {})
     const used = Object.fromEntries(
-      Object.keys(hard).map((resource) => [resource, String(amounts.get(resource) ?? 0n)]),
+      Object.keys(hard).map((resource) => [resource, quantityOf(resource, amounts.get(resource) ?? 0n)]),
     )
     const status = { hard, used }
     if (JSON.stringify(status) === JSON.stringify(quota.status)) return
@@ -102,12 +111,20 @@ export class Quotas {
   }
 }
 
-/** What an object takes of each resource. A pod that has ended takes no room of `pods`. */
+/** What a quota has no room for, in the order of its resources. */
+function exceededText(quota: string, exceeded: readonly Exceeded[]): string {
+  const ordered = [...exceeded].sort((a, b) => (a.resource < b.resource ? -1 : 1))
+  const said = (of: 'amount' | 'before' | 'most') =>
+    ordered.map((one) => `${one.resource}=${quantityOf(one.resource, one[of])}`).join(',')
+  return `exceeded quota: ${quota}, requested: ${said('amount')}, used: ${said('before')}, limited: ${said('most')}`
+}
+
+/** What an object takes of each resource. */
 function usageOf(type: ResourceType, object: KubeObject): Amounts {
-  const { spec } = object as Counted
-  if (type === POD) return new Map([['count/pods', 1n], ...(hasEnded(object) ? [] : [['pods', 1n] as const])])
+  if (type === POD) return podUsage(object)
   if (type !== PERSISTENT_VOLUME_CLAIM) return new Map()
-  const size = parseQuantity(spec?.resources?.requests?.storage ?? '0') ?? 0n
+  const { spec } = object as Counted
+  const size = amountOf('requests.storage', spec?.resources?.requests?.storage ?? '0')
   const ofClass = `${spec?.storageClassName ?? ''}.storageclass.storage.k8s.io`
   return new Map([
     ['count/persistentvolumeclaims', 1n],
@@ -118,13 +135,8 @@ function usageOf(type: ResourceType, object: KubeObject): Amounts {
   ])
 }
 
-function hasEnded(object: KubeObject): boolean {
-  const { phase } = (object as Counted).status ?? {}
-  return phase === 'Succeeded' || phase === 'Failed'
-}
-
 function amountsOf(texts: Readonly<Record<string, string>> = {}): Amounts {
-  return new Map(Object.entries(texts).map(([resource, text]) => [resource, parseQuantity(text) ?? 0n]))
+  return new Map(Object.entries(texts).map(([resource, text]) => [resource, amountOf(resource, text)]))
 }
 
 function sum(all: readonly Amounts[]): Amounts {

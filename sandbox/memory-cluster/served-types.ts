@@ -1,29 +1,47 @@
-import { dataSync, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
+import { dataSync, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta, ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
+import * as sandboxTypes from '../resource-types.ts'
 
 export const IMAGE: ResourceType = typeOf(vmDiskImage)
 
 /** Every kind that the operator or the simulators read or write. */
 export const SERVED_TYPES: readonly ResourceType[] = [
   IMAGE,
-  ...[virtualMachine, dataSync].map(typeOf),
+  ...[virtualMachine, dataSync, workspace].map(typeOf),
   ...Object.values(types),
+  ...Object.values(sandboxTypes),
 ]
 
 /** Groups that the API server serves without a CustomResourceDefinition. */
-const BUILT_IN_GROUPS: readonly string[] = ['', 'apiextensions.k8s.io', 'coordination.k8s.io', 'storage.k8s.io']
+const BUILT_IN_GROUPS: readonly string[] = [
+  '',
+  'apiextensions.k8s.io',
+  'apps',
+  'coordination.k8s.io',
+  'networking.k8s.io',
+  'storage.k8s.io',
+]
 const WITHOUT_STATUS: readonly ResourceType[] = [
   types.CONFIG_MAP,
   types.SECRET,
   types.EVENT,
   types.LEASE,
   types.STORAGE_CLASS,
+  sandboxTypes.SERVICE_ACCOUNT,
   types.VOLUME_SNAPSHOT_CLASS,
+  types.NETWORK_ATTACHMENT_DEFINITION,
+  types.NETWORK_POLICY,
   // KubeVirt has its status in the main resource.
   types.VIRTUAL_MACHINE_INSTANCE,
 ]
-const COUNTED_BUILT_INS: readonly ResourceType[] = [types.POD, types.CUSTOM_RESOURCE_DEFINITION]
+const COUNTED_BUILT_INS: readonly ResourceType[] = [
+  types.POD,
+  types.CUSTOM_RESOURCE_DEFINITION,
+  types.DEPLOYMENT,
+  types.NETWORK_POLICY,
+  sandboxTypes.REPLICA_SET,
+]
 
 /** How the API server treats one kind. */
 export interface Traits {
@@ -35,8 +53,8 @@ export interface Traits {
   readonly complete: (object: KubeObject) => KubeObject
 }
 
-function typeOf({ group, version, kind, plural }: Omit<ResourceType, 'namespaced'>): ResourceType {
-  return { group, version, kind, plural, namespaced: true }
+function typeOf({ group, version, kind, plural, namespaced }: ResourceType): ResourceType {
+  return { group, version, kind, plural, namespaced }
 }
 
 export function traitsOf(type: ResourceType): Traits {
@@ -67,6 +85,12 @@ const COMPLETIONS: Readonly<Record<string, (object: KubeObject) => KubeObject>> 
       ...object,
       metadata: withFinalizer(object.metadata, 'kubernetes.io/pvc-protection'),
       spec: { volumeMode: 'Filesystem', ...(object as Claim).spec },
+      status: { phase: 'Pending' },
+    }) as KubeObject,
+  persistentvolumes: (object) =>
+    ({
+      ...object,
+      metadata: withFinalizer(object.metadata, 'kubernetes.io/pv-protection'),
       status: { phase: 'Pending' },
     }) as KubeObject,
   namespaces: (object) =>

@@ -1,5 +1,5 @@
 import type { Clock } from '../../operator/runtime/clock.ts'
-import type { VirtualTime } from './virtual-time.ts'
+import type { Time } from './virtual-time.ts'
 
 /**
  * Something that can be killed or frozen as a Unix process can: its timers and the answers to its requests go through
@@ -9,12 +9,12 @@ import type { VirtualTime } from './virtual-time.ts'
 export class SimulatedProcess {
   readonly name: string
   readonly clock: Clock
-  readonly #time: VirtualTime
+  readonly #time: Time
   readonly #held: (() => void)[] = []
   #state: 'running' | 'frozen' | 'killed' = 'running'
 
   /** @param clockOffsetMs how far its wall clock is ahead of the API server's; negative when it is behind */
-  constructor(time: VirtualTime, name: string, clockOffsetMs = 0) {
+  constructor(time: Time, name: string, clockOffsetMs = 0) {
     this.name = name
     this.#time = time
     this.clock = {

@@ -11,8 +11,16 @@ interface Due {
   callback: (() => void) | undefined
 }
 
-/** One timeline for a whole simulated world. Nothing in it reads real time. All durations are milliseconds. */
-export class VirtualTime {
+/** What a world runs on. All durations are milliseconds. */
+export interface Time {
+  readonly epochMs: number
+  readonly elapsedMs: number
+  /** Calls back at elapsed + delayMs; at the same instant in the order of scheduling. Returns how to cancel it. */
+  schedule(delayMs: number, callback: () => void): () => void
+}
+
+/** One timeline for a whole simulated world. Nothing in it reads real time. */
+export class VirtualTime implements Time {
   readonly epochMs: number
   #elapsedMs = 0
   #order = 0
@@ -29,7 +37,6 @@ export class VirtualTime {
     return this.#elapsedMs
   }
 
-  /** Calls back at elapsed + delayMs; at the same instant in the order of scheduling. Returns how to cancel it. */
   schedule(delayMs: number, callback: () => void): () => void {
     const due: Due = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order, callback }
     this.#order += 1

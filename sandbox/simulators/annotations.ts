@@ -44,3 +44,6 @@ export const OWNED_BY_UID = 'cdi.kubevirt.io/OwnedByUID'
 export const DATA_VOLUME_FINALIZER = 'cdi.kubevirt.io/dataVolumeFinalizer'
 /** On the claim that a clone fills, until it is over. */
 export const CLONE_FINALIZER = 'cdi.kubevirt.io/clonePopulator'
+
+/** Not Kubernetes': the node that a pod runs on, which only a binding could write into its spec. */
+export const SANDBOX_NODE = 'sandbox.open-terrain.dev/node'

@@ -22,6 +22,13 @@ const APP_LABELS = {
   'app.kubernetes.io/managed-by': 'cdi-controller',
 }
 
+const claim = (metadata: Claim['metadata'], spec: ClaimSpec): Claim => ({
+  apiVersion: CORE,
+  kind: 'PersistentVolumeClaim',
+  metadata,
+  spec,
+})
+
 export const primeName = (claim: Claim): string => `prime-${uidOf(claim)}`
 export const importerName = (claim: Claim): string => `importer-prime-${uidOf(claim)}`
 
@@ -32,10 +39,8 @@ export function targetClaim(
   dataSource: 'VolumeImportSource' | 'VolumeCloneSource' = 'VolumeImportSource',
 ): Claim {
   const { name, labels, annotations } = dataVolume.metadata
-  return {
-    apiVersion: CORE,
-    kind: 'PersistentVolumeClaim',
-    metadata: {
+  return claim(
+    {
       ...inNamespaceOf(dataVolume),
       name,
       labels: { ...labels, ...APP_LABELS, 'alerts.k8s.io/KubePersistentVolumeFillingUp': 'disabled' },
@@ -47,7 +52,7 @@ export function targetClaim(
       },
       ownerReferences: ownedBy(dataVolume),
     },
-    spec: {
+    {
       ...claimSpec(dataVolume, storageClassName),
       dataSourceRef: {
         apiGroup: 'cdi.kubevirt.io',
@@ -55,7 +60,7 @@ export function targetClaim(
         name: `${SOURCE_NAMES[dataSource]}-${uidOf(dataVolume)}`,
       },
     },
-  }
+  )
 }
 
 const SOURCE_NAMES = { VolumeImportSource: 'volume-import-source', VolumeCloneSource: 'volume-clone-source' } as const
@@ -63,10 +68,8 @@ const SOURCE_NAMES = { VolumeImportSource: 'volume-import-source', VolumeCloneSo
 /** The claim that the importer fills; its volume moves to the target afterwards. */
 export function primeClaim(dataVolume: DataVolume, target: Claim): Claim {
   const { kind, type, fields } = importFields(sourceOf(dataVolume))
-  return {
-    apiVersion: CORE,
-    kind: 'PersistentVolumeClaim',
-    metadata: {
+  return claim(
+    {
       ...inNamespaceOf(target),
       name: primeName(target),
       labels: { 'velero.io/exclude-from-backup': 'true' },
@@ -81,8 +84,8 @@ export function primeClaim(dataVolume: DataVolume, target: Claim): Claim {
       },
       ownerReferences: ownedBy(target),
     },
-    spec: withoutSource(target.spec),
-  }
+    withoutSource(target.spec),
+  )
 }
 
 export function importerPod(dataVolume: DataVolume, target: Claim, prime: Claim): Pod {
@@ -127,17 +130,15 @@ export function needsScratch(prime: Claim): boolean {
 
 /** Owned by the pod: it goes after the pod. */
 export function scratchClaim(prime: Claim, pod: Pod): Claim {
-  return {
-    apiVersion: CORE,
-    kind: 'PersistentVolumeClaim',
-    metadata: {
+  return claim(
+    {
       ...inNamespaceOf(prime),
       name: scratchName(prime),
       labels: { ...APP_LABELS },
       ownerReferences: ownedBy(pod),
     },
-    spec: { ...withoutSource(prime.spec), accessModes: ['ReadWriteOnce'], volumeMode: 'Filesystem' },
-  }
+    { ...withoutSource(prime.spec), accessModes: ['ReadWriteOnce'], volumeMode: 'Filesystem' },
+  )
 }
 
 export function scratchName(prime: Claim): string {

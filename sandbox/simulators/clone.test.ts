@@ -30,6 +30,15 @@ describe('a clone of a snapshot in another namespace', () => {
     expect(world.dataVolume('disk')?.metadata.finalizers).toBeUndefined()
   })
 
+  it('copies into a class that waits for its first consumer, where that cannot grow a volume', async () => {
+    await world.createSnapshot('golden')
+    world.createClone('root', 'golden', { storageClassName: 'late', resources: { requests: { storage: '2Gi' } } })
+    await world.untilPhase('root', 'PendingPopulation')
+    world.createMachine('vm', 'root')
+    await world.untilStatus('vm', 'Running')
+    expect(world.dataVolume('root')?.metadata.annotations?.['cdi.kubevirt.io/cloneType']).toBe('copy')
+  })
+
   it('has a helper beside the source, without an owner, and finalizers meanwhile', async () => {
     await world.createSnapshot('golden')
     world.simulators.cdi.script({ name: 'disk' }, { type: 'cloneStalls' })
@@ -86,7 +95,7 @@ describe('a clone of a snapshot in another namespace', () => {
     await world.untilPhase('disk', 'Succeeded')
   })
 
-  it('goes on under simulators that start anew', async () => {
+  it('goes on under simulators that are restarted', async () => {
     await world.createSnapshot('golden')
     world.createClone('disk', 'golden')
     await world.until('the helper', () => helpers().length === 1)

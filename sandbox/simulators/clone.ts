@@ -187,11 +187,13 @@ export class ClonePopulator {
       return await this.#show(dataVolume, this.#cloning(target, 'PrepClaimInProgress'))
     }
     await this.#show(dataVolume, this.#cloning(target, PHASES[type]))
+    // The pod that reads from it is its first consumer.
+    if (type === 'copy' && this.#isLate(helper)) await this.#annotate(helper, { [annotation.SELECTED_NODE]: ANY_NODE })
     if (helper.status?.phase !== 'Bound' || !this.#hasData(key, dataVolume, target, type)) return
     await bind(this.#world, target, type === 'copy' ? `pvc-${uidOf(target)}` : (helper.spec.volumeName ?? ''))
   }
 
-  /** A claim of an immediate class is looked at by its provisioner at once, and is told to wait. */
+  /** A claim of an immediate class is looked at by its provisioner at once, and has to wait. */
   #cloning(target: Claim, phase: string): Extract<Situation, { at: 'cloning' }> {
     const storageClass = this.#classOf(target)
     if (storageClass === undefined || storageClass.volumeBindingMode === 'WaitForFirstConsumer')
@@ -201,7 +203,7 @@ export class ClonePopulator {
 
   /** A helper claim that needs a node, or has to grow, gets a pod that uses it, and some time. */
   async #isPreparing(key: string, target: Claim, helper: Claim, type: CloneType): Promise<boolean> {
-    const isLate = this.#classOf(target)?.volumeBindingMode === 'WaitForFirstConsumer'
+    const isLate = this.#isLate(target)
     const grows = isBigger(target.spec.resources?.requests?.storage, helper.spec.resources?.requests?.storage)
     if (type === 'copy' || !(isLate || grows) || phaseOf(target) === 'Rebind') return false
     await this.#annotate(target, { [annotation.CLONE_PHASE]: 'PrepClaim' })
@@ -277,6 +279,10 @@ export class ClonePopulator {
     if (dataVolume.metadata.annotations?.[annotation.CLONE_TYPE] === type) return dataVolume
     const patch = { metadata: { annotations: { [annotation.CLONE_TYPE]: type } } }
     return await this.#world.patch(DATA_VOLUME, this.#world.dataVolumes, dataVolume, patch)
+  }
+
+  #isLate(claim: Claim): boolean {
+    return this.#classOf(claim)?.volumeBindingMode === 'WaitForFirstConsumer'
   }
 
   #classOf({ spec }: Claim): StorageClass | undefined {

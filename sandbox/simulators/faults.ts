@@ -1,4 +1,5 @@
 import type { DataVolume } from './models.ts'
+import { type Script, Scripts } from './scripts.ts'
 
 /** Counted in bytes of the image, or after the last one. */
 export type FaultMoment = number | 'end'
@@ -47,14 +48,6 @@ export interface ScriptOptions {
   readonly times?: number
 }
 
-interface Script {
-  readonly target: Target
-  readonly fault: Fault
-  readonly times: number
-  /** By `namespace/name`, so that a DataVolume that is made again does not start over. */
-  readonly struck: Map<string, number>
-}
-
 const RUN_FAULTS: ReadonlySet<Fault['type']> = new Set<RunFault['type']>([
   'error',
   'oomKilled',
@@ -64,27 +57,18 @@ const RUN_FAULTS: ReadonlySet<Fault['type']> = new Set<RunFault['type']>([
   'stall',
 ])
 
-/** The faults in force. The latest script that matches wins. */
+/** The faults of downloads and clones that are in force. */
 export class FaultScript {
-  readonly #scripts: Script[] = []
-  readonly #onChange: () => void
+  readonly #scripts: Scripts<Target, Fault>
 
   constructor(onChange: () => void) {
-    this.#onChange = onChange
+    this.#scripts = new Scripts(onChange)
   }
 
   /** Returns how to end the script: what it held up goes on. */
   add(target: Target, fault: Fault, options: ScriptOptions = {}): () => void {
     // A container finds out once that it needs scratch space; with it, the next one goes on.
-    const times = options.times ?? (fault.type === 'scratchSpaceRequired' ? 1 : Number.POSITIVE_INFINITY)
-    const script: Script = { target, fault, times, struck: new Map() }
-    this.#scripts.push(script)
-    this.#onChange()
-    return () => {
-      const at = this.#scripts.indexOf(script)
-      if (at >= 0) this.#scripts.splice(at, 1)
-      this.#onChange()
-    }
+    return this.#scripts.add(target, fault, options.times ?? (fault.type === 'scratchSpaceRequired' ? 1 : undefined))
   }
 
   /** The state fault of one type that holds for this DataVolume now. */
@@ -93,26 +77,24 @@ export class FaultScript {
     dataVolume: DataVolume | undefined,
   ): (StateFault & { type: K }) | undefined {
     if (dataVolume === undefined) return undefined
-    const script = this.#scripts.findLast(({ target, fault }) => fault.type === type && matches(target, dataVolume))
-    return script?.fault as (StateFault & { type: K }) | undefined
+    const found = this.#scripts.find(({ target, fault }) => fault.type === type && matches(target, dataVolume))
+    return found as (StateFault & { type: K }) | undefined
   }
 
   quota(of: 'target' | 'prime' | 'pod', dataVolume: DataVolume): boolean {
-    return this.#scripts.some(
+    const found = this.#scripts.find(
       ({ target, fault }) => fault.type === 'quota' && fault.of === of && matches(target, dataVolume),
     )
+    return found !== undefined
   }
 
   /** The fault that the container run which starts now will meet. Counts it. */
   takeRun(dataVolume: DataVolume): RunFault | undefined {
-    const key = `${dataVolume.metadata.namespace}/${dataVolume.metadata.name}`
-    const script = this.#scripts.findLast(
-      ({ target, fault, times, struck }) =>
-        RUN_FAULTS.has(fault.type) && (struck.get(key) ?? 0) < times && matches(target, dataVolume),
-    )
-    if (script === undefined) return undefined
-    script.struck.set(key, (script.struck.get(key) ?? 0) + 1)
-    return script.fault as RunFault
+    const isMet = ({ target, fault }: Script<Target, Fault>) =>
+      RUN_FAULTS.has(fault.type) && matches(target, dataVolume)
+    return this.#scripts.take(`${dataVolume.metadata.namespace}/${dataVolume.metadata.name}`, isMet) as
+      | RunFault
+      | undefined
   }
 }
 

@@ -6,6 +6,7 @@ import type { KubevirtOptions } from './kubevirt-options.ts'
 import { Snapshotter } from './snapshotter.ts'
 import { Storage } from './storage.ts'
 import type { Transfer } from './transfer.ts'
+import { type WorkloadOptions, Workloads } from './workloads.ts'
 import { World, type WorldOptions } from './world.ts'
 
 export type { Egress, ImageEgress } from './egress.ts'
@@ -21,8 +22,9 @@ export type {
 export type { SnapshotFault, SnapshotTarget } from './snapshotter.ts'
 export { type TransferPlan, timedTransfer } from './timed-transfer.ts'
 export { ImportFailure, type Transfer, type TransferJob } from './transfer.ts'
+export type { WorkloadFault, WorkloadTarget } from './workload-faults.ts'
 
-export interface SimulatorOptions extends CdiOptions, KubevirtOptions {
+export interface SimulatorOptions extends CdiOptions, KubevirtOptions, WorkloadOptions {
   /** From a claim that can be provisioned to a bound one. */
   readonly provisionMs: number
   /** From a taken snapshot to a usable one. */
@@ -49,6 +51,7 @@ export const DEFAULT_OPTIONS: SimulatorOptions = {
   shutdownMs: 100,
   startBackoffMs: 10_000,
   startBackoffMaxMs: 300_000,
+  sandboxRetryMs: 10_000,
   restartBaseMs: 10_000,
   restartMaxMs: 300_000,
 }
@@ -58,11 +61,15 @@ export interface Simulators {
   readonly kubevirt: KubevirtSimulator
   readonly snapshotter: Snapshotter
   readonly storage: Storage
+  readonly workloads: Workloads
   /** Ends all downloads and watches, and leaves the cluster as it is: new simulators go on from there. */
   stop(): Promise<void>
 }
 
-/** Starts what an operator needs around it: CDI, KubeVirt, a kubelet for their pods, a provisioner and a snapshotter. */
+/**
+ * Starts what an operator needs around it: CDI, KubeVirt, a scheduler and a kubelet for their pods and those of Deployments, Multus, a
+ * provisioner and a snapshotter.
+ */
 export async function startSimulators(
   parts: WorldOptions & { readonly transfer: Transfer; readonly options?: Partial<SimulatorOptions> },
 ): Promise<Simulators> {
@@ -76,8 +83,10 @@ export async function startSimulators(
   const cdi: CdiSimulator = new CdiSimulator(world, options, parts.transfer, faults)
   const snapshotter = new Snapshotter(world, options.snapshotMs)
   const kubevirt = new KubevirtSimulator(world, options)
-  const simulators = [cdi, storage, snapshotter, kubevirt]
+  const workloads = new Workloads(world, options)
+  const simulators = [cdi, storage, snapshotter, kubevirt, ...(world.hasWorkloads ? [workloads] : [])]
   await world.start()
+  if (world.hasWorkloads) await workloads.register()
   // Only now: a cache that is half full looks as if objects were missing.
   for (const simulator of simulators) simulator.start()
   return {
@@ -85,6 +94,7 @@ export async function startSimulators(
     kubevirt,
     snapshotter,
     storage,
+    workloads,
     async stop() {
       await Promise.all([world.stop(), ...simulators.map((simulator) => simulator.stop())])
     },

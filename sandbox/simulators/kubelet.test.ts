@@ -45,7 +45,7 @@ async function lives(uid: string | undefined): Promise<{ readonly podMs: number;
 }
 
 describe('an importer pod that is deleted', () => {
-  it('stops to download at once, ends in its time as Failed, and is replaced under its name, which begins anew', async () => {
+  it('stops to download at once, ends in its time as Failed, and is replaced under its name by one that begins from the start', async () => {
     const letThrough = await startDownload()
     letThrough()
     const first = pod()

@@ -6,9 +6,7 @@ let world: SimulatedCluster
 
 beforeEach(async () => {
   world = await SimulatedCluster.start()
-  world.createClaim('root')
-  world.createMachine('vm', 'root')
-  await world.untilStatus('vm', 'Running')
+  await world.runMachine()
 })
 
 function patchTemplate(spec: object, metadata: object = {}): void {

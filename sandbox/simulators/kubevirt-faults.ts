@@ -1,5 +1,6 @@
 import { keyOf } from '../../operator/kube/kube-object.ts'
 import type { Instance, Machine } from './kubevirt-models.ts'
+import { Scripts } from './scripts.ts'
 
 /** What keeps a virtual machine from running, as long as the script lasts. */
 export type MachineStateFault =
@@ -54,40 +55,25 @@ export interface MachineScriptOptions {
   readonly times?: number
 }
 
-interface Script {
-  readonly target: MachineTarget
-  readonly fault: MachineFault
-  readonly times: number
-  readonly struck: Map<string, number>
-}
-
-/** The faults of virtual machines that are in force. The latest script that matches wins. */
+/** The faults of virtual machines that are in force. */
 export class MachineFaults {
-  readonly #scripts: Script[] = []
-  readonly #onChange: () => void
+  readonly #scripts: Scripts<MachineTarget, MachineFault>
 
   constructor(onChange: () => void) {
-    this.#onChange = onChange
+    this.#scripts = new Scripts(onChange)
   }
 
   /** Returns how to end the script: what it held up goes on. */
-  add(target: MachineTarget, fault: MachineFault, { times = Number.POSITIVE_INFINITY }: MachineScriptOptions = {}) {
-    const script: Script = { target, fault, times, struck: new Map() }
-    this.#scripts.push(script)
-    this.#onChange()
-    return (): void => {
-      const at = this.#scripts.indexOf(script)
-      if (at >= 0) this.#scripts.splice(at, 1)
-      this.#onChange()
-    }
+  add(target: MachineTarget, fault: MachineFault, { times }: MachineScriptOptions = {}): () => void {
+    return this.#scripts.add(target, fault, times)
   }
 
   state<K extends MachineStateFault['type']>(
     type: K,
     machine: Machine | Instance,
   ): (MachineStateFault & { type: K }) | undefined {
-    const script = this.#scripts.findLast(({ target, fault }) => fault.type === type && matches(target, machine))
-    return script?.fault as (MachineStateFault & { type: K }) | undefined
+    const found = this.#scripts.find(({ target, fault }) => fault.type === type && matches(target, machine))
+    return found as (MachineStateFault & { type: K }) | undefined
   }
 
   /** The fault of one of these types that this start will meet. Counts it. */
@@ -95,13 +81,11 @@ export class MachineFaults {
     types: readonly K[],
     machine: Machine | Instance,
   ): (MachineRunFault & { type: K }) | undefined {
-    const key = keyOf(machine.metadata)
-    const script = this.#scripts.findLast(
-      ({ target, fault, times, struck }) =>
-        (types as readonly string[]).includes(fault.type) && (struck.get(key) ?? 0) < times && matches(target, machine),
+    const found = this.#scripts.take(
+      keyOf(machine.metadata),
+      ({ target, fault }) => (types as readonly string[]).includes(fault.type) && matches(target, machine),
     )
-    script?.struck.set(key, (script.struck.get(key) ?? 0) + 1)
-    return script?.fault as (MachineRunFault & { type: K }) | undefined
+    return found as (MachineRunFault & { type: K }) | undefined
   }
 }
 

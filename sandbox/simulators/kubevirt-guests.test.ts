@@ -9,12 +9,6 @@ beforeEach(async () => {
   world = await SimulatedCluster.start()
 })
 
-async function running(): Promise<void> {
-  world.createClaim('root')
-  world.createMachine('vm', 'root')
-  await world.untilStatus('vm', 'Running')
-}
-
 describe('a guest that stands still', () => {
   const SAID = {
     PausedByUser: 'VMI was paused by user',
@@ -22,7 +16,7 @@ describe('a guest that stands still', () => {
     PausedByMigrationMonitor: 'VMI was paused by the migration monitor',
   }
   it.each(Object.entries(SAID))('is Paused, and not ready, until it goes on: %s', async (reason, text) => {
-    await running()
+    await world.runMachine()
     const fault = { type: 'paused', reason: reason as keyof typeof SAID } as const
     const go = world.simulators.kubevirt.script({ name: 'vm' }, fault)
     const machine = await world.untilStatus('vm', 'Paused')
@@ -38,7 +32,7 @@ describe('a guest that stands still', () => {
 
 describe('a guest whose node is lost', () => {
   it('says Running, and goes nowhere, until the node is back', async () => {
-    await running()
+    await world.runMachine()
     const { uid } = world.instance('vm')?.metadata ?? {}
     const back = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'nodeLost' })
     await world.until('its pod to go', () => world.pods()[0]?.metadata.deletionTimestamp !== undefined)
@@ -95,7 +89,7 @@ describe('what was refused', () => {
 })
 
 it('a guest whose pod is not ready has an agent that answers', async () => {
-  await running()
+  await world.runMachine()
   await world.until('its agent', () => short(world.machine('vm'), 'AgentConnected') === 'True')
   const end = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'podUnready' })
   await world.until('the pod to be seen', () => short(world.machine('vm'), 'Ready')?.startsWith('False') === true)
@@ -131,7 +125,7 @@ describe('Manual', () => {
 })
 
 it('what an instance said last is there until the next one says something', async () => {
-  await running()
+  await world.runMachine()
   await world.until('its agent', () => short(world.machine('vm'), 'AgentConnected') === 'True')
   world.cluster.admin.mergePatch(
     KUBEVIRT_VIRTUAL_MACHINE,

@@ -12,10 +12,10 @@ import { type ShortCondition, shortened, withTimes } from './kubevirt-status.ts'
 import { disksOf, hasFailed, isReadyToLaunch, type MachineDisk, needsTemporaryPod } from './kubevirt-volumes.ts'
 import { isTerminating, type Pod, uidOf } from './models.ts'
 import { Retries, toldOf } from './retries.ts'
+import { nodeOf } from './scheduler.ts'
 import { Worker } from './worker.ts'
 import { BY_INSTANCE, type World } from './world.ts'
 
-export const NODE = 'node-1'
 const NOT_ALL_READY: ShortCondition = [
   'DataVolumesReady',
   'False',
@@ -158,7 +158,7 @@ export class Instances {
     const delayMs = this.#options.bootMs + (this.#faults.state('slowStart', instance)?.delayMs ?? 0)
     const hasBooted = hasRun(instance) || this.#boots.passed(this.worker, key, `boot ${uidOf(instance)}`, delayMs)
     // It is virt-handler's from here on, which says on which node it is.
-    if (!hasBooted) return await this.#enter(instance, 'Scheduled', [NOT_RUNNING, ALL_READY], NODE)
+    if (!hasBooted) return await this.#enter(instance, 'Scheduled', [NOT_RUNNING, ALL_READY], nodeOf(pod))
     await this.#run(key, instance)
   }
 
@@ -177,7 +177,7 @@ export class Instances {
   async #switchOn(instance: Instance): Promise<Instance> {
     const { status = {} } = instance
     const conditions = withTimes([NOT_RUNNING, ALL_READY], status.conditions ?? [], this.#world.timestamp())
-    return await this.#show(instance, { ...this.#inPhase(status, 'Running'), nodeName: NODE, conditions })
+    return await this.#show(instance, { ...this.#inPhase(status, 'Running'), conditions })
   }
 
   async #runningStatus(instance: Instance): Promise<InstanceStatus> {
@@ -190,7 +190,6 @@ export class Instances {
     if (topology.sockets !== sockets) conditions.push(['HotVCPUChange', 'True'])
     return {
       ...this.#inPhase(status, 'Running'),
-      nodeName: NODE,
       currentCPUTopology: topology,
       interfaces,
       conditions: withTimes(conditions, status.conditions ?? [], this.#world.timestamp()),

@@ -1,22 +1,19 @@
 import { createHash } from 'node:crypto'
-import { isApiError } from '../../operator/kube/api-error.ts'
-import type { ObjectKey } from '../../operator/kube/kube-object.ts'
-import { NETWORK_ATTACHMENT_DEFINITION, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
+import { PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
 import { KUBELET_FINALIZER, SELECTED_NODE } from './annotations.ts'
 import { Delays } from './delays.ts'
 import type { MachineFault, MachineFaults } from './kubevirt-faults.ts'
-import { hasEnded, NODE } from './kubevirt-instances.ts'
+import { hasEnded } from './kubevirt-instances.ts'
 import { type Instance, isFinal } from './kubevirt-models.ts'
-import { MULTUS_NETWORKS } from './kubevirt-objects.ts'
 import type { KubevirtOptions } from './kubevirt-options.ts'
 import { type Claim, isTerminating, type Pod, uidOf } from './models.ts'
+import { type Attaching, attach, attached } from './multus/multus.ts'
 import * as podStatus from './pod-status.ts'
+import { NODE_NAME, on, type Placement, placePod } from './scheduler.ts'
 import { needsConsumer } from './storage.ts'
 import { Worker } from './worker.ts'
 import { instanceUid, type World } from './world.ts'
 
-/** A kubelet tries again to start what waits for a network. */
-const RETRY_MS = 10_000
 /** Its longest back-off for an image. */
 const PULL_EVERY_MS = 300_000
 const TRY = 'try'
@@ -61,7 +58,9 @@ export class Launchers {
 
   async #schedule(key: string, pod: Pod, instance: Instance): Promise<void> {
     const unbound = this.#claimsOf(pod).filter(({ status }) => status?.phase !== 'Bound')
-    const obstacle = this.#unplaced(pod, instance, unbound) ?? (await this.#obstacle(key, pod, instance))
+    const unplaced = this.#unplaced(pod, instance, unbound)
+    const networks = unplaced === undefined ? await attach(this.#world, pod) : undefined
+    const obstacle = unplaced ?? this.#obstacle(key, pod, instance, networks)
     if (this.#faults.state('unschedulable', instance) === undefined) await this.#selectNodes(unbound)
     if (obstacle !== undefined || unbound.length > 0) {
       await this.#write(pod, obstacle ?? { phase: 'Pending' })
@@ -71,7 +70,10 @@ export class Launchers {
     if (this.#faults.take(['launcherFails'], instance)) {
       await this.#write(pod, podStatus.ended(pod, { type: 'evicted' }, this.#now()))
     } else {
-      await this.#write(pod, podStatus.running(pod, 0, undefined, this.#now()))
+      const connected = networks !== undefined && 'status' in networks ? attached(pod, networks.status) : pod
+      const placement = this.#place(pod)
+      const placed = 'node' in placement ? on(connected, placement.node) : connected
+      await this.#write(placed, podStatus.running(pod, 0, undefined, this.#now()))
     }
   }
 
@@ -81,7 +83,15 @@ export class Launchers {
     if (scripted !== undefined) return podStatus.unschedulable(this.#now(), scripted.message)
     const lost = pod.status?.containerStatuses === undefined ? this.#lostClaim(pod) : undefined
     if (lost !== undefined) return podStatus.unschedulable(this.#now(), `0/1 nodes are available: ${lost}.`)
-    return unbound.some((claim) => !this.#bindsLate(claim)) ? podStatus.unschedulable(this.#now(), UNBOUND) : undefined
+    if (unbound.some((claim) => !this.#bindsLate(claim))) return podStatus.unschedulable(this.#now(), UNBOUND)
+    const placement = this.#place(pod)
+    return 'refusal' in placement ? podStatus.unschedulable(this.#now(), placement.refusal) : undefined
+  }
+
+  #place(pod: Pod): Placement {
+    const { nodes, pods, volumes } = this.#world
+    const known = this.#claimsOf(pod).flatMap(({ spec }) => volumes.get(spec.volumeName ?? '') ?? [])
+    return placePod(pod, { nodes: [...nodes.values()], pods: [...pods.values()], volumes: known })
   }
 
   /** Without which no node takes the pod. */
@@ -97,10 +107,14 @@ export class Launchers {
   }
 
   /** What keeps the kubelet from starting the container. Each of its tries is an event, and only the first one changes the pod. */
-  async #obstacle(key: string, pod: Pod, instance: Instance): Promise<podStatus.PodStatus | undefined> {
+  #obstacle(
+    key: string,
+    pod: Pod,
+    instance: Instance,
+    networks: Attaching | undefined,
+  ): podStatus.PodStatus | undefined {
     if (this.#faults.state('imagePull', instance)) return this.#imagePull(key, pod)
-    const stuck =
-      this.#faults.state('notCreated', instance) ?? this.#missingSecret(pod) ?? (await this.#missingNetwork(pod))
+    const stuck = this.#faults.state('notCreated', instance) ?? this.#missingSecret(pod) ?? this.#unconnected(networks)
     if (stuck === undefined) return undefined
     const { reason = 'FailedCreatePodSandBox', message, everyMs } = stuck
     if (this.#tries(key, pod, everyMs)) {
@@ -111,6 +125,12 @@ export class Launchers {
     }
     return podStatus.waiting(pod, 'ContainerCreating', '')
   }
+
+  #unconnected(networks: Attaching | undefined): Stuck | undefined {
+    if (networks === undefined || !('problem' in networks)) return undefined
+    return { message: networks.problem, everyMs: this.#options.sandboxRetryMs }
+  }
+
   #missingSecret({ metadata: { namespace }, spec }: Pod): Stuck | undefined {
     const secrets = (spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? [])
     const missing = secrets.find((name) => this.#world.secrets.get(`${namespace}/${name}`) === undefined)
@@ -118,28 +138,6 @@ export class Launchers {
     return {
       reason: 'FailedMount',
       message: `MountVolume.SetUp failed for volume "${missing}" : secret "${missing}" not found`,
-    }
-  }
-
-  /** In the words of Multus. */
-  async #missingNetwork({ metadata }: Pod): Promise<Stuck | undefined> {
-    const networks: ObjectKey[] = JSON.parse(metadata.annotations?.[MULTUS_NETWORKS] ?? '[]')
-    for (const { namespace = '', name } of networks) {
-      if (await this.#isThere({ namespace, name })) continue
-      const message = `Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "<id>": plugin type="multus" failed (add): Multus: [${metadata.namespace}/${metadata.name}/${metadata.uid}]: error loading k8s delegates k8s args: cannot find a network-attachment-definition (${name}) in namespace (${namespace})`
-      return { message, everyMs: RETRY_MS }
-    }
-    return undefined
-  }
-
-  async #isThere(network: ObjectKey): Promise<boolean> {
-    const { client, signal } = this.#world
-    try {
-      await client.get(NETWORK_ATTACHMENT_DEFINITION, network, { signal })
-      return true
-    } catch (error) {
-      if (isApiError(error, 'NotFound')) return false
-      throw error
     }
   }
 
@@ -183,7 +181,7 @@ export class Launchers {
     for (const claim of claims) {
       const storageClass = this.#world.storageClasses.get(claim.spec.storageClassName ?? '')
       if (storageClass === undefined || !needsConsumer(storageClass, claim)) continue
-      const patch = { metadata: { annotations: { [SELECTED_NODE]: NODE } } }
+      const patch = { metadata: { annotations: { [SELECTED_NODE]: NODE_NAME } } }
       await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, patch)
     }
   }

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import type { Condition } from './models.ts'
+import type { Affinity, Condition } from './models.ts'
 
 /** The parts of KubeVirt's objects that its simulator reads and writes. */
 
@@ -47,8 +47,8 @@ export interface InstanceSpec {
   readonly architecture?: string
   readonly hostname?: string
   readonly terminationGracePeriodSeconds?: number
-  readonly nodeSelector?: object
-  readonly affinity?: object
+  readonly nodeSelector?: Readonly<Record<string, string>>
+  readonly affinity?: Affinity
   readonly tolerations?: readonly object[]
   readonly domain: Domain
   readonly networks?: readonly Network[]

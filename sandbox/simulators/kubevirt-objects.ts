@@ -10,7 +10,8 @@ import {
   secretNamesOf,
 } from './kubevirt-models.ts'
 import { ownedBy, type Pod, type PodVolume, uidOf } from './models.ts'
-import { canonicalQuantity } from './quantity.ts'
+import { MULTUS_NETWORKS } from './multus/multus.ts'
+import { bytesOf, canonicalQuantity } from './quantity.ts'
 
 /** The objects that KubeVirt makes of a virtual machine, with its names, owners, labels and defaults. */
 
@@ -24,11 +25,11 @@ const CREATED_BY = 'kubevirt.io/created-by'
 const LAUNCHER_LABEL = 'kubevirt.io'
 const LAUNCHER_LABEL_VALUE = 'virt-launcher'
 const LAUNCHER_IMAGE = 'registry.example.com/kubevirt/virt-launcher:v1.9.0'
-/** On a launcher pod: the networks that Multus is to attach. */
-export const MULTUS_NETWORKS = 'k8s.v1.cni.cncf.io/networks'
 const PCI_TOPOLOGY = 'kubevirt.io/pci-topology-version'
 const HOTPLUG_FACTOR = 4
 const LONGEST_LABEL = 63
+const MEBI = 2 ** 20
+const OVERHEAD_MEBI = 296
 
 const API_VERSIONS = {
   'kubevirt.io/latest-observed-api-version': 'v1',
@@ -144,10 +145,21 @@ export function launcherPod(instance: Instance, random: () => number): Pod {
     spec: {
       restartPolicy: 'Never',
       terminationGracePeriodSeconds: grace + 30,
+      automountServiceAccountToken: false,
+      ...(instance.spec.affinity && { affinity: instance.spec.affinity }),
+      ...(instance.spec.nodeSelector && { nodeSelector: instance.spec.nodeSelector }),
       volumes: [...claims, ...secrets],
-      containers: [{ name: 'compute', image: LAUNCHER_IMAGE }],
+      containers: [{ name: 'compute', image: LAUNCHER_IMAGE, resources: { requests: requestsOf(instance) } }],
     },
   }
+}
+
+/** A tenth of each virtual processor, and what KubeVirt adds to the memory of the guest. */
+function requestsOf({ spec: { domain } }: Instance): Readonly<Record<string, string>> {
+  const { sockets = 1, cores = 1, threads = 1 } = domain.cpu ?? {}
+  const guest = bytesOf(domain.memory?.guest ?? String(domain.resources?.requests?.['memory'] ?? '')) ?? 0
+  const { cpu = `${sockets * cores * threads * 100}m` } = domain.resources?.requests ?? {}
+  return { cpu: String(cpu), memory: `${Math.ceil(guest / MEBI) + OVERHEAD_MEBI}Mi` }
 }
 
 export function isLauncher(pod: Pod | undefined): boolean {

@@ -12,4 +12,6 @@ export interface KubevirtOptions {
   /** First wait before a creation that was refused is tried again; doubles with each refusal. */
   readonly retryMs: number
   readonly retryMaxMs: number
+  /** From one try of a kubelet to make a pod's sandbox to the next. */
+  readonly sandboxRetryMs: number
 }

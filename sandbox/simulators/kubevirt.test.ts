@@ -1,28 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import {
-  EVENT,
-  KUBEVIRT_VIRTUAL_MACHINE,
-  NETWORK_ATTACHMENT_DEFINITION,
-  PERSISTENT_VOLUME_CLAIM,
-  SECRET,
-} from '../../operator/kube/resource-types.ts'
+import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../operator/kube/resource-types.ts'
 import { SimulatedCluster, short, TEAM } from './simulated-cluster.fixtures.ts'
 
 const KEY = `${TEAM}/vm`
-const NO_CLAIM = 'PVC team/root does not exist, waiting for it to appear'
 
 let world: SimulatedCluster
 
 beforeEach(async () => {
   world = await SimulatedCluster.start()
 })
-
-async function running(): Promise<void> {
-  world.createClaim('root')
-  world.createMachine('vm', 'root')
-  await world.untilStatus('vm', 'Running')
-}
 
 describe('a virtual machine with a full disk', () => {
   it('starts, and is ready with its addresses', async () => {
@@ -54,7 +40,7 @@ describe('a virtual machine with a full disk', () => {
   })
 
   it('has the owners, finalizers, labels and annotations of KubeVirt', async () => {
-    await running()
+    await world.runMachine()
     const [machine, instance, [pod]] = [world.machine('vm'), world.instance('vm'), world.pods()]
     expect(machine?.metadata.finalizers).toEqual(['kubevirt.io/virtualMachineControllerFinalize'])
     const controller = { controller: true, blockOwnerDeletion: true }
@@ -87,7 +73,7 @@ describe('a virtual machine with a full disk', () => {
   })
 
   it('gets its defaults once, and writes nothing more at rest', async () => {
-    await running()
+    await world.runMachine()
     const spec = world.machine('vm')?.spec.template.spec
     expect(spec).toMatchObject({
       architecture: 'amd64',
@@ -109,7 +95,7 @@ describe('a virtual machine with a full disk', () => {
     expect(written).toEqual([])
   })
 
-  it('goes on under simulators that start anew', async () => {
+  it('goes on under simulators that are restarted', async () => {
     world.createClaim('root')
     world.createMachine('vm', 'root')
     await world.untilStatus('vm', 'Starting')
@@ -119,232 +105,9 @@ describe('a virtual machine with a full disk', () => {
   })
 })
 
-describe('a virtual machine whose disk is not there yet', () => {
-  it.each(['', 'Pending', 'CloneScheduled'])('lacks its claim while the DataVolume is "%s"', async (phase) => {
-    world.createScriptedDataVolume('root')
-    if (phase !== '') world.setDataVolume('root', phase)
-    world.createMachine('vm', 'root')
-    const machine = await world.untilStatus('vm', 'ErrorPvcNotFound')
-    expect(machine.status?.created).toBe(true)
-    expect(short(machine, 'Synchronized')).toBe(`False/FailedPvcNotFound/${NO_CLAIM}`)
-    expect(short(machine, 'PodScheduled')).toBe(`False/Unschedulable/${NO_CLAIM}`)
-    expect(short(machine, 'Ready')).toContain('False/')
-  })
-
-  it('is unschedulable with the stale text while the clone of a claim that came later goes on', async () => {
-    await world.createSnapshot('golden')
-    world.createMachine('vm', 'root')
-    await world.untilStatus('vm', 'ErrorPvcNotFound')
-    const go = world.simulators.cdi.script({ name: 'root' }, { type: 'cloneStalls' })
-    world.createClone('root', 'golden')
-    const machine = await world.untilStatus('vm', 'ErrorUnschedulable')
-    expect(short(machine, 'PodScheduled')).toBe(`False/Unschedulable/${NO_CLAIM}`)
-    expect(short(machine, 'Synchronized')).toBeUndefined()
-    await world.pass(60_000)
-    expect(world.machine('vm')?.status?.printableStatus).toBe('ErrorUnschedulable')
-    expect(world.pods()).toEqual([])
-    go()
-    await world.untilStatus('vm', 'Running')
-    expect(short(world.machine('vm'), 'PodScheduled')).toBeUndefined()
-  })
-
-  it('is provisioning when claim and DataVolume were there before it', async () => {
-    await world.createSnapshot('golden')
-    world.simulators.cdi.script({ name: 'root' }, { type: 'cloneStalls' })
-    world.createClone('root', 'golden')
-    await world.untilPhase('root', 'CloneFromSnapshotSourceInProgress')
-    world.createMachine('vm', 'root')
-    await world.untilStatus('vm', 'Provisioning')
-    const notReady = () => short(world.machine('vm'), 'DataVolumesReady')?.startsWith('False/NotAllDVsReady') === true
-    await world.until('NotAllDVsReady', notReady)
-    expect(world.machine('vm')?.status?.printableStatus).toBe('Provisioning')
-  })
-
-  it('is provisioning while the claim is bound and the DataVolume is not done', async () => {
-    world.createClaim('root')
-    world.createScriptedDataVolume('root')
-    world.setDataVolume('root', 'CloneInProgress')
-    world.createMachine('vm', 'root')
-    await world.untilStatus('vm', 'Provisioning')
-    world.setDataVolume('root', 'Succeeded')
-    await world.untilStatus('vm', 'Running')
-  })
-
-  it('waits for binding while its launcher pod is the first consumer of a clone', async () => {
-    await world.createSnapshot('golden')
-    world.simulators.cdi.script({ name: 'root' }, { type: 'slowClone', delayMs: 1_000 })
-    world.createClone('root', 'golden', { storageClassName: 'late' })
-    await world.untilPhase('root', 'PendingPopulation')
-    await world.pass(60_000)
-    expect(world.dataVolume('root')?.status?.phase).toBe('PendingPopulation')
-    world.createMachine('vm', 'root')
-    await world.untilStatus('vm', 'Running')
-    const shown = world.shown.get(KEY) ?? []
-    expect(shown.indexOf('WaitingForVolumeBinding')).toBeLessThan(shown.indexOf('Provisioning'))
-    expect(shown).toContain('WaitingForVolumeBinding')
-  })
-
-  it('waits for binding when the DataVolume is in WaitForFirstConsumer', async () => {
-    world.createClaim('root', TEAM, '1Gi', { storageClassName: 'late' })
-    world.createScriptedDataVolume('root')
-    world.setDataVolume('root', 'WaitForFirstConsumer')
-    world.createMachine('vm', 'root')
-    await world.untilStatus('vm', 'WaitingForVolumeBinding')
-    await world.until('the condition', () => short(world.machine('vm'), 'Provisioning') === 'True')
-    expect(world.machine('vm')?.status?.printableStatus).toBe('WaitingForVolumeBinding')
-  })
-
-  it.each(['Error', 'ImagePullFailed'])('shows DataVolumeError while the importer is in %s', async (reason) => {
-    world.createClaim('root')
-    world.createScriptedDataVolume('root')
-    world.setDataVolume('root', 'ImportInProgress', { type: 'Running', status: 'False', reason })
-    world.createMachine('vm', 'root')
-    await world.untilStatus('vm', 'DataVolumeError')
-    world.setDataVolume('root', 'ImportInProgress', { type: 'Running', status: 'True', reason: 'Pod is running' })
-    await world.untilStatus('vm', 'Provisioning')
-  })
-
-  it('fails with a failed DataVolume, and starts by itself later', async () => {
-    world.createClaim('root')
-    world.createScriptedDataVolume('root')
-    world.setDataVolume('root', 'Failed')
-    world.createMachine('vm', 'root')
-    await world.until('a failed start', () => world.machine('vm')?.status?.startFailure?.consecutiveFailCount === 1)
-    await world.untilStatus('vm', 'DataVolumeError')
-    world.setDataVolume('root', 'Succeeded')
-    await world.untilStatus('vm', 'CrashLoopBackOff')
-    await world.untilStatus('vm', 'Running')
-    expect(world.machine('vm')?.status?.startFailure).toBeUndefined()
-  })
-})
-
-describe('a launcher pod that does not start', () => {
-  const start = () => {
-    world.createClaim('root')
-    world.createMachine('vm', 'root')
-  }
-  const warnings = () =>
-    world.cluster.admin.list<KubeObject & { readonly reason: string; readonly message: string }>(EVENT, {
-      namespace: TEAM,
-      fieldSelector: 'involvedObject.kind=Pod,type=Warning',
-    }).items
-
-  it('is unschedulable, with the text of the scheduler', async () => {
-    const go = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'unschedulable', message: '0/3 nodes' })
-    start()
-    await world.until('the text', () => short(world.machine('vm'), 'PodScheduled') === 'False/Unschedulable/0/3 nodes')
-    expect(world.machine('vm')?.status?.printableStatus).toBe('ErrorUnschedulable')
-    go()
-    await world.untilStatus('vm', 'Running')
-  })
-
-  it('shows that its image cannot be pulled', async () => {
-    const go = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'imagePull' })
-    start()
-    const machine = await world.untilStatus('vm', 'ImagePullBackOff')
-    expect(short(machine, 'Synchronized')).toMatch(/^False\/ImagePullBackOff/)
-    expect(world.shown.get(KEY)).toContain('ErrImagePull')
-    go()
-    await world.untilStatus('vm', 'Running')
-  })
-
-  it('is starting for ever without a Secret, and says nothing about it', async () => {
-    world.createClaim('root')
-    const volumes = [
-      { name: 'root', dataVolume: { name: 'root' } },
-      { name: 'init', cloudInitNoCloud: { secretRef: { name: 'init' } } },
-    ]
-    world.createMachine('vm', 'root', { volumes })
-    await world.untilStatus('vm', 'Starting')
-    await world.pass(60_000)
-    const machine = world.machine('vm')
-    expect(machine?.status?.printableStatus).toBe('Starting')
-    expect([short(machine, 'Synchronized'), short(machine, 'PodScheduled'), short(machine, 'Failure')]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ])
-    world.create(SECRET, { namespace: TEAM, name: 'init' })
-    await world.untilStatus('vm', 'Running')
-  })
-
-  it('is starting for ever while something scripted is in its way, with an event of each try', async () => {
-    const fault = { type: 'notCreated', message: 'no sandbox <id>', everyMs: 10_000 } as const
-    const go = world.simulators.kubevirt.script({ name: 'vm' }, fault)
-    start()
-    await world.untilStatus('vm', 'Starting')
-    await world.pass(45_000)
-    const tries = warnings()
-    expect(tries.map(({ reason }) => reason)).toEqual(Array(5).fill('FailedCreatePodSandBox'))
-    expect(new Set(tries.map(({ message }) => message)).size).toBe(5)
-    expect(world.machine('vm')?.status?.printableStatus).toBe('Starting')
-    go()
-    await world.untilStatus('vm', 'Running')
-  })
-
-  it('waits for its networks, as with Multus', async () => {
-    world.deleteNetwork('net')
-    start()
-    await world.untilStatus('vm', 'Starting')
-    await world.pass(5_000)
-    expect(warnings().map(({ message }) => message)).toEqual([
-      expect.stringContaining('cannot find a network-attachment-definition (net) in namespace (team)'),
-    ])
-    world.create(NETWORK_ATTACHMENT_DEFINITION, { namespace: TEAM, name: 'net' })
-    await world.untilStatus('vm', 'Running')
-  })
-
-  it('is refused by a quota', async () => {
-    const go = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'podRefused', message: 'exceeded quota: q' })
-    start()
-    const text = 'False/FailedCreate/failed to create virtual machine pod: exceeded quota: q'
-    await world.until('the refusal', () => short(world.machine('vm'), 'Synchronized') === text)
-    await world.untilStatus('vm', 'Starting')
-    go()
-    await world.untilStatus('vm', 'Running')
-  })
-
-  it('loops when it fails before the guest runs, later each time, and recovers', async () => {
-    world.simulators.kubevirt.script({ name: 'vm' }, { type: 'launcherFails' }, { times: 2 })
-    start()
-    const machine = await world.untilStatus('vm', 'CrashLoopBackOff')
-    expect(short(machine, 'Ready')).toMatch(/^False/)
-    await world.until('a second failure', () => world.machine('vm')?.status?.startFailure?.consecutiveFailCount === 2)
-    const { retryAfterTimestamp = '' } = world.machine('vm')?.status?.startFailure ?? {}
-    const waitMs = Date.parse(retryAfterTimestamp) - world.time.epochMs - world.time.elapsedMs
-    expect(waitMs).toBeGreaterThan(35_000)
-    expect(waitMs).toBeLessThan(61_000)
-    await world.pass(waitMs - 1_000)
-    expect(world.machine('vm')?.status?.printableStatus).toBe('CrashLoopBackOff')
-    await world.untilStatus('vm', 'Running')
-    expect(world.machine('vm')?.status?.startFailure).toBeUndefined()
-  })
-})
-
-describe('an instance that is refused', () => {
-  it('leaves the machine stopped, with the reason', async () => {
-    const go = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'instanceRefused', message: 'no such label' })
-    world.createClaim('root')
-    world.createMachine('vm', 'root')
-    const text = 'True/FailedCreate/Failure while starting VMI: no such label'
-    await world.until('the refusal', () => short(world.machine('vm'), 'Failure') === text)
-    await world.pass(60_000)
-    expect(world.machine('vm')?.status?.printableStatus).toBe('Stopped')
-    go()
-    await world.untilStatus('vm', 'Running')
-    expect(short(world.machine('vm'), 'Failure')).toBeUndefined()
-  })
-
-  it('is so without any memory', async () => {
-    world.createClaim('root')
-    world.createMachine('vm', 'root', { domain: { cpu: { sockets: 1 } } })
-    await world.until('the refusal', () => short(world.machine('vm'), 'Failure')?.includes('no memory') === true)
-  })
-})
-
 describe('a running virtual machine', () => {
   it('stops and starts again when its instance is deleted', async () => {
-    await running()
+    await world.runMachine()
     const before = world.instance('vm')?.metadata.uid
     world.deleteInstance('vm')
     await world.untilStatus('vm', 'Stopping')
@@ -356,7 +119,7 @@ describe('a running virtual machine', () => {
 
   it.each(['guestShutdown', 'guestCrash'] as const)('starts again at once after a %s', async (type) => {
     world.simulators.kubevirt.script({ name: 'vm' }, { type, afterMs: 500 }, { times: 1 })
-    await running()
+    await world.runMachine()
     await world.untilStatus('vm', 'Stopped')
     const stoppedMs = world.time.elapsedMs
     await world.untilStatus('vm', 'Running')
@@ -366,7 +129,7 @@ describe('a running virtual machine', () => {
 
   it('may be not ready', async () => {
     const go = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'neverReady' })
-    await running()
+    await world.runMachine()
     await world.until(
       'its reason',
       () => short(world.machine('vm'), 'Ready')?.includes('/ContainersNotReady/') === true,
@@ -376,7 +139,7 @@ describe('a running virtual machine', () => {
   })
 
   it('stays stopped when it is halted', async () => {
-    await running()
+    await world.runMachine()
     const halt = { spec: { runStrategy: 'Halted' } }
     world.cluster.admin.mergePatch(KUBEVIRT_VIRTUAL_MACHINE, { namespace: TEAM, name: 'vm' }, halt)
     await world.untilStatus('vm', 'Stopped')
@@ -386,7 +149,7 @@ describe('a running virtual machine', () => {
   })
 
   it('goes after its instance and pod, and leaves the disk', async () => {
-    await running()
+    await world.runMachine()
     const gone: string[] = []
     world.cluster.onCommit(({ type, object }) => {
       if (type === 'DELETED' && object.kind !== 'Event') gone.push(object.kind)
@@ -400,24 +163,11 @@ describe('a running virtual machine', () => {
   })
 
   it('holds its claim until it is gone', async () => {
-    await running()
+    await world.runMachine()
     world.cluster.admin.delete(PERSISTENT_VOLUME_CLAIM, { namespace: TEAM, name: 'root' })
     await world.pass(60_000)
     expect(world.claim('root')?.metadata.deletionTimestamp).toBeDefined()
     world.cluster.admin.delete(KUBEVIRT_VIRTUAL_MACHINE, { namespace: TEAM, name: 'vm' })
     await world.until('the end of the claim', () => world.claim('root') === undefined)
-  })
-})
-
-describe('an instance that is deleted before its guest ever ran', () => {
-  it('counts as a failed start', async () => {
-    world.simulators.kubevirt.script({ name: 'vm' }, { type: 'slowStart', delayMs: 5_000 })
-    world.createClaim('root')
-    world.createMachine('vm', 'root')
-    await world.untilStatus('vm', 'Starting')
-    world.deleteInstance('vm')
-    const machine = await world.untilStatus('vm', 'CrashLoopBackOff')
-    expect(machine.status?.startFailure?.consecutiveFailCount).toBe(1)
-    await world.untilStatus('vm', 'Running')
   })
 })

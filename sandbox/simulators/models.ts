@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectMeta } from '../../operator/kube/kube-object.ts'
+import type { LabelExpression, LabelSelector } from './label-selector.ts'
 
 /** The parts of other systems' objects that the simulators read and write. */
 
@@ -80,6 +81,7 @@ export interface ContainerStatus {
   readonly image: string
   readonly imageID: string
   readonly ready: boolean
+  readonly started?: boolean
   readonly restartCount: number
   readonly state: ContainerState
   readonly lastState?: ContainerState
@@ -88,30 +90,87 @@ export interface ContainerStatus {
 export interface EnvVar {
   readonly name: string
   readonly value?: string
-  readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } }
+  readonly valueFrom?: {
+    readonly secretKeyRef?: { readonly name: string; readonly key: string }
+    readonly configMapKeyRef?: { readonly name: string; readonly key: string }
+  }
 }
 
 export interface PodVolume {
   readonly name: string
   readonly persistentVolumeClaim?: { readonly claimName: string }
-  readonly configMap?: { readonly name: string }
-  readonly secret?: { readonly secretName: string }
+  readonly configMap?: { readonly name: string; readonly optional?: boolean }
+  readonly secret?: { readonly secretName: string; readonly optional?: boolean }
+}
+
+export interface ContainerPort {
+  readonly containerPort?: number
+  readonly hostPort?: number
+  readonly hostIP?: string
+  readonly protocol?: string
+  readonly name?: string
+}
+
+export interface Container {
+  readonly name: string
+  readonly image?: string
+  readonly env?: readonly EnvVar[]
+  readonly ports?: readonly ContainerPort[]
+  readonly resources?: object
 }
 
 export interface Pod extends KubeObject {
   readonly spec: {
     readonly restartPolicy?: string
     readonly terminationGracePeriodSeconds?: number
+    readonly automountServiceAccountToken?: boolean
+    readonly nodeSelector?: Readonly<Record<string, string>>
+    readonly affinity?: Affinity
     readonly volumes?: readonly PodVolume[]
-    readonly containers: readonly { readonly name: string; readonly image?: string; readonly env?: readonly EnvVar[] }[]
+    readonly containers: readonly Container[]
   }
   readonly status?: {
     readonly phase?: string
     readonly reason?: string
     readonly message?: string
+    readonly podIP?: string
     readonly conditions?: readonly Condition[]
     readonly containerStatuses?: readonly ContainerStatus[]
   }
+}
+
+/** What a pod asks of the node that takes it; preferences are not looked at. */
+export interface Affinity {
+  readonly nodeAffinity?: { readonly requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector }
+  readonly podAffinity?: { readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly AffinityTerm[] }
+  readonly podAntiAffinity?: { readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly AffinityTerm[] }
+}
+
+export interface AffinityTerm {
+  readonly topologyKey: string
+  readonly labelSelector?: LabelSelector
+  readonly namespaces?: readonly string[]
+}
+
+/** One of the terms has to hold, with all of its expressions. */
+export interface NodeSelector {
+  readonly nodeSelectorTerms: readonly { readonly matchExpressions?: readonly LabelExpression[] }[]
+}
+
+export interface Node extends KubeObject {
+  readonly spec?: { readonly unschedulable?: boolean }
+}
+
+export interface PersistentVolume extends KubeObject {
+  readonly spec: {
+    readonly accessModes?: readonly string[]
+    readonly capacity?: Readonly<Record<string, string>>
+    readonly claimRef?: { readonly namespace?: string; readonly name?: string; readonly uid?: string }
+    readonly nodeAffinity?: { readonly required?: NodeSelector }
+    readonly storageClassName?: string
+    readonly volumeMode?: string
+  }
+  readonly status?: { readonly phase?: string }
 }
 
 export interface StorageClass extends KubeObject {

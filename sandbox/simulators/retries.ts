@@ -35,7 +35,7 @@ export class Retries {
     this.#delays = new Delays(world)
   }
 
-  /** @param seen what of the object KubeVirt is told of when it changes */
+  /** @param seen what of the object KubeVirt reacts to when it changes */
   isDue(worker: Worker, key: string, seen: string): boolean {
     const refused = this.#refused.get(key)
     return refused === undefined || refused.seen !== seen || this.#passed(worker, key, refused.count)

@@ -95,7 +95,15 @@ export class SimulatedCluster {
   }
 
   createNetworks(): void {
-    for (const name of NETWORKS) this.create(NETWORK_ATTACHMENT_DEFINITION, { namespace: TEAM, name })
+    for (const name of NETWORKS) this.createNetwork(name)
+  }
+
+  /** For virtual machines: without addresses. */
+  createNetwork(
+    name: string,
+    config = '{"cniVersion":"1.0.0","name":"lab","type":"bridge","bridge":"lab0","ipam":{}}',
+  ): void {
+    this.create(NETWORK_ATTACHMENT_DEFINITION, { namespace: TEAM, name }, { spec: { config } })
   }
 
   deleteNetwork(name: string): void {
@@ -120,6 +128,13 @@ export class SimulatedCluster {
       { namespace: TEAM, name },
       { spec: { runStrategy, template: { metadata: { labels }, spec: template } } },
     )
+  }
+
+  /** The virtual machine `vm`, until it runs from the disk `root`, which is full. */
+  async runMachine(): Promise<void> {
+    this.createClaim('root')
+    this.createMachine('vm', 'root')
+    await this.untilStatus('vm', 'Running')
   }
 
   /** A claim that the provisioner binds. */

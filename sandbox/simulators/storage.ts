@@ -4,6 +4,7 @@ import { BIND_COMPLETED, DATA_VOLUME_NAME, DEFAULT_CLASS, IMMEDIATE_BINDING, SEL
 import { Delays } from './delays.ts'
 import type { FaultScript } from './faults.ts'
 import { type Claim, isTerminating, type Pod, type StorageClass, uidOf } from './models.ts'
+import { type Match, Volumes } from './volumes.ts'
 import { Worker } from './worker.ts'
 import { BY_CLAIM, type World } from './world.ts'
 
@@ -11,7 +12,7 @@ const PARALLEL = 8
 const PROTECTION = 'kubernetes.io/pvc-protection'
 
 /**
- * Provisions and binds claims, and lets go of deleted ones that no pod uses. There are no PersistentVolume objects:
+ * Provisions and binds claims, and lets go of deleted ones that no pod uses. What it provisions is no PersistentVolume object:
  * a claim just names one. Claims with a populator's data source are bound by the populator.
  */
 export class Storage {
@@ -21,6 +22,9 @@ export class Storage {
   readonly #world: World
   readonly #faults: FaultScript
   readonly #delays: Delays
+  readonly #volumes: Volumes
+  /** Why claims cannot have the volumes that they name, by key. */
+  readonly #told = new Map<string, string>()
 
   constructor(world: World, provisionMs: number, faults: FaultScript) {
     this.#world = world
@@ -28,7 +32,9 @@ export class Storage {
     this.#faults = faults
     this.#delays = new Delays(world)
     this.worker = new Worker(world, 'storage', (key) => this.#reconcile(key))
+    this.#volumes = new Volumes(world)
     world.claims.onChange(({ key }) => this.worker.queue.add(key))
+    world.volumes.onChange(() => this.wake())
     world.pods.onChange(({ before, after }) => {
       const { metadata, spec } = after ?? before ?? {}
       for (const { persistentVolumeClaim: claim } of spec?.volumes ?? []) {
@@ -40,10 +46,11 @@ export class Storage {
 
   start(): void {
     this.worker.start(PARALLEL)
+    if (this.#world.hasWorkloads) this.#volumes.start()
   }
 
   async stop(): Promise<void> {
-    await this.worker.stop()
+    await Promise.all([this.worker.stop(), this.#volumes.stop()])
   }
 
   /** Looks at all unbound claims again. */
@@ -55,17 +62,37 @@ export class Storage {
 
   async #reconcile(key: string): Promise<void> {
     const claim = this.#world.claims.get(key)
-    if (claim === undefined) return this.#delays.forget(key)
+    if (claim === undefined) {
+      this.#told.delete(key)
+      return this.#delays.forget(key)
+    }
     if (isTerminating(claim)) return await this.#letGo(key, claim)
-    if (claim.status?.phase === 'Bound' || !this.#canProvision(claim)) return
+    if (claim.status?.phase === 'Bound') return
+    const match = this.#volumes.matchOf(claim)
+    if (match !== undefined) return await this.#bindTo(claim, match)
+    if (!this.#canProvision(claim)) return
     if (!this.#delays.passed(this.worker, key, `provision ${uidOf(claim)}`, this.provisionMs)) return
     await bind(this.#world, claim, `pvc-${uidOf(claim)}`)
     this.#delays.forget(key)
   }
 
+  async #bindTo(claim: Claim, match: Match): Promise<void> {
+    if (!('volume' in match)) {
+      const key = keyOf(claim.metadata)
+      if (this.#told.get(key) === match.message) return
+      this.#told.set(key, match.message)
+      return this.#world.event(claim, 'PersistentVolumeClaim', match.reason, match.message)
+    }
+    await this.#volumes.take(match.volume, claim)
+    await bind(this.#world, claim, match.volume.metadata.name, match.volume.spec.capacity?.['storage'])
+  }
+
   #canProvision(claim: Claim): boolean {
-    if (claim.spec.dataSourceRef?.apiGroup === 'cdi.kubevirt.io') return false
-    const storageClass = this.#world.storageClasses.get(claim.spec.storageClassName ?? '')
+    const { dataSourceRef, volumeName } = claim.spec
+    if (dataSourceRef?.apiGroup === 'cdi.kubevirt.io') return false
+    // One that somebody else is to make.
+    if (volumeName !== undefined && volumeName !== `pvc-${uidOf(claim)}`) return false
+    const storageClass = this.#world.storageClasses.get(claim.spec.storageClassName ?? defaultClass(this.#world) ?? '')
     if (storageClass === undefined) return false
     if (needsConsumer(storageClass, claim)) return false
     const dataVolume = claim.metadata.annotations?.[DATA_VOLUME_NAME]
@@ -92,7 +119,7 @@ function isUser({ status }: Pod): boolean {
 }
 
 /** Gives a claim its volume. */
-export async function bind(world: World, claim: Claim, volumeName: string): Promise<Claim> {
+export async function bind(world: World, claim: Claim, volumeName: string, capacity?: string): Promise<Claim> {
   let bound = claim
   if (claim.spec.volumeName === undefined) {
     const patch = { metadata: { annotations: { [BIND_COMPLETED]: 'yes' } }, spec: { volumeName } }
@@ -101,7 +128,7 @@ export async function bind(world: World, claim: Claim, volumeName: string): Prom
   return await world.writeStatus(PERSISTENT_VOLUME_CLAIM, world.claims, bound, {
     phase: 'Bound',
     accessModes: bound.spec.accessModes ?? ['ReadWriteOnce'],
-    capacity: { storage: bound.spec.resources?.requests?.storage ?? '1Gi' },
+    capacity: { storage: capacity ?? bound.spec.resources?.requests?.storage ?? '1Gi' },
   })
 }
 

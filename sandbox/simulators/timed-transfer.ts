@@ -5,7 +5,7 @@ export interface TransferPlan {
   readonly durationMs: number
   /** Default 1 GiB; nothing is moved. */
   readonly sizeBytes?: number
-  /** How many times progress is told on the way. Default 4. */
+  /** How many times progress is reported on the way. Default 4. */
   readonly steps?: number
 }
 

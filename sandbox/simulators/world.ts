@@ -13,6 +13,7 @@ import {
   DATA_VOLUME,
   EVENT,
   KUBEVIRT_VIRTUAL_MACHINE,
+  PERSISTENT_VOLUME,
   PERSISTENT_VOLUME_CLAIM,
   POD,
   SECRET,
@@ -26,13 +27,16 @@ import type { Clock } from '../../operator/runtime/clock.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
+import { NODE } from '../resource-types.ts'
 import { CLONE, DATA_VOLUME_NAME } from './annotations.ts'
 import { claimNamesOf, type Instance, type InstanceSpec, type Machine } from './kubevirt-models.ts'
 import {
   type Claim,
   type DataSource,
   type DataVolume,
+  type Node,
   ownerUid,
+  type PersistentVolume,
   type Pod,
   type StorageClass,
   type StorageProfile,
@@ -54,6 +58,8 @@ export interface WorldOptions {
   /** 0 to below 1. Seeded, where a run must repeat. */
   readonly random: () => number
   readonly log?: Logger
+  /** Also nodes, their volumes, and the pods of Deployments. Default: true. */
+  readonly workloads?: boolean
 }
 
 const COMPONENTS: Readonly<Record<string, string>> = {
@@ -91,6 +97,9 @@ export class World {
   readonly instances = new Store<Instance>().index(BY_CLAIM, ({ metadata, spec }) => within(metadata, spec))
   readonly secrets = new Store<KubeObject>()
   readonly configMaps = new Store<KubeObject>()
+  readonly nodes = new Store<Node>()
+  readonly volumes = new Store<PersistentVolume>()
+  readonly hasWorkloads: boolean
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>[] = []
 
@@ -99,6 +108,7 @@ export class World {
     this.clock = options.clock
     this.random = options.random
     this.log = options.log ?? silent
+    this.hasWorkloads = options.workloads ?? true
   }
 
   /** Aborted by {@link stop}. */
@@ -122,6 +132,7 @@ export class World {
       // That they exist is all that matters of these.
       this.#watch(SECRET, this.secrets, { metadataOnly: true }),
       this.#watch(CONFIG_MAP, this.configMaps, { metadataOnly: true }),
+      ...(this.hasWorkloads ? [this.#watch(NODE, this.nodes), this.#watch(PERSISTENT_VOLUME, this.volumes)] : []),
     ]
     await Promise.all(reflectors.map((reflector) => reflector.synced))
   }

@@ -1,0 +1,91 @@
+import { LABELS } from '@open-terrain/constructs'
+import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
+import {
+  CONFIG_MAP,
+  DATA_VOLUME,
+  DEPLOYMENT,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  SECRET,
+} from '../../operator/kube/resource-types.ts'
+import { IMAGE_NAMESPACE, IMAGE_URL_TEMPLATE, type Performer, WORKSPACE_NAME } from './cast.ts'
+import type { Observer } from './observer.ts'
+
+export interface WorkspaceStage {
+  readonly client: KubeClient
+  readonly observer: Observer
+  readonly cast: readonly Performer[]
+  readonly signal: AbortSignal
+  readonly say: (text: string) => void
+}
+
+/** What was left of the workspace when it was gone, as `Kind name`, but for the image that the policy retains. */
+export interface WorkspaceEnd {
+  readonly left: readonly string[]
+}
+
+/** Folder of a node in which the volumes of workspaces lie. */
+const LOCAL_VOLUME_ROOT = '/var/lib/open-terrain'
+
+/** Of the policy: where images of workspaces come from, and where their volumes lie. */
+export const WORKSPACE_POLICY: Readonly<Record<string, string>> = {
+  imageUrlTemplate: IMAGE_URL_TEMPLATE,
+  defaultSourceType: 'http',
+  // As the machine wants its disk: to grow one CDI would have to copy it.
+  defaultDiskSize: '18Gi',
+  defaultStorageClass: 'gp3',
+  defaultSnapshotClass: 'ebs-snapshot',
+  localVolumeRoot: LOCAL_VOLUME_ROOT,
+}
+
+/** Which an installation has, and retains. */
+export async function createImageNamespace(client: KubeClient): Promise<void> {
+  await client.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: IMAGE_NAMESPACE } })
+}
+
+/** A whole lab in one object comes from nothing, and goes again. */
+export async function standUpWorkspace({ client, observer, cast, signal, say }: WorkspaceStage): Promise<WorkspaceEnd> {
+  const performer = cast.find(({ role }) => role === 'workspace')
+  if (performer === undefined) return { left: ['there was no workspace'] }
+  await client.create(WORKSPACE, performer.manifest)
+  say(`created Workspace ${WORKSPACE_NAME} (workspace.yaml of the examples), with its machine deployed`)
+  const found = () => observer.workspace(WORKSPACE_NAME)
+  await observer.until(`Workspace ${WORKSPACE_NAME} to be Ready`, signal, () => found()?.status.phase === 'Ready')
+  const uid = found()?.metadata.uid ?? ''
+  await client.delete(WORKSPACE, { name: WORKSPACE_NAME }, { uid, propagationPolicy: 'Background' })
+  say(`deleted Workspace ${WORKSPACE_NAME}, of which all ${found()?.status.counts?.total} components were ready`)
+  await observer.until(`Workspace ${WORKSPACE_NAME} to be gone`, signal, () => found() === undefined)
+  return { left: await leftOf(client, uid) }
+}
+
+/** Asks the API server itself: an observer could have missed what is still there. */
+async function leftOf(client: KubeClient, uid: string): Promise<string[]> {
+  const types = [
+    NETWORK_POLICY,
+    NETWORK_ATTACHMENT_DEFINITION,
+    DEPLOYMENT,
+    POD,
+    PERSISTENT_VOLUME_CLAIM,
+    PERSISTENT_VOLUME,
+    CONFIG_MAP,
+    SECRET,
+    KUBEVIRT_VIRTUAL_MACHINE,
+    DATA_VOLUME,
+    NAMESPACE,
+  ]
+  const lists = types.map(async (type) => {
+    const { items } = await client.list(type)
+    const isLeft = ({ metadata }: (typeof items)[number]) =>
+      metadata.labels?.[LABELS.workspaceUid] === uid ||
+      metadata.namespace === WORKSPACE_NAME ||
+      (type === NAMESPACE && metadata.name === WORKSPACE_NAME)
+    return items.filter(isLeft).map(({ metadata }) => `${type.kind} ${metadata.name}`)
+  })
+  return (await Promise.all(lists)).flat()
+}

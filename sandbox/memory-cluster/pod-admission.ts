@@ -1,0 +1,16 @@
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import { NAMESPACE, POD } from '../../operator/kube/resource-types.ts'
+import { forbidden } from './errors.ts'
+import type { ObjectStore } from './object-store.ts'
+import { podSecurityRefusal, type SecuredPodSpec } from './pod-security.ts'
+import type { ServiceAccounts } from './service-accounts.ts'
+
+/** What admission asks of a new pod before quotas are looked at. Throws what the API server answers. */
+export function admitPod(store: ObjectStore, accounts: ServiceAccounts, type: ResourceType, object: KubeObject): void {
+  if (type !== POD) return
+  const { name, namespace = '' } = object.metadata
+  const { spec = {} } = object as KubeObject & { readonly spec?: SecuredPodSpec }
+  const found = store.table(NAMESPACE).objects.get(namespace)
+  const refusal = accounts.refusalOf(object) ?? podSecurityRefusal(found, spec)
+  if (refusal !== undefined) throw forbidden(type, name, refusal)
+}

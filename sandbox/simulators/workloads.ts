@@ -1,0 +1,304 @@
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import { keyOf } from '../../operator/kube/kube-object.ts'
+import { PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
+import { NODE } from '../resource-types.ts'
+import { KUBELET_FINALIZER, SELECTED_NODE } from './annotations.ts'
+import { Delays } from './delays.ts'
+import { type Claim, type Container, isTerminating, type Pod, uidOf } from './models.ts'
+import { attach, attached } from './multus/multus.ts'
+import type { PodStatus } from './pod-status.ts'
+import { NODE_LABELS, NODE_NAME, nodeOf, on, placePod, unavailable } from './scheduler.ts'
+import { needsConsumer } from './storage.ts'
+import { Worker } from './worker.ts'
+import { type WorkloadFault, WorkloadFaults, type WorkloadTarget } from './workload-faults.ts'
+import * as workloadStatus from './workload-status.ts'
+import { BY_CLAIM, type World } from './world.ts'
+
+const PARALLEL = 8
+
+/** Durations are in milliseconds. */
+export interface WorkloadOptions {
+  /** From a pod that can be placed to one that is. */
+  readonly scheduleMs: number
+  /** From a placed pod to running containers. */
+  readonly launchMs: number
+  /** From the deletion of a running pod to its end. */
+  readonly podEndMs: number
+  /** From one try of a kubelet to make a pod's sandbox to the next. */
+  readonly sandboxRetryMs: number
+  /** Back-off before the first restart of a container; doubles with each, up to `restartMaxMs`. */
+  readonly restartBaseMs: number
+  readonly restartMaxMs: number
+}
+
+/**
+ * Scheduler and kubelet of the pods of Deployments; all other pods are somebody else's. Containers do nothing: they run and are ready, until
+ * a script says otherwise. Nothing is kept in memory that matters: a restarted simulator goes on from what the cluster shows. The node of a
+ * pod stands in an annotation, and a finalizer holds a deleted one until it has ended, as for all pods of the sandbox.
+ */
+export class Workloads {
+  readonly worker: Worker
+  readonly #world: World
+  readonly #options: WorkloadOptions
+  readonly #faults: WorkloadFaults
+  readonly #delays: Delays
+  readonly #tries: Delays
+
+  constructor(world: World, options: WorkloadOptions) {
+    this.#world = world
+    this.#options = options
+    this.#faults = new WorkloadFaults(() => this.#wake(() => true))
+    this.#delays = new Delays(world)
+    this.#tries = new Delays(world)
+    this.worker = new Worker(world, 'workloads', (key) => this.#reconcile(key))
+    world.pods.onChange(({ key, before, after }) => {
+      if (isWorkload(after ?? before)) this.worker.queue.add(key)
+      // What it had of its node, somebody else may wait for.
+      const [then, now] = [before, after].map((pod) => pod && [nodeOf(pod), pod.status?.phase])
+      if (!isDeepStrictEqual(then, now)) this.#wake((pod) => nodeOf(pod) === undefined)
+    })
+    world.claims.onChange(({ key }) => {
+      for (const pod of world.pods.find(BY_CLAIM, key)) if (isWorkload(pod)) this.worker.queue.add(keyOf(pod.metadata))
+    })
+    for (const store of [world.nodes, world.volumes]) {
+      store.onChange(() => this.#wake((pod) => nodeOf(pod) === undefined))
+    }
+    for (const store of [world.secrets, world.configMaps]) {
+      store.onChange(({ before, after }) => {
+        const namespace = before === undefined ? after?.metadata.namespace : undefined
+        if (namespace !== undefined) this.#wake(({ metadata }) => metadata.namespace === namespace)
+      })
+    }
+  }
+
+  /** Makes the pods of the Deployments that `target` describes go wrong. The latest script wins. Returns how to end it. */
+  script(target: WorkloadTarget, fault: WorkloadFault): () => void {
+    return this.#faults.add(target, fault)
+  }
+
+  start(): void {
+    this.worker.start(PARALLEL)
+  }
+
+  async stop(): Promise<void> {
+    await this.worker.stop()
+  }
+
+  /** A kubelet registers its node. One that people have changed, or others beside it, stay as they are. */
+  async register(): Promise<void> {
+    if (this.#world.nodes.get(NODE_NAME) !== undefined) return
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE_NAME, labels: NODE_LABELS } }
+    await this.#world.create(NODE, this.#world.nodes, node).catch((error: unknown) => {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+    })
+  }
+
+  #wake(isMeant: (pod: Pod) => boolean): void {
+    for (const pod of this.#world.pods.values()) {
+      if (isWorkload(pod) && isMeant(pod)) this.worker.queue.add(keyOf(pod.metadata))
+    }
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    const pod = this.#world.pods.get(key)
+    if (pod === undefined) {
+      this.#tries.forget(key)
+      return this.#delays.forget(key)
+    }
+    if (isTerminating(pod)) return await this.#end(key, pod)
+    if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return
+    if (nodeOf(pod) === undefined) await this.#schedule(key, pod)
+    else if (pod.status?.phase === 'Running') await this.#watchOver(key, pod)
+    else await this.#startContainers(key, pod)
+  }
+
+  async #schedule(key: string, pod: Pod): Promise<void> {
+    const claims = this.#claimsOf(pod)
+    const unbound = claims.filter(({ status }) => status?.phase !== 'Bound')
+    const volumes = claims.flatMap(({ spec }) => this.#world.volumes.get(spec.volumeName ?? '') ?? [])
+    const surroundings = { nodes: [...this.#world.nodes.values()], pods: [...this.#world.pods.values()], volumes }
+    const scripted = this.#faults.state('unschedulable', pod)
+    const obstacle =
+      scripted === undefined
+        ? this.#claimObstacle(pod, unbound)
+        : (scripted.message ?? unavailable(1, '1 Insufficient memory.'))
+    const placement = obstacle === undefined ? placePod(pod, surroundings) : { refusal: obstacle }
+    if ('refusal' in placement) return await this.#unplaced(pod, placement.refusal)
+    await this.#selectNodes(unbound, placement.node)
+    // The scheduler binds a pod after its claims.
+    if (unbound.length > 0) return
+    if (!this.#delays.passed(this.worker, key, `schedule ${uidOf(pod)}`, this.#options.scheduleMs)) return
+    const { finalizers = [] } = pod.metadata
+    const held = { ...pod, metadata: { ...pod.metadata, finalizers: [...finalizers, KUBELET_FINALIZER] } }
+    await this.#write(on(held, placement.node), workloadStatus.placed(pod, this.#now()))
+    this.#world.event(
+      pod,
+      'Pod',
+      'Scheduled',
+      `Successfully assigned ${keyOf(pod.metadata)} to ${placement.node}`,
+      'Normal',
+    )
+  }
+
+  async #unplaced(pod: Pod, why: string): Promise<void> {
+    const status = workloadStatus.unplaced(pod, why, this.#now())
+    if (isDeepStrictEqual(pod.status, status)) return
+    await this.#write(pod, status)
+    this.#world.event(pod, 'Pod', 'FailedScheduling', why)
+  }
+
+  #claimObstacle(pod: Pod, unbound: readonly Claim[]): string | undefined {
+    const nodes = Math.max(1, this.#world.nodes.size)
+    for (const { persistentVolumeClaim: asked } of pod.spec.volumes ?? []) {
+      if (asked === undefined) continue
+      const claim = this.#world.claims.get(`${pod.metadata.namespace}/${asked.claimName}`)
+      if (claim === undefined) return unavailable(nodes, `persistentvolumeclaim "${asked.claimName}" not found.`)
+      if (isTerminating(claim)) {
+        return unavailable(nodes, `persistentvolumeclaim "${asked.claimName}" is being deleted.`)
+      }
+    }
+    const isLate = ({ spec }: Claim) =>
+      this.#world.storageClasses.get(spec.storageClassName ?? '')?.volumeBindingMode === 'WaitForFirstConsumer'
+    if (unbound.every(isLate)) return undefined
+    return unavailable(nodes, 'pod has unbound immediate PersistentVolumeClaims. not found.')
+  }
+
+  async #startContainers(key: string, pod: Pod): Promise<void> {
+    const networks = await attach(this.#world, pod)
+    const scripted = this.#faults.state('notCreated', pod)
+    const problem = networks !== undefined && 'problem' in networks ? networks.problem : undefined
+    const stuck = scripted ?? this.#missingMount(pod) ?? (problem === undefined ? undefined : { message: problem })
+    if (stuck !== undefined) return await this.#stuck(key, pod, stuck)
+    const ready = networks !== undefined && 'status' in networks ? attached(pod, networks.status) : pod
+    const held = this.#unpulled(pod) ?? this.#unconfigured(pod)
+    if (held !== undefined) return await this.#write(ready, held)
+    if (!this.#delays.passed(this.worker, key, `launch ${uidOf(pod)}`, this.#options.launchMs)) return
+    await this.#write(ready, workloadStatus.running(pod, !this.#faults.state('notReady', pod), this.#now()))
+  }
+
+  /** Each try of a kubelet is an event, and only the first one changes the pod. */
+  async #stuck(
+    key: string,
+    pod: Pod,
+    { message, reason = 'FailedCreatePodSandBox' }: { readonly message: string; readonly reason?: string },
+  ): Promise<void> {
+    const isFirst = pod.status?.containerStatuses === undefined
+    const isAgain = this.#tries.passed(this.worker, key, 'try', this.#options.sandboxRetryMs)
+    if (isAgain) {
+      this.#tries.forget(key)
+      this.#tries.passed(this.worker, key, 'try', this.#options.sandboxRetryMs)
+    }
+    if (isFirst || isAgain) {
+      const id = createHash('sha256')
+        .update(`${uidOf(pod)} ${this.#world.clock.now()}`)
+        .digest('hex')
+      this.#world.event(pod, 'Pod', reason, message.replaceAll('<id>', id))
+    }
+    await this.#write(
+      pod,
+      workloadStatus.held(pod, 'ContainerCreating', () => '', this.#now()),
+    )
+  }
+
+  #missingMount({ metadata: { namespace }, spec }: Pod): { message: string; reason: string } | undefined {
+    for (const { name, configMap, secret } of spec.volumes ?? []) {
+      const isLost = (kind: 'secrets' | 'configMaps', of: string) => !this.#world[kind].get(`${namespace}/${of}`)
+      const what =
+        secret !== undefined && secret.optional !== true && isLost('secrets', secret.secretName)
+          ? `secret "${secret.secretName}"`
+          : configMap !== undefined && configMap.optional !== true && isLost('configMaps', configMap.name)
+            ? `configmap "${configMap.name}"`
+            : undefined
+      if (what === undefined) continue
+      return { reason: 'FailedMount', message: `MountVolume.SetUp failed for volume "${name}" : ${what} not found` }
+    }
+    return undefined
+  }
+
+  /** A kubelet says the error first, and then that it waits. */
+  #unpulled(pod: Pod): PodStatus | undefined {
+    const fault = this.#faults.state('imagePull', pod)
+    if (fault === undefined) return undefined
+    const errorOf = ({ image = '' }: Container) =>
+      fault.message ??
+      `failed to pull and unpack image "${image}": failed to resolve reference "${image}": ${image}: not found`
+    const waits = pod.status?.containerStatuses?.[0]?.state.waiting?.reason
+    if (waits !== 'ErrImagePull' && waits !== 'ImagePullBackOff') {
+      const [container] = pod.spec.containers
+      if (container)
+        this.#world.event(pod, 'Pod', 'Failed', `Failed to pull image "${container.image}": ${errorOf(container)}`)
+      return workloadStatus.held(pod, 'ErrImagePull', errorOf, this.#now())
+    }
+    const backOff = (container: Container) =>
+      `Back-off pulling image "${container.image}": ErrImagePull: ${errorOf(container)}`
+    return workloadStatus.held(pod, 'ImagePullBackOff', backOff, this.#now())
+  }
+
+  #unconfigured(pod: Pod): PodStatus | undefined {
+    const { namespace } = pod.metadata
+    for (const { env = [] } of pod.spec.containers) {
+      for (const { valueFrom: { secretKeyRef, configMapKeyRef } = {} } of env) {
+        const isSecretLost = secretKeyRef && !this.#world.secrets.get(`${namespace}/${secretKeyRef.name}`)
+        const isMapLost = configMapKeyRef && !this.#world.configMaps.get(`${namespace}/${configMapKeyRef.name}`)
+        if (!isSecretLost && !isMapLost) continue
+        const what = isSecretLost ? `secret "${secretKeyRef.name}"` : `configmap "${configMapKeyRef?.name}"`
+        return workloadStatus.held(pod, 'CreateContainerConfigError', () => `${what} not found`, this.#now())
+      }
+    }
+    return undefined
+  }
+
+  async #watchOver(key: string, pod: Pod): Promise<void> {
+    const fault = this.#faults.state('crashLoop', pod)
+    const restarts = workloadStatus.restartsOf(pod)
+    const isDown = pod.status?.containerStatuses?.[0]?.state.waiting?.reason === 'CrashLoopBackOff'
+    const { restartBaseMs, restartMaxMs } = this.#options
+    const waitMs = Math.min(restartMaxMs, restartBaseMs * 2 ** Math.min(restarts, 20))
+    if (isDown && !this.#delays.passed(this.worker, key, `back-off ${uidOf(pod)} ${restarts}`, waitMs)) return
+    if (fault !== undefined) {
+      const count = isDown ? restarts + 1 : restarts
+      return await this.#write(pod, workloadStatus.crashLooping(pod, fault.exitCode ?? 1, count, this.#now()))
+    }
+    await this.#write(pod, workloadStatus.running(pod, !this.#faults.state('notReady', pod), this.#now()))
+  }
+
+  async #end(key: string, pod: Pod): Promise<void> {
+    const { finalizers = [], resourceVersion } = pod.metadata
+    if (!finalizers.includes(KUBELET_FINALIZER)) return
+    const isRunning = pod.status?.phase === 'Running'
+    if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, this.#options.podEndMs)) return
+    const others = finalizers.filter((finalizer) => finalizer !== KUBELET_FINALIZER)
+    await this.#world.patch(POD, this.#world.pods, pod, { metadata: { resourceVersion, finalizers: others } })
+  }
+
+  /** What the scheduler tells a provisioner that waits for the first consumer. */
+  async #selectNodes(claims: readonly Claim[], node: string): Promise<void> {
+    for (const claim of claims) {
+      const storageClass = this.#world.storageClasses.get(claim.spec.storageClassName ?? '')
+      if (storageClass === undefined || !needsConsumer(storageClass, claim)) continue
+      const patch = { metadata: { annotations: { [SELECTED_NODE]: node } } }
+      await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, patch)
+    }
+  }
+
+  #claimsOf({ metadata, spec }: Pod): Claim[] {
+    const names = (spec.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => claim?.claimName ?? [])
+    return names.flatMap((name) => this.#world.claims.get(`${metadata.namespace}/${name}`) ?? [])
+  }
+
+  async #write(pod: Pod, status: PodStatus): Promise<void> {
+    const known = this.#world.pods.get(keyOf(pod.metadata))
+    if (isDeepStrictEqual([known?.status, known?.metadata], [status, pod.metadata])) return
+    await this.#world.writeStatus(POD, this.#world.pods, pod, status)
+  }
+
+  #now(): string {
+    return this.#world.timestamp()
+  }
+}
+
+function isWorkload(pod: Pod | undefined): boolean {
+  return pod?.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'ReplicaSet') ?? false
+}
