@@ -1,6 +1,8 @@
+import { ClusterCaches } from '../../operator/cluster/caches.ts'
 import { DataSyncCaches } from '../../operator/controllers/data-sync/caches.ts'
 import { MachineCaches } from '../../operator/controllers/virtual-machine/caches.ts'
-import { Caches } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { ImageCaches } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { WorkspaceCaches } from '../../operator/controllers/workspace/caches.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
@@ -33,14 +35,16 @@ async function main({ kubeconfig }: BareListPlan): Promise<void> {
   })
 }
 
-/** The caches of the operator, which are never run here: they say what they would ask for. */
+/** The caches of the operator, which are never run here: they say what they would ask for at a start without machines and workspaces. */
 function kindsOfOperator(client: KubeClient): readonly Kept[] {
   const options = { client, clock: systemClock, random: Math.random, log: silentLog, onRelist: () => undefined }
   const reflectors = new Reflectors(options)
-  const caches = new Caches(reflectors)
-  new MachineCaches(reflectors, caches)
-  new DataSyncCaches(reflectors, caches)
-  return reflectors.kept
+  const cluster = new ClusterCaches(reflectors)
+  const { images } = new ImageCaches(cluster)
+  const { machines } = new MachineCaches(reflectors, images, cluster)
+  new DataSyncCaches(reflectors, images, cluster)
+  new WorkspaceCaches(reflectors, images, machines, cluster)
+  return reflectors.kept.filter(({ onDemand }) => !onDemand)
 }
 
 /** To the end of what exists. None of a kind that is not installed. */

@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { CacheDigest } from '../../operator/runtime/cache-digest.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
-import type { Contents } from '../../operator/runtime/contents.ts'
 import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
 import { parseExposition, type Sample, sumOf } from './exposition.ts'
 import { cpuSecondsOf, type Memory, memoryOf } from './process-stats.ts'
@@ -96,9 +96,9 @@ export class BundledOperator implements AsyncDisposable {
   }
 
   /** What its caches hold, by `<apiVersion>/<plural>`. Throws when it does not answer. */
-  async caches(): Promise<Readonly<Record<string, Contents>>> {
+  async caches(): Promise<Readonly<Record<string, CacheDigest>>> {
     const answer = await fetch(`http://127.0.0.1:${this.#port}/caches`, { signal: AbortSignal.timeout(10_000) })
-    return (await answer.json()) as Record<string, Contents>
+    return (await answer.json()) as Record<string, CacheDigest>
   }
 
   /** Requests that were answered, or given up, since its start. A watch that begins with what exists is a `list`. */

@@ -27,7 +27,7 @@ export interface Table {
 /** Figures that were measured together. */
 export interface Chapter {
   readonly title: string
-  /** How it was measured, for whoever reads the figures. */
+  /** How it was measured, for readers of the figures. */
   readonly method: string
   readonly figures: readonly Figure[]
   readonly tables?: readonly Table[]

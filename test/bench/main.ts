@@ -8,10 +8,12 @@ import { measureForeign } from './figures/foreign.ts'
 import { measureIdle } from './figures/idle.ts'
 import { measureKilled } from './figures/killed.ts'
 import { type MachineLoad, measureMachines } from './figures/machines.ts'
+import { measurePlan } from './figures/plan.ts'
 import { measurePolicy } from './figures/policy.ts'
 import { measureQueue, type QueueLoad } from './figures/queue.ts'
 import { measureQueued, measureStored } from './figures/stored.ts'
 import { measureTakeOver } from './figures/take-over.ts'
+import { measureWorkspaces, type WorkspaceLoad } from './figures/workspaces.ts'
 import { commitFact, loadFact, machineFacts } from './machine.ts'
 import { type MeasuredChapter, renderReport } from './report.ts'
 
@@ -58,6 +60,7 @@ const MACHINES: readonly MachineLoad[] = [
   { machines: 1_000, images: 10, runs: 1 },
 ]
 
+const WORKSPACES: WorkspaceLoad = { workspaces: 200, runs: 1 }
 const DATA_SYNCS: DataSyncLoad = { dataSyncs: 40, vms: 5, runs: 3 }
 
 type Measure = (tell: (line: string) => void) => Promise<Chapter>
@@ -73,6 +76,8 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   'queued-10k': measureQueued,
   machines: (tell) => measureMachines(MACHINES, tell),
   'data-syncs': (tell) => measureDataSyncs(DATA_SYNCS, tell),
+  workspaces: (tell) => measureWorkspaces(WORKSPACES, tell),
+  plan: measurePlan,
   foreign: measureForeign,
   policy: measurePolicy,
   'take-over': measureTakeOver,

@@ -3,6 +3,7 @@ import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
 import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME } from '../../operator/kube/resource-types.ts'
@@ -89,6 +90,8 @@ export class Observer implements AsyncDisposable {
   readonly readyMachines = new Set<string>()
   /** Uids of DataSyncs that have Succeeded. */
   readonly readyDataSyncs = new Set<string>()
+  /** Those that there are, by name. */
+  readonly workspaces = new Map<string, { readonly phase: string | undefined; readonly total: number }>()
   readonly images: Store<SeenImage>
   readonly dataVolumes: Store<SeenDataVolume>
   readonly #open = new Map<string, Created>()
@@ -109,6 +112,10 @@ export class Observer implements AsyncDisposable {
     })
     this.#watch(DATA_SYNC, viewPhase, ({ metadata: { uid = '' }, phase }) => {
       if (phase === 'Succeeded') this.readyDataSyncs.add(uid)
+    })
+    this.#watch(WORKSPACE, viewWorkspace, ({ metadata: { name }, phase, total }, _before, isDeleted) => {
+      if (isDeleted) this.workspaces.delete(name)
+      else this.workspaces.set(name, { phase, total })
     })
     const selection = { namespace, fieldSelector: `metadata.name=${LEDGER_NAME}` }
     this.#watch(
@@ -259,16 +266,8 @@ function viewImage(object: KubeObject): SeenImage {
 }
 
 function viewDataVolume(object: KubeObject): SeenDataVolume {
-  const { status } = object as KubeObject & { readonly status?: { readonly phase?: string } }
   const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === IMAGE.kind)
-  return {
-    apiVersion: object.apiVersion,
-    kind: object.kind,
-    metadata: slim(object.metadata),
-    at: systemClock.monotonic(),
-    phase: status?.phase,
-    imageUid: owner?.uid,
-  }
+  return { ...viewPhase(object), imageUid: owner?.uid }
 }
 
 function viewPhase(object: KubeObject): SeenPhase {
@@ -280,6 +279,11 @@ function viewPhase(object: KubeObject): SeenPhase {
     at: systemClock.monotonic(),
     phase: status?.phase,
   }
+}
+
+function viewWorkspace(object: KubeObject): SeenPhase & { readonly total: number } {
+  const { status } = object as KubeObject & { readonly status?: { readonly counts?: { readonly total: number } } }
+  return { ...viewPhase(object), total: status?.counts?.total ?? 0 }
 }
 
 function slim({ name, namespace, uid, resourceVersion }: KubeObject['metadata']): KubeObject['metadata'] {

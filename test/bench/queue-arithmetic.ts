@@ -61,7 +61,7 @@ export function handOvers(downloads: readonly Download[], turns: ReadonlyMap<str
 
 /**
  * Pairs of downloads in the wrong order: the later one has the earlier ticket, and could have started when the other one
- * was chosen. What became admissible only after the ledger write before the choice was not known to whoever chose.
+ * was chosen. What became admissible only after the ledger write before the choice was not known to the one that chose.
  */
 export function inversions(downloads: readonly Download[], turns: ReadonlyMap<string, Turn>): number {
   const inOrder = downloads.toSorted((a, b) => compareResourceVersions(a.createdRevision, b.createdRevision))

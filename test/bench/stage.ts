@@ -1,7 +1,8 @@
-import { POLICY_NAME, type VMDiskImageSpecInput } from '@open-terrain/constructs'
+import { POLICY_NAME, type VMDiskImageSpecInput, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
@@ -56,7 +57,11 @@ export class Stage implements AsyncDisposable {
     const stage = new Stage(await startCluster({ apiServerFlags }), spread)
     try {
       for (const name of stage.namespaces) await stage.#create(NAMESPACE, { metadata: { name } })
-      await stage.#create(STORAGE_CLASS, { metadata: { name: 'fast' }, provisioner: 'sandbox.example.com' })
+      const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' }
+      await stage.#create(STORAGE_CLASS, {
+        metadata: { name: 'fast', annotations },
+        provisioner: 'sandbox.example.com',
+      })
       const snapshotClass = { driver: 'sandbox.example.com', deletionPolicy: 'Delete' }
       await stage.#create(VOLUME_SNAPSHOT_CLASS, { metadata: { name: 'snap' }, ...snapshotClass })
       await stage.setPolicy(policy)
@@ -141,6 +146,28 @@ export class Stage implements AsyncDisposable {
     })
   }
 
+  /** Creates Workspaces named `<prefix>-0` and so on, several at a time. */
+  async createWorkspaces(prefix: string, count: number, imageOf: (at: number) => string): Promise<void> {
+    await inParallel(count, (at) => this.createWorkspace(`${prefix}-${at}`, imageOf(at)))
+  }
+
+  /** Two machines, two container clusters, two networks, two volumes, and roles for Ansible. */
+  async createWorkspace(name: string, image: string): Promise<void> {
+    const spec = workspaceSpec(image)
+    await this.client.create(WORKSPACE, {
+      apiVersion: apiVersionOf(WORKSPACE),
+      kind: WORKSPACE.kind,
+      metadata: { name },
+      spec,
+    } as KubeObject)
+  }
+
+  async deleteWorkspaces(prefix: string, count: number): Promise<void> {
+    await inParallel(count, async (at) => {
+      await this.client.delete(WORKSPACE, { name: `${prefix}-${at}` })
+    })
+  }
+
   machine(name: string, image: string, at = 0): KubeObject {
     const namespace = this.namespaces[at % this.namespaces.length] ?? ''
     const spec = { resources: { cpu: '1', memory: '1Gi' }, vmDiskImageRef: { name: image } }
@@ -176,6 +203,32 @@ export class Stage implements AsyncDisposable {
 
   async #create(type: Parameters<HttpKubeClient['create']>[0], object: object): Promise<void> {
     await this.client.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, ...object } as KubeObject)
+  }
+}
+
+function workspaceSpec(image: string): WorkspaceSpecInput {
+  const interfaces = (at: number) => [
+    { network: 'inside', ipAddress: `10.10.0.${at}/24` },
+    { network: 'outside', ipAddress: `10.10.1.${at}/24` },
+  ]
+  const ansible = { roles: { deploy: [{ role: 'router', variables: { nat: true } }] } }
+  const vm = (at: number) => {
+    const resources = { cpu: '1', memory: '1Gi' }
+    return { name: `vm-${at}`, backingVMDiskImage: image, resources, interfaces: interfaces(10 + at), ansible }
+  }
+  const cluster = (at: number) => {
+    const volumeMounts = [{ name: `volume-${at}`, containerPath: '/data' }]
+    const containers = [{ name: 'app', image: 'registry.example.com/app:1', volumeMounts }]
+    return { name: `app-${at}`, interfaces: interfaces(20 + at), containers }
+  }
+  return {
+    vms: [vm(0), vm(1)],
+    containerClusters: [cluster(0), cluster(1)],
+    volumes: [0, 1].map((at) => ({ name: `volume-${at}`, size: '1Gi' })),
+    networks: [
+      { name: 'inside', cidr: '10.10.0.0/24' },
+      { name: 'outside', cidr: '10.10.1.0/24' },
+    ],
   }
 }
 

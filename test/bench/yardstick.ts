@@ -26,7 +26,7 @@ export class Yardstick {
     if (this.#underWay !== undefined || now - this.#beganAt < PACE_MS) return
     this.#beganAt = now
     this.#underWay = this.#measureOne()
-    // Whoever asks for the pairs hears of it.
+    // The caller that asks for the pairs gets the error.
     this.#underWay.catch(() => undefined)
   }
 

@@ -88,7 +88,7 @@ function specOf(users: Machine['users']) {
   return parseVirtualMachineSpec({ users, resources: { cpu: 1, memory: '1Gi' }, vmDiskImageRef: { name: 'a' } })
 }
 
-/** What of the users that were asked for is missing in the guest, without a word to whoever asked. */
+/** What of the users that were asked for is missing in the guest, without a word to the one who asked. */
 function missing({ image, users }: Machine, guest: Guest): string[] {
   const parsed = specOf(users)
   const told = parsed.ok ? warningsOf(parsed.spec).map(({ message }) => message) : []

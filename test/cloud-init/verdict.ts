@@ -15,7 +15,7 @@ export interface Verdict {
   readonly logins: Readonly<Record<string, Readonly<Record<string, unknown>>>> | null
 }
 
-/** What a guest is told, in the image that it is told it. */
+/** What a guest is given, in the image that it is tried in. */
 export interface FirstStart {
   readonly userdata: string
   /** A key of `IMAGES` in images.py. */
@@ -48,11 +48,16 @@ export function firstStarts(cloudInit: CloudInit, documents: readonly FirstStart
   return ask(cloudInit, 'guest.py', documents)
 }
 
+/** What YAML texts say, as PyYAML reads them. */
+export function readYaml(cloudInit: CloudInit, texts: readonly string[]): Promise<unknown[]> {
+  return ask(cloudInit, 'read_yaml.py', texts)
+}
+
 /** All in one process: starting it takes longer than a few hundred checks. */
 async function ask<Answer>(
   { python, env }: CloudInit,
   script: string,
-  documents: readonly object[],
+  documents: readonly (object | string)[],
 ): Promise<Answer[]> {
   const child = spawn(python, [join(import.meta.dirname, script)], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   const ended = once(child, 'close')

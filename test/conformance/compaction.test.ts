@@ -1,20 +1,18 @@
-import { describe, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { startCluster } from '../../sandbox/control-plane/cluster.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import { create, eventsUntil, position } from './objects.ts'
 import {
+  conformAlone,
+  EXPIRED,
   memoryServer,
-  newSubject,
-  type Refusal,
   realServer,
   refusalOf,
   type Server,
   type Subject,
   untilServed,
 } from './subjects.ts'
-
-const EXPIRED: Refusal = { reason: 'Expired', status: 410, serverReason: 'Expired', causes: [] }
 
 /** A server that can be made to forget its past. */
 interface Forgetful extends Server {
@@ -46,36 +44,25 @@ async function memoryForgetful(): Promise<Forgetful> {
   return { ...server, forget: async () => server.cluster.compact() }
 }
 
-describe.each([
-  ['in memory', memoryForgetful],
-  ['real', realForgetful],
-] as const)('compaction (%s)', (_kind, start) => {
-  test('old positions and pages answer Expired, and a new list goes on', async () => {
-    const server = await start()
-    try {
-      await expectForgotten(server)
-    } finally {
-      await server.close()
-    }
-  })
-})
-
-async function expectForgotten(server: Forgetful): Promise<void> {
-  const subject = await newSubject(server)
-  for (const name of ['a', 'b', 'c']) await create(IMAGE, subject, name)
-  const { resourceVersion, continueToken = '' } = await page(subject)
-  const { metadata } = await create(IMAGE, subject, 'd')
-  await server.forget(async () => {
-    // Only revisions before a newer one are compacted.
-    await subject.client.mergePatch(IMAGE, metadata, { metadata: { annotations: { at: String(performance.now()) } } })
-    return isExpired(page(subject, continueToken))
-  })
-  expect(await refusalOf(page(subject, continueToken))).toEqual(EXPIRED)
-  expect(await refusalOf(eventsUntil(subject, IMAGE, resourceVersion, () => true))).toEqual(EXPIRED)
-  const fresh = await position(subject, IMAGE)
-  await create(IMAGE, subject, 'e')
-  expect(await eventsUntil(subject, IMAGE, fresh, () => true)).toMatchObject([{ type: 'ADDED' }])
-}
+conformAlone(
+  'after a compaction old positions and pages answer Expired, and a new list goes on',
+  { memory: memoryForgetful, real: realForgetful },
+  async (server, subject) => {
+    for (const name of ['a', 'b', 'c']) await create(IMAGE, subject, name)
+    const { resourceVersion, continueToken = '' } = await page(subject)
+    const { metadata } = await create(IMAGE, subject, 'd')
+    await server.forget(async () => {
+      // Only revisions before a newer one are compacted.
+      await subject.client.mergePatch(IMAGE, metadata, { metadata: { annotations: { at: String(performance.now()) } } })
+      return isExpired(page(subject, continueToken))
+    })
+    expect(await refusalOf(page(subject, continueToken))).toEqual(EXPIRED)
+    expect(await refusalOf(eventsUntil(subject, IMAGE, resourceVersion, () => true))).toEqual(EXPIRED)
+    const fresh = await position(subject, IMAGE)
+    await create(IMAGE, subject, 'e')
+    expect(await eventsUntil(subject, IMAGE, fresh, () => true)).toMatchObject([{ type: 'ADDED' }])
+  },
+)
 
 function page({ client, namespace }: Subject, continueToken?: string) {
   return client.list(IMAGE, { namespace, limit: 2, ...(continueToken !== undefined && { continueToken }) })

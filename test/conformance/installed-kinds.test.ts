@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, inject, test } from 'vitest'
+import { expect, inject } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CUSTOM_RESOURCE_DEFINITION } from '../../operator/kube/resource-types.ts'
 import { create, eventsUntil, object, position, summary, untilGone } from './objects.ts'
 import {
+  conformAlone,
+  EXPIRED,
   memoryServer,
-  newSubject,
   type Refusal,
   realServer,
   refusalOf,
@@ -17,7 +18,6 @@ import {
 
 /** A path that nobody serves is answered with a plain 404 that holds no Status. */
 const NOT_SERVED: Refusal = { reason: 'NotFound', status: 404, serverReason: '', causes: [] }
-const EXPIRED: Refusal = { reason: 'Expired', status: 410, serverReason: 'Expired', causes: [] }
 /** An open watch of a kind that is removed may go on until its own end. */
 const WATCH_SECONDS = 10
 
@@ -59,13 +59,10 @@ async function memoryGrowing(): Promise<Growing> {
   }
 }
 
-describe.each([
-  ['in memory', memoryGrowing],
-  ['real', realGrowing],
-] as const)('a kind that is installed and removed (%s)', (_kind, start) => {
-  test('is served meanwhile, and comes back empty', async () => {
-    const server = await start()
-    const subject = await newSubject(server)
+conformAlone(
+  'a kind that is installed and removed is served meanwhile, and comes back empty',
+  { memory: memoryGrowing, real: realGrowing },
+  async (server, subject) => {
     const type = throwAway()
     try {
       await expectNotServed(subject, type)
@@ -83,10 +80,9 @@ describe.each([
       expect(second.uid).not.toBe(first.uid)
     } finally {
       if (await isServed(server, type)) await server.uninstall(type)
-      await server.close()
     }
-  })
-})
+  },
+)
 
 async function expectNotServed(subject: Subject, type: ResourceType): Promise<void> {
   const { client, namespace } = subject

@@ -46,6 +46,25 @@ export function conform(title: string, cases: Readonly<Record<string, Case>>): v
   })
 }
 
+/** Runs a test against servers of both sorts that can do more than answer; each has one of its own. */
+export function conformAlone<S extends Server>(
+  title: string,
+  start: { readonly memory: () => Promise<S>; readonly real: () => Promise<S> },
+  run: (server: S, subject: Subject) => Promise<void>,
+): void {
+  test.each([
+    ['in memory', start.memory],
+    ['real', start.real],
+  ] as const)(`${title} (%s)`, async (_kind, startOne) => {
+    const server = await startOne()
+    try {
+      await run(server, await newSubject(server))
+    } finally {
+      await server.close()
+    }
+  })
+}
+
 export async function newSubject({ client }: Server): Promise<Subject> {
   const namespace = `conformance-${randomBytes(4).toString('hex')}`
   await client.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
@@ -138,6 +157,9 @@ export interface Refusal {
   readonly serverReason: string
   readonly causes: readonly string[]
 }
+
+/** Of a position or page that the server has forgotten. */
+export const EXPIRED: Refusal = { reason: 'Expired', status: 410, serverReason: 'Expired', causes: [] }
 
 /** How a request was refused; throws when it was not. */
 export async function refusalOf(request: Promise<unknown>): Promise<Refusal> {

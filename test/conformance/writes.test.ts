@@ -155,6 +155,21 @@ conform('updates', {
     expect(after.status).toEqual({ phase: 'Queued' })
     expect(after.spec?.['name']).toBe('new')
   },
+  'of a pod’s status take along its annotations and finalizers, but nothing of its spec': async (subject) => {
+    const pod = await create(POD, subject, 'a')
+    const annotations = { 'k8s.v1.cni.cncf.io/network-status': '[]' }
+    const metadata = { ...pod.metadata, annotations, finalizers: [HOLD] }
+    const spec = { ...pod.spec, nodeName: 'elsewhere' }
+    const after = await subject.client.replaceStatus<Full>(POD, {
+      ...pod,
+      metadata,
+      spec,
+      status: { phase: 'Running' },
+    })
+    expect(after.metadata).toMatchObject({ annotations, finalizers: [HOLD] })
+    expect(after.status).toMatchObject({ phase: 'Running' })
+    expect(after.spec).toEqual(pod.spec)
+  },
   'by merge patch add, replace and remove members': async (subject) => {
     const { metadata } = await create(CONFIG_MAP, subject, 'a', { labels: { a: '1', b: '2' }, finalizers: [HOLD] })
     const change = { metadata: { labels: { a: null, c: '3' }, finalizers: null }, data: { a: null, c: '3' } }

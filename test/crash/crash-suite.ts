@@ -42,7 +42,7 @@ export function crashSuite(flows: readonly Flow[], crashesOf: (flow: Flow) => re
 
   async function perform(flow: Flow, crash?: Crash): Promise<Played> {
     plays += 1
-    await using play = await Play.start(world, String(plays), inject('operatorBundle'), flow.policy)
+    await using play = await Play.start(world, String(plays), inject('operatorBundle'), flow)
     await flow.prepare?.(play)
     const since = play.writes.length
     if (crash !== undefined) play.crashAt(crash)

@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
 import { crashesIn, crashSuite } from './crash-suite.ts'
+import { update } from './data-sync-flows.ts'
 import { cancellation, success } from './flows.ts'
 import { creation } from './machine-flows.ts'
 import { atOnce } from './removal-flows.ts'
@@ -8,5 +9,7 @@ import { atOnce } from './removal-flows.ts'
 const SAMPLE = 13
 
 describe('an operator that is killed now and then', () => {
-  crashSuite([success, cancellation, atOnce, creation], (flow) => crashesIn(flow).filter((_, at) => at % SAMPLE === 0))
+  crashSuite([success, cancellation, atOnce, creation, update], (flow) =>
+    crashesIn(flow).filter((_, at) => at % SAMPLE === 0),
+  )
 })

@@ -1,9 +1,12 @@
 import type { Play } from './play.ts'
 
-/** A part of the life of an image or a machine, played by whoever uses the cluster, in steps that wait for what they follow. */
+/** A part of the life of an image, a machine, a DataSync or a Workspace, played by the users of the cluster, in steps that wait for what they follow. */
 export interface Flow {
   readonly name: string
+  /** `<namespace>` is that of the play. */
   readonly policy: Readonly<Record<string, string>>
+  /** Whether it has a Workspace, and with it a second namespace. */
+  readonly hasWorkspace?: boolean
   /** What comes before the part in question. */
   readonly prepare?: (play: Play) => Promise<void>
   readonly act: (play: Play) => Promise<void>

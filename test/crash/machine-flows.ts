@@ -11,7 +11,7 @@ const IMPATIENT = { ...QUICK, vmProvisionTimeout: '1s' }
 
 const telling = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
 
-/** From a machine without an image to one that runs; every stage lasts until it is told of. */
+/** From a machine without an image to one that runs; every stage lasts until the status reports it. */
 async function standUp(play: Play): Promise<void> {
   const vm = new PlayedMachine(play)
   const letClone = vm.holdClone()

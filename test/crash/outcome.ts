@@ -8,11 +8,15 @@ import { isWrite, nameOf, tally } from './writes.ts'
 export interface Outcome {
   readonly images: unknown
   readonly machines: unknown
-  /** What KubeVirt is told to run. */
+  readonly dataSyncs: unknown
+  readonly workspaces: unknown
+  /** What else the API server was given for a workspace, as it keeps it. */
+  readonly rendered: unknown
+  /** What KubeVirt has to run. */
   readonly guests: unknown
   /** Their content, by name. */
   readonly secrets: unknown
-  /** How often each volume, and each run of a machine, was made. */
+  /** How often each image and volume, and each run of a machine, was made. */
   readonly made: Readonly<Record<string, number>>
   readonly children: readonly string[]
   readonly holders: readonly unknown[]
@@ -22,19 +26,25 @@ export interface Outcome {
 
 export function outcomeOf(play: Play): Outcome {
   const { mirror, simulators } = play.world
-  const { images, machines, kubevirtMachines, secrets } = mirror
+  const { images, machines, dataSyncs, workspaces, deployments, networks, kubevirtMachines, secrets } = mirror
   const { dataVolumes, claims, snapshots, dataSources, instances, pods } = mirror
   const stores = [dataVolumes, claims, snapshots, dataSources, kubevirtMachines, instances, secrets, pods] as {
     values(): IterableIterator<KubeObject>
   }[]
-  const made = play.history.filter(
-    ({ type, kind }) => type === 'ADDED' && kind !== 'ConfigMap' && kind !== 'VMDiskImage',
-  )
+  const made = play.history.filter(({ type, kind }) => type === 'ADDED' && kind !== 'ConfigMap')
   const isOurs = ([url]: [string, unknown]) => url.includes(`/${play.namespace}/`)
   const egress = Object.entries(simulators.cdi.observed.images()).filter(isOurs)
   return normalised(play, {
     images: play.of(images).map(told),
     machines: play.of(machines).map(told),
+    dataSyncs: play.of(dataSyncs).map(told),
+    workspaces: play.of<KubeObject>(workspaces).map(told),
+    rendered: [...play.of<KubeObject>(deployments), ...play.of<KubeObject>(networks)]
+      .map(({ kind, metadata: { name, labels, ownerReferences }, ...rest }) => {
+        const { spec } = rest as { readonly spec?: unknown }
+        return { kind, name, labels, ownerReferences, spec }
+      })
+      .toSorted((one, other) => one.name.localeCompare(other.name)),
     guests: play.of(kubevirtMachines).map(({ metadata: { name, labels, ownerReferences }, spec }) => ({
       name,
       labels,
@@ -51,14 +61,15 @@ export function outcomeOf(play: Play): Outcome {
     children: [
       ...stores.flatMap((store) => play.of(store).map(({ kind, metadata }) => `${kind} ${metadata.name}`)),
       ...play.dataVolumes.map((one) => `${one.metadata.name} is ${isFinished(one) ? 'finished' : 'unfinished'}`),
-    ].toSorted(),
+    ],
     holders: play.holders,
     egress: Object.fromEntries(egress),
   })
 }
 
 function told({ metadata, spec, status }: KubeObject & { readonly spec?: unknown; readonly status?: unknown }) {
-  return { name: metadata.name, finalizers: metadata.finalizers, labels: metadata.labels, spec, status }
+  const { name, finalizers, labels, annotations } = metadata
+  return { name, finalizers, labels, annotations, spec, status }
 }
 
 export interface WriteCounts {
@@ -72,7 +83,7 @@ export interface WriteCounts {
   readonly log: string
 }
 
-/** What a download waits for that does not run yet is told where it lasts 2 s, which a busy machine decides. */
+/** What a download waits for that does not run yet is reported where it lasts 2 s, which a busy machine decides. */
 const STARTING = 'update vmdiskimages/status Starting'
 
 /** @param since index of the first one that counts */
@@ -91,7 +102,7 @@ export function countWrites(all: readonly SeenRequest[], since: number): WriteCo
   }
 }
 
-/** How a download goes on is told as it is seen: its beginning and its first progress by one write, or by two. */
+/** How a download goes on is reported as it is seen: its beginning and its first progress by one write, or by two. */
 function stepsIn(writes: readonly SeenRequest[]): ReadonlySet<SeenRequest> {
   const ofImages = writes.filter(({ resource }) => resource === 'vmdiskimages/status')
   const starting = ofImages.filter((write) => isWrite(write, STARTING))
@@ -137,11 +148,17 @@ const MOMENTARY = ['importerPodUID', 'durationSeconds', 'ticket', 'key']
 /** Names and addresses that a machine's uid, or chance, decides. */
 const MADE_OF_UIDS: readonly (readonly [RegExp, string])[] = [
   [/\b02(:[0-9a-f]{2}){5}\b/g, '<mac>'],
-  [/(?<=virt-launcher-vm-)[a-z0-9]+/g, '<suffix>'],
+  [/(?<=virt-launcher-[a-z-]+-)[a-z0-9]{5}\b/g, '<suffix>'],
+  // Of the template of a Deployment, which has the uid of its workspace; and of a pod of that.
+  [/(?<=(demo-app|ansible)-)[0-9a-z]{6,10}-[0-9a-z]{5}\b/g, '<pod>'],
+  // Bridges and networks are called by a hash over the namespace.
+  [/\bot[0-9a-f]{12}\b/g, '<bridge>'],
+  [/(?<=-)[0-9a-f]{16}\b/g, '<hash>'],
+  [/(?<=rendered":")[0-9a-f]+/g, '<hash>'],
   [/(?<="specHash":")[0-9a-f]+/g, '<hash>'],
 ]
 
-function normalised<T>(play: Play, value: T): T {
+function normalised(play: Play, value: Outcome): Outcome {
   const created = play.history.filter(({ kind, type }) => kind === 'DataVolume' && type === 'ADDED')
   const revisions = new Set(created.flatMap(({ object }) => /-([0-9a-f]{8})$/.exec(object.metadata.name)?.[1] ?? []))
   let text = JSON.stringify(value, (key, member) => (MOMENTARY.includes(key) ? undefined : member))
@@ -150,5 +167,7 @@ function normalised<T>(play: Play, value: T): T {
   const isUid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
   text = text.replaceAll(play.namespace, '<namespace>').replaceAll(isTime, '<time>').replaceAll(isUid, '<uid>')
   for (const [madeOfUids, name] of MADE_OF_UIDS) text = text.replaceAll(madeOfUids, name)
-  return JSON.parse(text)
+  const outcome: Outcome = JSON.parse(text)
+  // Before, they are in an order that revisions decide.
+  return { ...outcome, children: outcome.children.toSorted() }
 }

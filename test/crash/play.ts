@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import type { SeenEvent } from '../harness/etcd-history.ts'
 import { FaultProxy, type SeenRequest } from '../harness/fault-proxy.ts'
-import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from '../harness/kinds.ts'
+import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf, WORKSPACE } from '../harness/kinds.ts'
 import { OperatorProcess } from '../harness/operator-process.ts'
 import type { SpecInput, World } from '../harness/world.ts'
 import { isWrite } from './writes.ts'
@@ -20,8 +20,28 @@ export interface Crash {
   readonly when: 'before' | 'after'
 }
 
+interface PlayOptions {
+  /** `<namespace>` is that of the play. */
+  readonly policy: Readonly<Record<string, string>>
+  readonly hasWorkspace?: boolean
+}
+
+/** The name of the Workspace of a play, and of the namespace that it has. */
+export function workspaceOf(namespace: string): string {
+  return `${namespace}-lab`
+}
+
+/** What belongs to a play. What is in no namespace is shared, but for the Workspaces of others. */
+function seenIn(namespace: string): (object: KubeObject) => boolean {
+  const places = [namespace, workspaceOf(namespace)]
+  return ({ kind, metadata }) => {
+    if (metadata.namespace !== undefined) return places.includes(metadata.namespace)
+    return kind !== WORKSPACE.kind || places.includes(metadata.name)
+  }
+}
+
 /**
- * The life of one image, or of a machine with its image, under an operator process that knows of one namespace alone,
+ * The life of one image, of a machine with its image, of DataSyncs with theirs, or of a Workspace, under an operator process that knows of its namespaces alone,
  * which lets many plays run at the same time in one cluster. All that the operator says to the API server goes through a
  * proxy.
  */
@@ -42,22 +62,23 @@ export class Play implements AsyncDisposable {
     this.#bundle = parts.bundle
   }
 
-  static async start(world: World, id: string, bundle: string, policy: Record<string, string>): Promise<Play> {
+  static async start(world: World, id: string, bundle: string, { policy, hasWorkspace }: PlayOptions): Promise<Play> {
     const namespace = `${world.namespace}-${id}`
     await world.createNamespace(namespace)
-    await world.setPolicy(policy, namespace)
-    const play = new Play({ world, namespace, proxy: await FaultProxy.start(world.cluster, { namespace }), bundle })
+    const seen = hasWorkspace ? { sees: seenIn(namespace) } : { namespace }
+    const play = new Play({ world, namespace, proxy: await FaultProxy.start(world.cluster, seen), bundle })
+    await play.setPolicy(policy)
     play.#startOperator('first')
     return play
   }
 
   urlOf(name = NAME): string {
-    return `https://images.example.com${this.pathOf(name)}`
+    return this.world.urlOf(name, this.namespace)
   }
 
   /** On the image server. */
   pathOf(name = NAME): string {
-    return `/${this.namespace}/${name}.qcow2`
+    return new URL(this.urlOf(name)).pathname
   }
 
   /** Kills the operator at a write that is yet to come, and starts the next one at once. */
@@ -95,7 +116,8 @@ export class Play implements AsyncDisposable {
   }
 
   async setPolicy(data: Readonly<Record<string, string>>): Promise<void> {
-    await this.world.setPolicy(data, this.namespace)
+    const placed = Object.entries(data).map(([key, text]) => [key, text.replaceAll('<namespace>', this.namespace)])
+    await this.world.setPolicy(Object.fromEntries(placed), this.namespace)
   }
 
   async deleteImage(): Promise<void> {
@@ -129,7 +151,7 @@ export class Play implements AsyncDisposable {
 
   /** The objects of this play. */
   of<T extends KubeObject>(store: { values(): IterableIterator<T> }): T[] {
-    return [...store.values()].filter(({ metadata }) => metadata.namespace === this.namespace)
+    return [...store.values()].filter(seenIn(this.namespace))
   }
 
   get holders(): readonly { name: string }[] {
@@ -139,7 +161,7 @@ export class Play implements AsyncDisposable {
 
   /** Of this play. */
   get history(): SeenEvent[] {
-    return this.world.history.events.filter(({ object }) => object.metadata.namespace === this.namespace)
+    return this.world.history.events.filter(({ object }) => seenIn(this.namespace)(object))
   }
 
   // Waiting
@@ -152,7 +174,8 @@ export class Play implements AsyncDisposable {
   async untilDownloading(download = 1, name = NAME): Promise<void> {
     await this.until(`download ${download} of ${name} runs`, () => {
       const isRunning = this.dataVolumes.some(
-        ({ metadata, status }) => metadata.name.startsWith(`${name}-`) && status?.phase === 'ImportInProgress',
+        ({ metadata, status }) =>
+          status?.phase === 'ImportInProgress' && metadata.ownerReferences?.some((owner) => owner.name === name),
       )
       const begun = this.world.downloadsOf(this.urlOf(name))
       return this.getImage(name)?.status?.phase === 'Syncing' && isRunning && begun >= download
@@ -183,8 +206,8 @@ export class Play implements AsyncDisposable {
     })
   }
 
-  async untilGone(): Promise<void> {
-    await this.until('the image is gone', () => this.getImage() === undefined)
+  async untilGone(name = NAME): Promise<void> {
+    await this.until(`${name} is gone`, () => this.getImage(name) === undefined)
   }
 
   async untilStopped(): Promise<void> {
@@ -232,10 +255,12 @@ export class Play implements AsyncDisposable {
   }
 
   describe(): string {
-    const { images, machines, kubevirtMachines, instances } = this.world.mirror
-    const ours = [...this.of(images), ...this.of(machines)].map(({ metadata, status }) =>
-      JSON.stringify({ finalizers: metadata.finalizers, deleted: metadata.deletionTimestamp, status }),
-    )
+    const { images, machines, dataSyncs, workspaces, kubevirtMachines, instances } = this.world.mirror
+    const ours = [images, machines, dataSyncs, workspaces]
+      .flatMap<KubeObject & { readonly status?: unknown }>((store) => this.of<KubeObject>(store))
+      .map(({ metadata, status }) =>
+        JSON.stringify({ finalizers: metadata.finalizers, deleted: metadata.deletionTimestamp, status }),
+      )
     const theirs = [...this.of(kubevirtMachines), ...this.of(instances)].map(
       ({ kind, status }) => `${kind}: ${JSON.stringify(status)}`,
     )

@@ -7,6 +7,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import type { MachineFault, MachineScriptOptions } from '../../sandbox/simulators/index.ts'
+import { NETWORK_CONFIG } from '../harness/grounds.ts'
 import { type Instance, MACHINE, type Machine, reasonOf } from '../harness/kinds.ts'
 import { STORAGE } from '../harness/world.ts'
 import type { Play } from './play.ts'
@@ -32,7 +33,7 @@ export class PlayedMachine {
   async create(more: object = {}): Promise<void> {
     const { world, namespace } = this.#play
     this.#play.holdDownloads()
-    await this.#put(NETWORK_ATTACHMENT_DEFINITION, 'control-net', { spec: { config: '{}' } })
+    await this.#put(NETWORK_ATTACHMENT_DEFINITION, 'control-net', { spec: { config: NETWORK_CONFIG } })
     await this.#put(SECRET, LOGIN.name, { stringData: { [LOGIN.key]: PASSWORD } })
     const { spec: vmDiskImageTemplate } = world.image('image', { url: this.#play.urlOf() }, { namespace })
     await this.#put(MACHINE, NAME, {

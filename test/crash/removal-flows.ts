@@ -5,7 +5,7 @@ import { PlayedMachine } from './played-machine.ts'
 const SAMPLE = 3
 const STATUS = 'update vmdiskimages/status'
 /** The image, by the operator itself, and then all that it has. */
-const REMOVAL = [
+export const REMOVAL = [
   'delete vmdiskimages',
   'create events',
   STATUS,

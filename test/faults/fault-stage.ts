@@ -44,6 +44,6 @@ export function assertOneDownload(world: World, { metadata: { name }, status }: 
   const paid = status?.budget?.downloads
   const begun = world.downloads(name)
   if (attempts.join() === '1 Succeeded 1' && paid === 0 && begun === 1) return
-  const told = `attempts: ${attempts.join(', ') || 'none'}; paid: ${paid}; downloads begun: ${begun}`
+  const told = `${status?.message}; attempts: ${attempts.join(', ') || 'none'}; paid: ${paid}; downloads begun: ${begun}`
   throw new Error(`image ${name} was to be downloaded once, at the first attempt (${told})`)
 }

@@ -40,6 +40,37 @@ export function startWorld(cluster: Cluster): Promise<World> {
   return World.start(cluster, { policy: { concurrency: String(LIMIT) }, idle: true })
 }
 
+/** Two replicas, of which `one` leads, in a world where downloads stand still until their release. */
+export class Pair implements AsyncDisposable {
+  readonly world: World
+  readonly one: Replica
+  readonly two: Replica
+  readonly release: () => void
+  readonly #end: AsyncDisposableStack
+
+  private constructor(parts: Pick<Pair, 'world' | 'one' | 'two' | 'release'>, end: AsyncDisposableStack) {
+    this.world = parts.world
+    this.one = parts.one
+    this.two = parts.two
+    this.release = parts.release
+    this.#end = end
+  }
+
+  static async start(cluster: Cluster): Promise<Pair> {
+    await using stack = new AsyncDisposableStack()
+    const world = stack.use(await startWorld(cluster))
+    const release = world.gate.hold('https://images.example.com/')
+    const one = stack.use(await Replica.start(world, 'one'))
+    await untilLeader(world, 'one')
+    const two = stack.use(await Replica.start(world, 'two'))
+    return new Pair({ world, one, two, release }, stack.move())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end.disposeAsync()
+  }
+}
+
 /** Freezes a leader at the first of these writes, made for an image that is created now, and does this to the write. */
 export async function freezeAt(world: World, { proxy, process }: Replica, write: string, fault: Fault): Promise<void> {
   const struck = Promise.withResolvers<void>()
@@ -77,7 +108,7 @@ export async function finish(world: World): Promise<void> {
   await world.finish()
 }
 
-/** Answers for the Lease in place of the API server: whoever asks holds it, for ever. */
+/** Answers for the Lease in place of the API server: each one that asks holds it, for ever. */
 export function forgedLease(): Rule {
   let lease: KubeObject | undefined
   let version = 0

@@ -7,6 +7,7 @@ import {
   isSynced,
   LIMIT,
   NAMES,
+  Pair,
   Replica,
   startWorld,
   untilLeader,
@@ -17,11 +18,8 @@ describe('two replicas', () => {
   const cluster = useOwnCluster()
 
   it('stay within the limit when the leader freezes between its claim and the answer, and its slot goes to another', async () => {
-    await using world = await startWorld(cluster())
-    const release = world.gate.hold('https://images.example.com/')
-    await using one = await Replica.start(world, 'one')
-    await untilLeader(world, 'one')
-    await using _two = await Replica.start(world, 'two')
+    await using pair = await Pair.start(cluster())
+    const { world, one, release } = pair
     const later = Promise.withResolvers<void>()
     await freezeAt(world, one, 'update configmaps', { type: 'withhold', until: () => later.promise })
     await untilLeader(world, 'two')
@@ -38,11 +36,8 @@ describe('two replicas', () => {
   })
 
   it('stay within the limit when the leader freezes with the request for a DataVolume on its way', async () => {
-    await using world = await startWorld(cluster())
-    const release = world.gate.hold('https://images.example.com/')
-    await using one = await Replica.start(world, 'one')
-    await untilLeader(world, 'one')
-    await using _two = await Replica.start(world, 'two')
+    await using pair = await Pair.start(cluster())
+    const { world, one, release } = pair
     const later = Promise.withResolvers<void>()
     await freezeAt(world, one, 'create datavolumes', {
       type: 'hold',

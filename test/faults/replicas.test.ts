@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { finish, NAMES, Replica, startWorld, untilLeader, untilLeft } from './replica.ts'
+import { finish, NAMES, Pair, untilLeader, untilLeft } from './replica.ts'
 
 describe('two replicas', () => {
   const cluster = useOwnCluster()
@@ -8,11 +8,8 @@ describe('two replicas', () => {
   it.each(['SIGTERM', 'SIGKILL'] as const)(
     'hand over when the leader gets %s, and no download notices',
     async (signal) => {
-      await using world = await startWorld(cluster())
-      const release = world.gate.hold('https://images.example.com/')
-      await using one = await Replica.start(world, 'one')
-      await untilLeader(world, 'one')
-      await using _two = await Replica.start(world, 'two')
+      await using pair = await Pair.start(cluster())
+      const { world, one, release } = pair
       for (const name of NAMES) await world.createImage(name)
       await world.untilDownloading('image-1')
       if (signal === 'SIGTERM') expect(await one.process.terminate()).toBe(0)
@@ -24,11 +21,8 @@ describe('two replicas', () => {
   )
 
   it('stay within the limit when a frozen leader wakes up beside its successor, and it leaves', async () => {
-    await using world = await startWorld(cluster())
-    const release = world.gate.hold('https://images.example.com/')
-    await using one = await Replica.start(world, 'one')
-    await untilLeader(world, 'one')
-    await using two = await Replica.start(world, 'two')
+    await using pair = await Pair.start(cluster())
+    const { world, one, two, release } = pair
     for (const name of NAMES) await world.createImage(name)
     await world.untilDownloading('image-1')
     one.process.freeze()

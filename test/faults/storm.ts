@@ -1,5 +1,6 @@
 import type { Fault, Rule } from '../harness/fault-proxy.ts'
 import type { ProxiedRequest } from '../harness/fault-proxy-request.ts'
+import { type Image, isSynced } from '../harness/kinds.ts'
 import { checkOrder } from '../harness/ledger-check.ts'
 import type { World } from '../harness/world.ts'
 import { randomFrom } from '../simulation/random.ts'
@@ -52,7 +53,10 @@ export async function weatherStorm(stage: FaultStage, durationMs: number): Promi
   const names = await keepBusy(world, durationMs)
   proxy.rule = undefined
   const requests = proxy.seen.length - before
-  for (const name of names) assertOneDownload(world, await world.untilSynced(name))
+  // A failed attempt is reported at once: its retry may be minutes away.
+  const isOver = (image: Image) =>
+    isSynced(image) || image.status?.attempts?.some(({ outcome }) => outcome === 'Failed') === true
+  for (const name of names) assertOneDownload(world, await world.untilImage(name, 'synced, or failed', isOver))
   const errors = operator.lines.filter((line) => line.includes('"level":"error"'))
   if (errors.length > 0) throw new Error(`the operator told of errors:\n${errors.slice(0, 5).join('\n')}`)
   await world.finish({ isOrderChecked: false })

@@ -1,23 +1,24 @@
 import { VM_DISK_IMAGE_MODES } from '@open-terrain/constructs'
 import fc from 'fast-check'
+import { at, type Change, changed, type Path } from './changes.ts'
 import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
 import { manifestsOf, nearValidImageSpec, rawNumber, UNKNOWN, validImageSpec } from './spec-manifests.ts'
 
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
 
-const label = fc.oneof(
+export const label = fc.oneof(
   objectName.map((name) => name.replaceAll('.', '-').slice(0, 63).replace(/-+$/, '')),
   fc.constantFrom('a', 'control-net', '0', 'a'.repeat(63)),
 )
-const labelValue = fc.oneof(label, fc.constantFrom('ubuntu_2004_lts_en-us_x64', '2.1.0', 'A', 'x'.repeat(63)))
+export const labelValue = fc.oneof(label, fc.constantFrom('ubuntu_2004_lts_en-us_x64', '2.1.0', 'A', 'x'.repeat(63)))
 
-const cpu = fc.oneof(
+export const cpu = fc.oneof(
   fc.integer({ min: 1, max: 512 }),
   fc.integer({ min: 1, max: 512 }).map(String),
   fc.integer({ min: 1, max: 512_000 }).map((millis) => `${millis}m`),
   fc.tuple(fc.nat(511), fc.integer({ min: 1, max: 999 })).map(([whole, part]) => `${whole}.${part}`),
 )
-const memory = fc.oneof(
+export const memory = fc.oneof(
   fc.integer({ min: 64, max: 2 ** 24 }).map((size) => `${size}Mi`),
   fc.integer({ min: 2 ** 26, max: 2 ** 44 }),
   fc.constantFrom('64Mi', '16Ti', '67108864', '67108863.1', '1.5Gi', '2G', '.5Gi', '1e9', '67108863000001u'),
@@ -37,7 +38,7 @@ const ipv6 = fc
     return `${groups.join(':')}::${rest.join(':')}/${prefix}`
   })
 const ipAddress = fc.oneof(ipv4, ipv6)
-const oddAddress = fc.oneof(
+export const oddAddress = fc.oneof(
   slipOf(ipAddress),
   fc.tuple(fc.constantFrom('0', '127', '169.254', '224', '239', '240', '255'), fc.nat(32)).map(([net, prefix]) => {
     return `${[...net.split('.'), '1', '2', '3'].slice(0, 4).join('.')}/${prefix}`
@@ -68,7 +69,7 @@ const userName = fc.oneof(label, fc.constantFrom('demo user', 'Ä 世 😀', ' '
 const password = fc.constantFrom('demo-pwd', 'a:b', '"\'\\', 'pässwörd', '😀'.repeat(256))
 const secret = fc.record({ name: objectName, key: fc.constantFrom('password', '.A_b-c') })
 
-const user = fc
+export const user = fc
   .tuple(
     fc.record({
       name: userName,
@@ -84,7 +85,12 @@ const user = fc
   )
   .map(([one, other]) => ({ ...one, ...other }))
 
-const networkInterface = fc.record({ network: label, ipAddress })
+const networkInterface = fc.record({
+  network: label,
+  ipAddress,
+  routes: maybe(fc.constant([{ to: '172.26.0.0/15', via: '10.0.0.1' }])),
+  nameservers: maybe(fc.constant(['8.8.8.8', 'fd00::53'])),
+})
 
 const validSpec = fc.record({
   baseVm: maybe(labelValue),
@@ -113,18 +119,14 @@ const oddLine = (length: number) =>
     { arbitrary: textAround(length, ['a', 'ä', '😀']), weight: 2 },
   )
 
-type Path = readonly (string | number)[]
-type Change = readonly [path: Path, value: unknown]
-const at = <T>(path: Path, value: fc.Arbitrary<T>): fc.Arbitrary<Change> => value.map((one) => [path, one] as const)
-
-const oddLabelValue = fc.oneof(slipOf(labelValue), textAround(63, ['a', 'ä', '.']), oddName)
-const oddCpu = fc.oneof(
+export const oddLabelValue = fc.oneof(slipOf(labelValue), textAround(63, ['a', 'ä', '.']), oddName)
+export const oddCpu = fc.oneof(
   slipOf(cpu.map(String)),
   oddQuantity,
   rawNumber,
   fc.constantFrom('0', '0m', '513', '512001m', '0.000', 513, 0),
 )
-const oddMemory = fc.oneof(
+export const oddMemory = fc.oneof(
   oddQuantity,
   rawNumber,
   fc.constantFrom('63Mi', '67108863', 67108863, '16.1Ti', 17592186044417, '1Ki'),
@@ -146,6 +148,18 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   at(['resources', 'diskSize'], fc.oneof(oddQuantity, rawNumber)),
   { arbitrary: at(['interfaces', 0, 'ipAddress'], oddAddress), weight: 6 },
   at(['interfaces', 0, 'network'], fc.oneof(oddName, slipOf(label))),
+  at(
+    ['interfaces', 0, 'routes'],
+    fc.tuple(oddAddress, fc.constantFrom('10.0.0.1', 'fd00::1')).map(([to, via]) => [{ to, via }]),
+  ),
+  at(
+    ['interfaces', 0, 'routes'],
+    fc.oneof(oddAddress, oddText).map((via) => [{ to: '0.0.0.0/0', via }]),
+  ),
+  at(
+    ['interfaces', 0, 'nameservers'],
+    fc.oneof(oddAddress, oddText).map((one) => [one]),
+  ),
   at(['interfaces'], twice(networkInterface)),
   at(
     ['interfaces'],
@@ -221,18 +235,6 @@ const noiseSpec = fc.oneof(
   fc.constant(undefined),
   fc.array(change, { maxLength: 8 }).map((list) => list.reduce<unknown>(changed, {})),
 )
-
-/** A copy with the value at its place, or without it where an earlier change has taken the place away. */
-function changed(whole: unknown, [path, value]: Change): unknown {
-  const [field, ...rest] = path
-  if (field === undefined) return value
-  if (typeof whole !== 'object' || whole === null) return whole
-  if (Array.isArray(whole)) return whole.map((item, index) => (index === field ? changed(item, [rest, value]) : item))
-  const others = Object.entries(whole).filter(([name]) => name !== field)
-  const old = Object.entries(whole).find(([name]) => name === field)?.[1]
-  // As JSON.parse would: a field `__proto__` is a field like any other.
-  return Object.fromEntries([...others, [field, changed(old, [rest, value])]])
-}
 
 export const machineManifest = manifestsOf('VirtualMachine', {
   valid: validSpec,

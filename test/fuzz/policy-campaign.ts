@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { POLICY_NAME, POLICY_SCHEMA } from '@open-terrain/constructs'
 import fc from 'fast-check'
-import { FakeClient } from '../../operator/kube/fake-client.fixtures.ts'
-import { FakeClock, settled } from '../../operator/kube/fake-clock.fixtures.ts'
+import { settled } from '../../operator/kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
 import { PolicyWatch } from '../../operator/policy-watch.ts'
 import { silentLog } from '../harness/log.ts'
 import { PolicyModel } from './policy-model.ts'
@@ -88,10 +88,10 @@ function isNaming(text: string, names: readonly string[]): boolean {
   )
 }
 
-/** The product's own watch, on an API server of a few lines. */
+/** The product's own watch, on an API server in memory. */
 class PolicyStage {
-  readonly #client = new FakeClient()
-  readonly #clock = new FakeClock()
+  readonly #client = new ScriptedClient()
+  readonly #clock = this.#client.clock
   readonly #stopping = new AbortController()
   readonly #watch: PolicyWatch
   #running: Promise<void> | undefined
@@ -133,8 +133,7 @@ class PolicyStage {
       return
     }
     if (write.isNew) this.#warnings = []
-    const type = this.#isThere ? 'MODIFIED' : 'ADDED'
-    this.#send(type, this.#client.put(configMap(write, this.#generation)))
+    this.#client.put(configMap(write, this.#generation))
     this.#isThere = true
     await settled()
   }
@@ -167,16 +166,9 @@ class PolicyStage {
   }
 
   #remove(): void {
-    const key = `ns/${POLICY_NAME}`
-    const last = this.#client.peek('ConfigMap', key)
-    this.#client.drop('ConfigMap', key)
-    if (last !== undefined) this.#send('DELETED', last)
+    this.#client.drop('ConfigMap', `ns/${POLICY_NAME}`)
     this.#isThere = false
     this.#generation += 1
-  }
-
-  #send(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): void {
-    this.#client.watches.at(-1)?.send({ type, object })
   }
 }
 

@@ -16,7 +16,7 @@ export interface PolicyWrite {
   readonly binary: readonly string[]
   /** No field `data` at all, where there are no values. */
   readonly isWithoutData: boolean
-  /** The ConfigMap is deleted and created anew rather than changed. */
+  /** The ConfigMap is deleted and created again rather than changed. */
   readonly isNew: boolean
 }
 
@@ -26,7 +26,7 @@ const bad = (text: string): PolicyValue => ({ text })
 const MEGABYTE = 2 ** 20
 /** Nobody means anything by these. */
 const nonsense = fc.oneof(
-  { arbitrary: fc.constantFrom('NaN', '-1', '٤', '😀', 'NULL', '{}', '[1]', '\u0000', '∞', 'x y'), weight: 9 },
+  { arbitrary: fc.constantFrom('NaN', '-1', '٤', '😀', 'Null', '{}', '[1]', '\u0000', '∞', 'x y'), weight: 9 },
   { arbitrary: fc.tuple(fc.constant('!'), oddText).map((parts) => parts.join('')), weight: 3 },
   fc.constantFrom(
     '😀'.repeat(MEGABYTE / 4),
@@ -145,6 +145,40 @@ const hostPath = goodAndBad(
   ),
   fc.constantFrom('var/lib', '/', '//', '/a/../b', '/a b', `/${'x'.repeat(1_024)}`).map(bad),
 )
+const capabilities = goodAndBad(
+  fc.oneof(
+    fc.constant(good('', [])),
+    fc
+      .tuple(fc.subarray(['NET_ADMIN', 'SYS_TIME', 'ALL'], { minLength: 1 }), fc.constantFrom(' ', ',', '\n', ', '))
+      .map(([list, separator]) => good(list.join(separator), list)),
+  ),
+  fc.constantFrom('CAP_NET_ADMIN', 'net_admin', '*', 'NET-ADMIN', 'ALL;SYS_TIME').map(bad),
+)
+const quota = goodAndBad(
+  fc.oneof(
+    none,
+    fc.constantFrom(',', '\n', ', ').map((separator) =>
+      good(['pods=50', 'requests.cpu=1500m', 'count/otvm.pelotech.ot=3'].join(separator), {
+        pods: '50',
+        'requests.cpu': '1500m',
+        'count/otvm.pelotech.ot': '3',
+      }),
+    ),
+  ),
+  fc
+    .constantFrom(
+      'pods',
+      'pods=',
+      'pods=1.5',
+      'pods=-1',
+      'pods=1,pods=2',
+      'gpu=1',
+      'cpu=1e99999999',
+      'cpu=2=3',
+      '__proto__=1',
+    )
+    .map(bad),
+)
 const isSizeLike = (text: string) => text === '' || /^[+]?[0-9.]+([eE][+-]?[0-9]+|[a-zA-Z]{0,2})$/.test(text)
 const size = goodAndBad(
   fc.oneof(
@@ -198,6 +232,8 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
   ]),
   localVolumeRoot: hostPath,
   allowHostPorts: flag,
+  allowedCapabilities: capabilities,
+  workspaceQuota: quota,
   vmProvisionTimeout: duration(false),
   kickLimit: whole(100),
 }

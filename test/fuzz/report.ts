@@ -57,7 +57,7 @@ ${table([
 
 ## Specs
 
-Random manifests of VMDiskImages, VirtualMachines and DataSyncs go to a real API server (a create that is checked in full and not carried out) and to the schema that
+Random manifests of VMDiskImages, VirtualMachines, DataSyncs and Workspaces go to a real API server (a create that is checked in full and not carried out) and to the schema that
 operator and authors use. Both have to accept or to refuse, for a reason in the same field, and what is stored has to be read as what was
 written; no accepted URL may lead to a local address. \`test/fuzz/spec-differences.ts\` says it in full.
 
@@ -82,7 +82,7 @@ ${table([
 ## Policies
 
 Random sequences of writes of the policy ConfigMap go to the watch of the operator and to a model: per key the last usable value stays in
-force, every other one is told by a Warning and by \`ot_config_valid\`.
+force, every other one is reported by a Warning and by \`ot_config_valid\`.
 
 ${table([
   ['', ''],

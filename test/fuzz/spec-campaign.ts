@@ -5,6 +5,7 @@ import { machineManifest } from './machine-manifests.ts'
 import { differenceOf, isFloatSpelling } from './spec-differences.ts'
 import { judgeBySchema, judgeByServer } from './spec-judges.ts'
 import { imageManifest, MANIFEST_CLASSES, type Manifest, type ManifestClass } from './spec-manifests.ts'
+import { workspaceManifest } from './workspace-manifests.ts'
 
 /** So many are made from one seed; also so many that a replay has to make again at most. */
 const CHUNK = 1_000
@@ -14,7 +15,7 @@ export const SPEC_CONNECTIONS = PARALLEL
 /** More than that are one and the same, and shrinking takes its time. */
 const FINDINGS_MAX = 5
 
-const manifest = fc.oneof(imageManifest, machineManifest, dataSyncManifest)
+const manifest = fc.oneof(imageManifest, machineManifest, dataSyncManifest, workspaceManifest)
 
 export interface SpecCampaign {
   readonly connection: Connection

@@ -35,7 +35,7 @@ export function differenceOf(manifest: Manifest, server: Verdict, schema: Verdic
 export function isFloatSpelling({ body }: Manifest, server: Verdict): boolean {
   const isRefused =
     !server.isAccepted && server.problems.some(({ message }) => message.includes('expected XIntOrString'))
-  return isRefused && /"(diskSize|cpu|memory)":-?[0-9]+([.]|[0-9.]*[eE])/.test(body)
+  return isRefused && /"(diskSize|size|cpu|memory)":-?[0-9]+([.]|[0-9.]*[eE])/.test(body)
 }
 
 function said(verdict: Verdict): string {
@@ -87,17 +87,23 @@ NO_MACHINE[6].addSubnet('::', 16, 'ipv6')
 NO_MACHINE[6].addSubnet('fe80::', 10, 'ipv6')
 NO_MACHINE[6].addSubnet('ff00::', 8, 'ipv6')
 
-/** What a second opinion is had of: a VMDiskImage, a VirtualMachine and its template, or the vms of a DataSync. */
-interface Accepted {
-  readonly url?: string
-  readonly vmDiskImageTemplate?: { readonly url?: string }
+interface WithInterfaces {
   readonly interfaces?: readonly { readonly ipAddress: string }[]
-  readonly vms?: readonly { readonly url?: string }[]
 }
 
-function dangersOf({ url, vmDiskImageTemplate, interfaces = [], vms = [] }: Accepted): string | undefined {
-  const addresses = interfaces.map(({ ipAddress }) => falseAddress(ipAddress))
-  const urls = [url, vmDiskImageTemplate?.url, ...vms.map((vm) => vm.url)]
+/** What a second opinion is had of: a VMDiskImage, a VirtualMachine and its template, the vms of a DataSync, or machines and containers of a Workspace. */
+interface Accepted extends WithInterfaces {
+  readonly url?: string
+  readonly vmDiskImageTemplate?: { readonly url?: string }
+  readonly vms?: readonly (WithInterfaces & Pick<Accepted, 'url' | 'vmDiskImageTemplate'>)[]
+  readonly containerClusters?: readonly WithInterfaces[]
+}
+
+function dangersOf(spec: Accepted): string | undefined {
+  const { vms = [], containerClusters = [] } = spec
+  const owners: readonly WithInterfaces[] = [spec, ...vms, ...containerClusters]
+  const addresses = owners.flatMap(({ interfaces = [] }) => interfaces.map(({ ipAddress }) => falseAddress(ipAddress)))
+  const urls = [spec, ...vms].flatMap(({ url, vmDiskImageTemplate }) => [url, vmDiskImageTemplate?.url])
   return [...urls.map(dangerOf), ...addresses].find((one) => one !== undefined)
 }
 

@@ -4,10 +4,13 @@ import {
   parseDataSyncSpec,
   parseVirtualMachineSpec,
   parseVMDiskImageSpec,
+  parseWorkspaceSpec,
   VirtualMachine,
   VMDiskImage,
   virtualMachine,
   vmDiskImage,
+  Workspace,
+  workspace,
 } from '@open-terrain/constructs'
 import { App, Chart } from 'cdk8s'
 import type { Connection } from '../../operator/kube/connection.ts'
@@ -17,9 +20,10 @@ const PARSERS = {
   VMDiskImage: parseVMDiskImageSpec,
   VirtualMachine: parseVirtualMachineSpec,
   DataSync: parseDataSyncSpec,
+  Workspace: parseWorkspaceSpec,
 }
-const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync }
-const PLURALS = { VMDiskImage: vmDiskImage.plural, VirtualMachine: virtualMachine.plural, DataSync: dataSync.plural }
+const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync, Workspace }
+const RESOURCES = { VMDiskImage: vmDiskImage, VirtualMachine: virtualMachine, DataSync: dataSync, Workspace: workspace }
 /** Too busy, or a server in trouble, has not judged anything. */
 const NO_VERDICT = [429, 500, 502, 503, 504]
 const TRIES = 20
@@ -47,7 +51,8 @@ interface Answer {
 
 /** The verdict of the API server: a create that is checked in full and not carried out. */
 export async function judgeByServer(connection: Connection, { kind, body, isStrict }: Manifest): Promise<Verdict> {
-  const root = `/apis/pelotech.ot/v1alpha1/namespaces/default/${PLURALS[kind]}`
+  const { apiVersion, plural, namespaced } = RESOURCES[kind]
+  const root = `/apis/${apiVersion}/${namespaced ? 'namespaces/default/' : ''}${plural}`
   const path = `${root}?dryRun=All&fieldValidation=${isStrict ? 'Strict' : 'Ignore'}`
   const { dispatcher, headers } = await connection.credentials()
   let last = ''

@@ -19,7 +19,7 @@ export const MANIFEST_CLASSES = ['valid', 'near-valid', 'noise'] as const
 export type ManifestClass = (typeof MANIFEST_CLASSES)[number]
 
 /** Kinds of ours whose manifests are made. */
-export type ManifestKind = 'VMDiskImage' | 'VirtualMachine' | 'DataSync'
+export type ManifestKind = 'VMDiskImage' | 'VirtualMachine' | 'DataSync' | 'Workspace'
 
 export interface Manifest {
   readonly kind: ManifestKind

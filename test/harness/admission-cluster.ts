@@ -11,10 +11,10 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const OURS = '/apis/pelotech.ot/v1alpha1'
 
-export type Plural = 'vmdiskimages' | 'virtualmachines' | 'datasyncs'
+export type Plural = 'vmdiskimages' | 'virtualmachines' | 'datasyncs' | 'workspaces'
 
 export const pathOf = (namespace: string, plural: Plural, name = ''): string =>
-  `${OURS}/namespaces/${namespace}/${plural}${name === '' ? '' : `/${name}`}`
+  `${OURS}/${plural === 'workspaces' ? '' : `namespaces/${namespace}/`}${plural}${name === '' ? '' : `/${name}`}`
 
 /** Where objects of the kinds that we install are created. */
 const COLLECTIONS: Readonly<Record<string, (namespace: string | undefined) => string>> = {
@@ -78,6 +78,11 @@ export class AdmissionCluster {
     const user = new ApiUser(path)
     this.#users.push(user)
     return user
+  }
+
+  /** A ClusterRole in all namespaces, and for what is in none. */
+  async bindEverywhere(user: string, role: string): Promise<void> {
+    await this.admin.must('POST', `${RBAC}/clusterrolebindings`, binding(user, role))
   }
 
   async addClusterRole(name: string, rules: readonly object[]): Promise<void> {

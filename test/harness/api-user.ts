@@ -4,7 +4,7 @@ import { persist } from './persist.ts'
 
 const PARALLEL = 24
 
-/** What somebody is told. */
+/** What the API server answers. */
 export interface Answer {
   readonly status: number
   /** The server's sentence; empty where the request was granted. */
@@ -13,6 +13,7 @@ export interface Answer {
 
 /** Content types of requests, by what the request is called. */
 const CONTENT_TYPES = {
+  GET: 'application/json',
   POST: 'application/json',
   PUT: 'application/json',
   PATCH: 'application/merge-patch+json',
@@ -50,7 +51,7 @@ export class ApiUser implements AsyncDisposable {
     if (status >= 300) throw new Error(`${write} ${path} is answered with ${status}: ${message}`)
   }
 
-  /** Asks until the answer is as wanted: nobody is told when a rule of admission has come into force. */
+  /** Asks until the answer is as wanted: nothing shows when an admission policy has come into force. */
   async askUntil(wanted: RegExp | 'granted', write: Write, path: string, body?: unknown): Promise<void> {
     await persist(`${path} is ${wanted}`, ['Unavailable'], async () => {
       const { status, message } = await this.ask(write, path, body)

@@ -6,36 +6,38 @@ import { SNAPSHOTS, STORAGE, type World } from './world.ts'
 /** What people and pipelines do with DataSyncs in a {@link World}, and see of them. */
 export class DataSyncs {
   readonly #world: World
+  readonly #namespace: string
 
-  constructor(world: World) {
+  constructor(world: World, namespace = world.namespace) {
     this.#world = world
+    this.#namespace = namespace
   }
 
   /** One of workspace 035, with a vm for each name, unless `spec` says otherwise. */
   async create(name: string, vms: readonly string[], spec: Partial<DataSyncSpecInput> = {}): Promise<DataSync> {
-    const { namespace, client } = this.#world
-    const object = { apiVersion: apiVersionOf(DATA_SYNC), kind: DATA_SYNC.kind, metadata: { namespace, name } }
+    const metadata = { namespace: this.#namespace, name }
+    const object = { apiVersion: apiVersionOf(DATA_SYNC), kind: DATA_SYNC.kind, metadata }
     const shared = { sourceType: 'http', diskSize: '16Mi', storageClass: STORAGE, snapshotClass: SNAPSHOTS } as const
     const usual = { workspaceId: '035', vms: vms.map((vm) => this.vm(vm)), ...shared }
-    return await client.create<DataSync>(DATA_SYNC, { ...object, spec: { ...usual, ...spec } })
+    return await this.#world.client.create<DataSync>(DATA_SYNC, { ...object, spec: { ...usual, ...spec } })
   }
 
   vm(name: string, file = name): DataSyncSpecInput['vms'][number] {
-    return { name, url: this.#world.urlOf(file) }
+    return { name, url: this.#world.urlOf(file, this.#namespace) }
   }
 
   async patch(name: string, patch: object): Promise<void> {
-    await this.#world.client.mergePatch(DATA_SYNC, { namespace: this.#world.namespace, name }, patch)
+    await this.#world.client.mergePatch(DATA_SYNC, { namespace: this.#namespace, name }, patch)
   }
 
   async delete(...names: readonly string[]): Promise<void> {
-    const { client, namespace } = this.#world
-    for (const name of names) await client.delete(DATA_SYNC, { namespace, name })
+    const namespace = this.#namespace
+    for (const name of names) await this.#world.client.delete(DATA_SYNC, { namespace, name })
     await this.#world.until('the DataSyncs are gone', () => names.every((name) => this.get(name) === undefined))
   }
 
   get(name: string): DataSync | undefined {
-    return this.#world.mirror.dataSyncs.get(keyOf({ namespace: this.#world.namespace, name }))
+    return this.#world.mirror.dataSyncs.get(keyOf({ namespace: this.#namespace, name }))
   }
 
   /** Only what is said of the present spec counts. */
@@ -59,6 +61,6 @@ export class DataSyncs {
 
   /** Who it is that refers to an image. */
   referencesOf(image: string): readonly string[] {
-    return this.#world.getImage(image)?.status?.references?.names ?? []
+    return this.#world.getImage(image, this.#namespace)?.status?.references?.names ?? []
   }
 }

@@ -12,11 +12,14 @@ interface Describable {
 
 const SHOWN = 12
 
-/** What there is, for the message of a wait that was in vain. */
+/** What there is, for the message of a wait that was in vain. What is not finished comes first, since a report may be cut. */
 export function describeWorld(world: Describable): string {
   const { images, dataVolumes, claims, pods, snapshots } = world.mirror
   const mine = <T extends KubeObject>(store: { values(): IterableIterator<T> }) =>
-    [...store.values()].filter(({ metadata }) => world.namespaces.includes(metadata.namespace ?? '')).slice(0, SHOWN)
+    [...store.values()]
+      .filter(({ metadata }) => world.namespaces.includes(metadata.namespace ?? ''))
+      .sort((one, other) => Number(isSucceeded(one)) - Number(isSucceeded(other)))
+      .slice(0, SHOWN)
   const volumes = mine(dataVolumes).map(
     ({ metadata, status }) => `DataVolume ${metadata.name}: ${status?.phase} ${status?.progress}${gone(metadata)}`,
   )
@@ -25,7 +28,11 @@ export function describeWorld(world: Describable): string {
   )
   const logs = world.logs.lines.slice(-8).map((line) => `log ${line.slice(0, 400)}`)
   const ledger = `ledger: ${JSON.stringify(world.ledger)}`
-  return [...mine(images).map(line), ...volumes, ...rest, ledger, ...logs].map((text) => `  ${text}`).join('\n')
+  return [...mine(images).map(line), ledger, ...logs, ...volumes, ...rest].map((text) => `  ${text}`).join('\n')
+}
+
+function isSucceeded(object: KubeObject & { readonly status?: { readonly phase?: string } }): boolean {
+  return object.status?.phase === 'Succeeded'
 }
 
 function line(image: Image): string {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { readLines } from '../../operator/kube/watch-lines.ts'
 import type { ProxiedRequest } from './fault-proxy-request.ts'
 
@@ -15,14 +16,22 @@ export class ProxiedWatch {
   /** Milliseconds by which each event is late. */
   delayMs = 0
   readonly #source: IncomingMessage
+  readonly #sees: (object: KubeObject) => boolean
   readonly #response: ServerResponse
   #interruption: Interruption | undefined
   #frozenAt: number | undefined
   #leftAt: number | undefined
 
-  constructor(request: ProxiedRequest, source: IncomingMessage, response: ServerResponse) {
+  /** @param sees whether the watcher is to learn of an object; default: of all */
+  constructor(
+    request: ProxiedRequest,
+    source: IncomingMessage,
+    response: ServerResponse,
+    sees: (object: KubeObject) => boolean = () => true,
+  ) {
     this.request = request
     this.#source = source
+    this.#sees = sees
     this.#response = response
   }
 
@@ -31,7 +40,7 @@ export class ProxiedWatch {
     return this.#frozenAt
   }
 
-  /** When whoever watches gave it up, or was told of its end. */
+  /** When the watcher gave it up, or saw its end. */
   get leftAt(): number | undefined {
     return this.#leftAt
   }
@@ -57,6 +66,7 @@ export class ProxiedWatch {
     response.flushHeaders()
     try {
       for await (const line of readLines(this.#source)) {
+        if (!this.#isMeant(line)) continue
         if (this.delayMs > 0) await sleep(this.delayMs)
         if (this.#interruption !== undefined) return this.#break(this.#interruption, line)
         response.write(`${line}\n`)
@@ -65,6 +75,12 @@ export class ProxiedWatch {
     } catch {
       response.destroy()
     }
+  }
+
+  /** Bookmarks and errors are meant for every watcher. */
+  #isMeant(line: string): boolean {
+    const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: KubeObject }
+    return type === 'BOOKMARK' || type === 'ERROR' || this.#sees(object)
   }
 
   #break(how: Interruption, line: string): void {

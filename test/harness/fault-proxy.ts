@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { narrow, type ProxiedRequest, readRequest } from './fault-proxy-request.ts'
 import { type Interruption, ProxiedWatch } from './fault-proxy-watch.ts'
@@ -61,6 +62,7 @@ export class FaultProxy implements AsyncDisposable {
   readonly #server: Server
   readonly #directory: string
   readonly #namespace: string | undefined
+  readonly #sees: ((object: KubeObject) => boolean) | undefined
   readonly #counts = new Map<string, number>()
 
   private constructor(parts: {
@@ -70,6 +72,7 @@ export class FaultProxy implements AsyncDisposable {
     directory: string
     kubeconfigPath: string
     namespace: string | undefined
+    sees: ((object: KubeObject) => boolean) | undefined
   }) {
     this.#upstream = parts.upstream
     this.#agent = parts.agent
@@ -77,13 +80,20 @@ export class FaultProxy implements AsyncDisposable {
     this.#directory = parts.directory
     this.kubeconfigPath = parts.kubeconfigPath
     this.#namespace = parts.namespace
+    this.#sees = parts.sees
     this.#server.on('request', (incoming, response) => {
       this.#serve(incoming, response).catch(() => response.destroy())
     })
   }
 
-  /** `namespace`: all that the operator learns of; without it, of the whole cluster. */
-  static async start(cluster: Cluster, options: { readonly namespace?: string } = {}): Promise<FaultProxy> {
+  /**
+   * `namespace`: all that the operator learns of; without it, of the whole cluster. `sees`: the same where that is more than one namespace, asked for
+   * each object of a list or watch.
+   */
+  static async start(
+    cluster: Cluster,
+    options: { readonly namespace?: string; readonly sees?: (object: KubeObject) => boolean } = {},
+  ): Promise<FaultProxy> {
     const { server: upstream, ...credentials } = await readKubeconfig(cluster.controlPlane.kubeconfigPath)
     const server = createServer({ keepAliveTimeout: 0 }).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -97,6 +107,7 @@ export class FaultProxy implements AsyncDisposable {
       directory,
       kubeconfigPath,
       namespace: options.namespace,
+      sees: options.sees,
     })
   }
 
@@ -172,7 +183,7 @@ export class FaultProxy implements AsyncDisposable {
     const source = await this.#send(incoming, body)
     seen.status = source.statusCode ?? 0
     response.writeHead(seen.status, headersOf(source.headers))
-    const watch = new ProxiedWatch(seen, source, response)
+    const watch = new ProxiedWatch(seen, source, response, this.#sees)
     if (how !== undefined) watch.interrupt(how)
     this.watches.add(watch)
     await watch.relay().finally(() => this.watches.delete(watch))
@@ -183,10 +194,18 @@ export class FaultProxy implements AsyncDisposable {
     const { headers } = answer
     const read = await text(answer)
     seen.status = answer.statusCode ?? 0
-    return { status: seen.status, headers, body: read }
+    const isPage = seen.verb === 'list' && seen.status === 200
+    return { status: seen.status, headers, body: isPage ? this.#cut(read) : read }
   }
 
-  /** It is sent on though whoever asked may be gone by now: so does a network. */
+  /** A page of a list without what the operator is not to learn of. */
+  #cut(body: string): string {
+    if (this.#sees === undefined) return body
+    const page = JSON.parse(body) as { readonly items?: readonly KubeObject[] }
+    return JSON.stringify({ ...page, items: (page.items ?? []).filter(this.#sees) })
+  }
+
+  /** It is sent on though the one that asked may be gone by now: so does a network. */
   async #send(incoming: IncomingMessage, body: string): Promise<IncomingMessage> {
     const url = new URL(incoming.url ?? '/', this.#upstream)
     if (this.#namespace !== undefined) url.pathname = narrow(url.pathname, this.#namespace)

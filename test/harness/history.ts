@@ -17,10 +17,10 @@ export function served(world: World, name: string): ImageStats {
 }
 
 /**
- * Status writes that told nothing but a newer place in the queue, or that it goes on: at most one a second for all images
- * together, however many wait.
+ * Status writes that told how far something is, and no news, which the limit of requests does not count: a newer place in the queue (at most one a second
+ * for all images together, however many wait), and what a download is at.
  */
-export function positionWrites(world: World): number {
+export function sideWrites(world: World): number {
   const last = new Map<string, Image>()
   let writes = 0
   for (const { kind, object } of world.history.events) {
@@ -32,6 +32,9 @@ export function positionWrites(world: World): number {
     const isSameTicket = before?.status?.ticket === image.status?.ticket
     const isTold = before?.status?.queuePositionTime !== image.status?.queuePositionTime
     if (isWaiting && isSameTicket && isTold) writes += 1
+    // All that the history keeps of it is as before: the write told of progress.
+    const isDownloading = before?.status?.phase === 'Syncing' && image.status?.phase === 'Syncing'
+    if (isDownloading && JSON.stringify(before.status) === JSON.stringify(image.status)) writes += 1
   }
   return writes
 }

@@ -8,6 +8,9 @@ import {
   type VMDiskImageStatus,
   virtualMachine,
   vmDiskImage,
+  type WorkspaceSpecInput,
+  type WorkspaceStatus,
+  workspace,
 } from '@open-terrain/constructs'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 
@@ -30,6 +33,13 @@ export const DATA_SYNC: ResourceType = dataSync
 export interface DataSync extends KubeObject {
   readonly spec: DataSyncSpecInput
   readonly status?: DataSyncStatus
+}
+
+export const WORKSPACE: ResourceType = workspace
+
+export interface Workspace extends KubeObject {
+  readonly spec: WorkspaceSpecInput
+  readonly status?: WorkspaceStatus
 }
 
 /** KubeVirt's VirtualMachine. */
@@ -94,13 +104,24 @@ export interface Lease extends KubeObject {
   readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string }
 }
 
-export function conditionOf(object: Image | Machine | undefined, type: string): ConditionOf | undefined {
+/** Its present spec is downloaded, and can be cloned. */
+export function isSynced(image: Image): boolean {
+  return (
+    image.status?.phase === 'Succeeded' &&
+    conditionOf(image, 'UpToDate')?.status === 'True' &&
+    image.status.observedGeneration === image.metadata.generation
+  )
+}
+
+type Ours = Image | Machine | DataSync | Workspace
+
+export function conditionOf(object: Ours | undefined, type: string): ConditionOf | undefined {
   const conditions: readonly ConditionOf[] | undefined = object?.status?.conditions
   return conditions?.find((condition) => condition.type === type)
 }
 
-/** Why an image or a machine stands where it stands. */
-export function reasonOf(object: Image | Machine | undefined): string | undefined {
+/** Why an object of ours stands where it stands. */
+export function reasonOf(object: Ours | undefined): string | undefined {
   return conditionOf(object, 'Reconciling')?.reason
 }
 

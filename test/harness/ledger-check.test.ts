@@ -106,7 +106,7 @@ describe('the DataVolumes of one batch', () => {
 })
 
 describe('the claims', () => {
-  it('go to whoever has waited longest', () => {
+  it('go to the one that has waited longest', () => {
     const waited = () => new Story().ledger(1).queues('a').queues('b').ledger(1).ledger(1)
     expect(order(waited().ledger(1, 'a'))).not.toThrow()
     expect(order(waited().ledger(1, 'b'))).toThrow('image b (ticket 3) got a slot before a (ticket 2)')

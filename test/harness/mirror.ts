@@ -5,10 +5,12 @@ import {
   CUSTOM_RESOURCE_DEFINITION,
   DATA_SOURCE,
   DATA_VOLUME,
+  DEPLOYMENT,
   EVENT,
   KUBEVIRT_VIRTUAL_MACHINE,
   LEASE,
   NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
   PERSISTENT_VOLUME_CLAIM,
   POD,
   SECRET,
@@ -35,6 +37,8 @@ import {
   type Machine,
   type Secret,
   type Snapshot,
+  WORKSPACE,
+  type Workspace,
 } from './kinds.ts'
 import { silentLog } from './log.ts'
 
@@ -51,6 +55,9 @@ export class Mirror {
   readonly dataSources = new Store<DataSource>()
   readonly machines = new Store<Machine>()
   readonly dataSyncs = new Store<DataSync>()
+  readonly workspaces = new Store<Workspace>()
+  readonly deployments = new Store<KubeObject>()
+  readonly networks = new Store<KubeObject>()
   readonly kubevirtMachines = new Store<KubeVirtMachine>()
   readonly instances = new Store<Instance>()
   readonly secrets = new Store<Secret>()
@@ -74,6 +81,9 @@ export class Mirror {
       [DATA_SOURCE, this.dataSources],
       [MACHINE, this.machines],
       [DATA_SYNC, this.dataSyncs],
+      [WORKSPACE, this.workspaces],
+      [DEPLOYMENT, this.deployments],
+      [NETWORK_ATTACHMENT_DEFINITION, this.networks],
       [KUBEVIRT_VIRTUAL_MACHINE, this.kubevirtMachines],
       [VIRTUAL_MACHINE_INSTANCE, this.instances],
       [SECRET, this.secrets],

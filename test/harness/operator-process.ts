@@ -21,6 +21,8 @@ const SHORT_LEASE: LeaseEnvironment = {
 interface Surroundings {
   readonly cluster: { readonly controlPlane: { readonly kubeconfigPath: string } }
   readonly operatorNamespace: string
+  /** Where what it says is kept too, for the message of a wait that was in vain. */
+  readonly logs?: { readonly lines: string[] }
 }
 
 export interface OperatorProcessOptions {
@@ -51,10 +53,16 @@ export class OperatorProcess implements AsyncDisposable {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => this.lines.push(...text.split('\n')))
+    const keep = (lines: readonly string[]) => {
+      this.lines.push(...lines)
+      world.logs?.lines.push(...lines.filter((line) => line !== ''))
     }
-    this.#exited = once(this.#child, 'exit')
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => keep(text.split('\n')))
+    }
+    this.#exited = once(this.#child, 'exit').then(([code, signal]) => {
+      keep([`the operator's process ${name} ended: ${signal ?? `exit code ${code}`}`])
+    })
   }
 
   /** SIGKILL: no last word to anybody. */

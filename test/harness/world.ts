@@ -1,25 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { FINALIZER, POLICY_NAME, type VMDiskImageSpecInput } from '@open-terrain/constructs'
-import { isApiError } from '../../operator/kube/api-error.ts'
+import { FINALIZER, type VMDiskImageSpecInput } from '@open-terrain/constructs'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { RequestReport } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  NAMESPACE,
-  NETWORK_ATTACHMENT_DEFINITION,
-  SECRET,
-  STORAGE_CLASS,
-  VOLUME_SNAPSHOT_CLASS,
-} from '../../operator/kube/resource-types.ts'
+import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ImageServer } from '../../sandbox/image-server/image-server.ts'
 import type { SimulatorOptions, Simulators } from '../../sandbox/simulators/index.ts'
 import { describeWorld } from './describe-world.ts'
 import { EtcdHistory } from './etcd-history.ts'
 import { Gate } from './gate.ts'
-import { conditionOf, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from './kinds.ts'
+import { Grounds, ignoreNotFound, SNAPSHOTS, STORAGE } from './grounds.ts'
+import { type DataVolume, IMAGE, type Image, isFinished, isSynced, reasonOf } from './kinds.ts'
 import { checkLedger, checkOrder, type OrderOptions } from './ledger-check.ts'
 import { LogBook } from './log.ts'
 import { Mirror } from './mirror.ts'
@@ -27,9 +20,9 @@ import { OperatorInProcess } from './operator-in-process.ts'
 import { persist } from './persist.ts'
 import { simulatorsFor } from './simulators.ts'
 
-export const STORAGE = 'fast'
-export const SNAPSHOTS = 'snap'
 const IMAGE_BYTES = 128 * 1024
+
+export { SNAPSHOTS, STORAGE }
 
 export type SpecInput = Partial<VMDiskImageSpecInput>
 
@@ -55,19 +48,13 @@ export interface FinishOptions extends OrderOptions {
  * operator in this process. {@link finish} ends a test that went well: it removes all images while the operator runs,
  * and checks that nothing is left and that no invariant was broken on the way.
  */
-export class World implements AsyncDisposable {
-  readonly cluster: Cluster
-  readonly client: HttpKubeClient
+export class World extends Grounds implements AsyncDisposable {
   readonly mirror: Mirror
   /** Every revision of what the checks look at. */
   readonly history: EtcdHistory
   readonly imageServer: ImageServer
   readonly gate: Gate
-  /** Of the images. */
-  readonly namespace: string
-  readonly operatorNamespace: string
   readonly logs = new LogBook()
-  readonly namespaces: string[] = []
   simulators: Simulators
   operator: OperatorInProcess | undefined
   mostDownloads: number
@@ -88,9 +75,8 @@ export class World implements AsyncDisposable {
     mostDownloads: number
     dropped: readonly string[]
   }) {
-    this.cluster = parts.cluster
+    super(parts)
     this.#connection = parts.connection
-    this.client = parts.client
     this.mirror = parts.mirror
     this.history = parts.history
     // Those who wait may look at the history as well.
@@ -98,8 +84,6 @@ export class World implements AsyncDisposable {
     this.imageServer = parts.imageServer
     this.gate = parts.gate
     this.simulators = parts.simulators
-    this.namespace = `images-${parts.id}`
-    this.operatorNamespace = `operator-${parts.id}`
     this.mostDownloads = parts.mostDownloads
     this.#dropped = parts.dropped
   }
@@ -126,7 +110,7 @@ export class World implements AsyncDisposable {
     })
     await world.createNamespace(world.operatorNamespace)
     await world.createNamespace(world.namespace)
-    await world.#createClasses()
+    await world.createClasses()
     if (options.policy !== undefined) await world.setPolicy(options.policy)
     if (!options.idle) world.startOperator()
     return world
@@ -175,8 +159,8 @@ export class World implements AsyncDisposable {
     }
   }
 
-  urlOf(name: string): string {
-    return `https://images.example.com/${this.namespace}/${name}.qcow2`
+  urlOf(name: string, namespace = this.namespace): string {
+    return `https://images.example.com/${namespace}/${name}.qcow2`
   }
 
   async patchImage(name: string, patch: object, namespace = this.namespace): Promise<Image> {
@@ -189,58 +173,6 @@ export class World implements AsyncDisposable {
 
   async deleteImage(name: string, namespace = this.namespace): Promise<void> {
     await this.client.delete(IMAGE, { namespace, name })
-  }
-
-  async setPolicy(data: Readonly<Record<string, string>>, namespace = this.operatorNamespace): Promise<void> {
-    const metadata = { namespace, name: POLICY_NAME }
-    const wanted = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
-    try {
-      await this.client.create(CONFIG_MAP, wanted)
-    } catch (error) {
-      if (!isApiError(error, 'AlreadyExists')) throw error
-      const { resourceVersion } = (await this.client.get(CONFIG_MAP, metadata)).metadata
-      const version = resourceVersion === undefined ? {} : { resourceVersion }
-      await this.client.replace(CONFIG_MAP, { ...wanted, metadata: { ...metadata, ...version } })
-    }
-  }
-
-  async createNamespace(name: string): Promise<void> {
-    await this.client.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-    this.namespaces.push(name)
-  }
-
-  async createSecret(name: string): Promise<void> {
-    const metadata = { namespace: this.namespace, name }
-    const stringData = { accessKeyId: 'id', secretKey: 'very-secret-key' }
-    await this.client.create(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata, stringData } as KubeObject)
-  }
-
-  async createConfigMap(name: string): Promise<void> {
-    const metadata = { namespace: this.namespace, name }
-    await this.client.create(CONFIG_MAP, {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata,
-      data: { a: 'b' },
-    } as KubeObject)
-  }
-
-  async createStorageClass(name: string): Promise<void> {
-    const manifest = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name } }
-    await this.#ensure(STORAGE_CLASS, { ...manifest, provisioner: 'sandbox.example.com' } as KubeObject)
-  }
-
-  /** That an interface of a machine can name. */
-  async createNetwork(name: string, namespace = this.namespace): Promise<void> {
-    const [type, metadata] = [NETWORK_ATTACHMENT_DEFINITION, { namespace, name }]
-    const object = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec: { config: '{}' } }
-    await this.client.create(type, object as KubeObject)
-  }
-
-  async createSnapshotClass(name: string): Promise<void> {
-    const manifest = { apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshotClass', metadata: { name } }
-    const rest = { driver: 'sandbox.example.com', deletionPolicy: 'Delete' }
-    await this.#ensure(VOLUME_SNAPSHOT_CLASS, { ...manifest, ...rest } as KubeObject)
   }
 
   // What a test looks at
@@ -301,10 +233,6 @@ export class World implements AsyncDisposable {
   }
 
   untilSynced(name: string): Promise<Image> {
-    const isSynced = (image: Image) =>
-      image.status?.phase === 'Succeeded' &&
-      conditionOf(image, 'UpToDate')?.status === 'True' &&
-      image.status.observedGeneration === image.metadata.generation
     return this.untilImage(name, 'Succeeded and up to date', isSynced)
   }
 
@@ -404,17 +332,6 @@ export class World implements AsyncDisposable {
   #mine<T extends KubeObject>(store: Valued<T>): T[] {
     return [...store.values()].filter(({ metadata }) => this.namespaces.includes(metadata.namespace ?? ''))
   }
-
-  async #createClasses(): Promise<void> {
-    await this.createStorageClass(STORAGE)
-    if (this.cluster.foreign.crds.length > 0) await this.createSnapshotClass(SNAPSHOTS).catch(ignoreNotFound)
-  }
-
-  async #ensure(type: ResourceType, object: KubeObject): Promise<void> {
-    await this.client.create(type, object).catch((error: unknown) => {
-      if (!isApiError(error, 'AlreadyExists')) throw error
-    })
-  }
 }
 
 interface Valued<T> {
@@ -423,8 +340,4 @@ interface Valued<T> {
 
 function droppedBy({ verb, resource, warning }: RequestReport): string[] {
   return warning?.includes('unknown field') ? [`${verb} ${resource}: ${warning}`] : []
-}
-
-function ignoreNotFound(error: unknown): void {
-  if (!isApiError(error, 'NotFound')) throw error
 }

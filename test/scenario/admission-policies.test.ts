@@ -29,6 +29,15 @@ const dataSync = (name: string, vms: readonly object[]) => ({
   spec: { workspaceId: '035', vms },
 })
 
+const workspace = (name: string, vms: readonly object[]) => ({
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'Workspace',
+  metadata: { name },
+  spec: {
+    vms: vms.map((vm) => ({ backingVMDiskImage: 'a', resources: { cpu: '2', memory: '2Gi' }, ...vm })),
+  },
+})
+
 const image = (name: string, spec: object) => ({
   apiVersion: 'pelotech.ot/v1alpha1',
   kind: 'VMDiskImage',
@@ -219,12 +228,14 @@ describe('where an image may come from', () => {
     // Only the last of three vms says what is to be judged.
     datasyncs: (url) =>
       dataSync('a', [...['b', 'c'].map((name) => ({ name, sourceType: 'blank' })), { name: 'a', url }]),
+    workspaces: (url) => workspace('a', [{ name: 'b' }, { name: 'a', vmDiskImageTemplate: specOf(url) }]),
   }
   const PLURALS = Object.keys(of) as Plural[]
   const FIELDS: Readonly<Record<Plural, string>> = {
     vmdiskimages: 'spec.url',
     virtualmachines: 'spec.vmDiskImageTemplate.url',
     datasyncs: 'spec.vms: url of vm "a"',
+    workspaces: 'spec.vms: vmDiskImageTemplate.url of vm "a"',
   }
   const specOf = (url: string) => ({ url, diskSize: '4Gi' })
   const tryCreate = (plural: Plural, url: string) =>
@@ -280,6 +291,7 @@ describe('where an image may come from', () => {
       vmdiskimages: `${pathOf(TEAM, 'vmdiskimages')}/a`,
       virtualmachines: `${pathOf(TEAM, 'virtualmachines')}/a`,
       datasyncs: `${pathOf(TEAM, 'datasyncs')}/a`,
+      workspaces: `${pathOf(TEAM, 'workspaces')}/a`,
     }
     const url = 'https://images.example.com/a'
     await cluster.setPolicy(undefined)
@@ -306,6 +318,18 @@ describe('where an image may come from', () => {
       spec: { vms: [kept, { name: 'b', url: `${url}2` }] },
     })
     expect(refusal).toMatchObject({ status: 422, message: expect.stringContaining('url of vm "b" is not on the list') })
+    await must('PATCH', stored.workspaces, workspace('a', [{ name: 'renamed', vmDiskImageTemplate: specOf(url) }]))
+    expect(
+      await cluster.admin.ask(
+        'PATCH',
+        stored.workspaces,
+        workspace('a', [{ name: 'renamed', vmDiskImageTemplate: specOf(`${url}2`) }]),
+      ),
+    ).toMatchObject({
+      status: 422,
+      message: expect.stringContaining('vmDiskImageTemplate.url of vm "renamed" is not on the list'),
+    })
+    await must('DELETE', stored.workspaces)
     await must('DELETE', stored.datasyncs)
     await must('DELETE', stored.vmdiskimages)
     await must('PATCH', stored.vmdiskimages, { metadata: { finalizers: [] } })

@@ -3,9 +3,11 @@ import {
   parseDataSyncSpec,
   parseVirtualMachineSpec,
   parseVMDiskImageSpec,
+  parseWorkspaceSpec,
   type Resource,
   virtualMachine,
   vmDiskImage,
+  workspace,
 } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { DATA_SYNC_FIXTURES } from '../../constructs/api/data-sync.fixtures.ts'
@@ -15,6 +17,7 @@ import {
   VIRTUAL_MACHINE_NAMES,
 } from '../../constructs/api/virtual-machine.fixtures.ts'
 import { SPEC_FIXTURES } from '../../constructs/api/vm-disk-image.fixtures.ts'
+import { WORKSPACE_FIXTURES } from '../../constructs/api/workspace.fixtures.ts'
 import { installCrds, ourCrds } from '../../sandbox/control-plane/install.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { conditionOf } from '../harness/kinds.ts'
@@ -26,6 +29,7 @@ const KINDS = [
   { ...vmDiskImage, fixtures: SPEC_FIXTURES, parse: parseVMDiskImageSpec },
   { ...virtualMachine, fixtures: VIRTUAL_MACHINE_FIXTURES, parse: parseVirtualMachineSpec },
   { ...dataSync, fixtures: DATA_SYNC_FIXTURES, parse: parseDataSyncSpec },
+  { ...workspace, fixtures: WORKSPACE_FIXTURES, parse: parseWorkspaceSpec },
 ]
 
 /** Of each kind a spec in which nothing is wrong. */
@@ -104,23 +108,32 @@ function of(kind: Resource, path: string, value: unknown, rule: string, inner?: 
   return { kind, path: path.split('.'), value, rule, inner, field: [path, ...(inner ? [inner] : [])].join('.') }
 }
 
+/** Where the API server is asked what it would answer to a new one. */
+function urlOf({ apiVersion, plural, namespaced }: Resource): string {
+  return `/apis/${apiVersion}/${namespaced ? 'namespaces/default/' : ''}${plural}?dryRun=All`
+}
+
+function messageIn(answer: string): string {
+  return (JSON.parse(answer) as { message: string }).message
+}
+
 describe('a bad spec', () => {
   const cluster = useOwnCluster()
 
   it.each(KINDS)('of a $kind is judged by the API server as by the schema, fixture by fixture', async (one) => {
     const { controlPlane } = cluster()
-    const { apiVersion, kind, plural } = one
-    const url = `/apis/${apiVersion}/namespaces/default/${plural}?dryRun=All`
+    const { apiVersion, kind } = one
+    const url = urlOf(one)
     const differences: string[] = []
     await Promise.all(
-      one.fixtures.map(async ({ name, spec, valid, path }, at) => {
+      one.fixtures.map(async ({ name, spec, valid, path = '', says = '' }, at) => {
         const manifest = { apiVersion, kind, metadata: { name: `fixture-${at}` }, spec }
         const { status, text } = await controlPlane.request('POST', url, manifest)
         const isAccepted = status === 201
         if (isAccepted !== valid) differences.push(`${name}: the API server answers ${status}: ${text.slice(0, 300)}`)
         if (one.parse(spec).ok !== valid) differences.push(`${name}: the schema disagrees`)
-        if (!isAccepted && path !== undefined && !text.includes(path))
-          differences.push(`${name}: ${path} is not named: ${text.slice(0, 300)}`)
+        const unsaid = isAccepted ? [] : [path, says].filter((part) => !messageIn(text).includes(part))
+        for (const part of unsaid) differences.push(`${name}: ${part} is not said: ${text.slice(0, 300)}`)
         if (/should match|failed rule/.test(text)) differences.push(`${name}: no words, but ${text.slice(0, 300)}`)
       }),
     )
@@ -141,7 +154,7 @@ describe('a bad spec', () => {
         spec,
       })
       expect(status).toBe(422)
-      const { message } = JSON.parse(text) as { message: string }
+      const message = messageIn(text)
       expect(message).toContain(`spec.${field.replaceAll(/[.](\d+)/g, '[$1]')}`)
       expect(message).toContain(rule)
       const bad = inner === undefined ? value : (value as Record<string, unknown>)[inner]

@@ -35,7 +35,7 @@ describe('a stranger with the name that an image needs', () => {
   const cluster = useCluster()
 
   it.each(STRANGERS)(
-    '$type.kind: is told of, left alone, and no longer in the way when it goes',
+    '$type.kind: is reported, left alone, and no longer in the way when it goes',
     async ({ type, spec }) => {
       await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
       const name = await nameOfChild(world)
@@ -57,7 +57,7 @@ describe('a stranger with the name that an image needs', () => {
     },
   )
 
-  it('is told and left alone also where the name of the image has dots in it', async () => {
+  it('is reported and left alone also where the name of the image has dots in it', async () => {
     await using world = await World.start(cluster())
     const name = await nameOfChild(world, 'ubuntu-24.04')
     expect(name).not.toContain('.')

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, NAMESPACE, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { IMAGE } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
@@ -26,9 +27,7 @@ describe('the deletion of an image', () => {
   it('while syncing frees the slot only when the importer is gone', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     world.simulators.cdi.script({ namespace: world.namespace }, { type: 'slowEnd', delayMs: 1_500, downloading: true })
-    world.gate.hold(world.urlOf('doomed'))
-    await world.createImage('doomed')
-    await world.untilDownloading('doomed')
+    await heldDownload(world, 'doomed')
     await world.createImage('next')
     await world.untilReason('next', 'Queued')
     await world.deleteImage('doomed')
@@ -61,9 +60,7 @@ describe('the deletion of an image', () => {
 
   it('and a new one of the same name are two different images', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    world.gate.hold(world.urlOf('again'))
-    await world.createImage('again')
-    await world.untilDownloading('again')
+    await heldDownload(world, 'again')
     const before = world.getImage('again')?.metadata.uid
     await world.deleteImage('again')
     await world.untilGone('again')
@@ -78,9 +75,7 @@ describe('the deletion of an image', () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     await world.createImage('done')
     await world.untilSynced('done')
-    world.gate.hold(world.urlOf('running'))
-    await world.createImage('running')
-    await world.untilDownloading('running')
+    await heldDownload(world, 'running')
     await world.operator?.stop()
     for (const name of ['running', 'done']) await world.deleteImage(name)
     world.startOperator()
@@ -108,9 +103,7 @@ describe('the deletion of an image', () => {
 
   it('with --cascade=orphan, before an operator could stop its download, keeps the slot until that is over', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const release = world.gate.hold(world.urlOf('doomed'))
-    await world.createImage('doomed')
-    await world.untilDownloading('doomed')
+    const release = await heldDownload(world, 'doomed')
     await world.createImage('next')
     await world.untilReason('next', 'Queued')
     await world.operator?.stop()
@@ -162,7 +155,7 @@ function childrenOf({ mirror, namespace }: World, name: string): KubeObject[] {
   return all.filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[LABELS.imageName] === name)
 }
 
-/** It is the business of whoever asked for it. */
+/** It is the business of the one who asked for it. */
 async function remove({ client }: World, objects: readonly KubeObject[]): Promise<void> {
   const types = [DATA_SOURCE, VOLUME_SNAPSHOT, DATA_VOLUME]
   for (const { kind, metadata } of objects) {

@@ -8,6 +8,7 @@ import {
   VOLUME_SNAPSHOT,
 } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { served } from '../harness/history.ts'
 import { conditionOf, type Image } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
@@ -100,9 +101,7 @@ describe('a child that somebody deletes', () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     await world.createImage('drifting', { snapshotClass: undefined })
     await world.untilSynced('drifting')
-    const release = world.gate.hold(world.urlOf('running'))
-    await world.createImage('running')
-    await world.untilDownloading('running')
+    const release = await heldDownload(world, 'running')
     const [before] = world.childrenOf('drifting')
     world.mostDownloads = 2
     // Else the second import may be over before anybody can stop it.

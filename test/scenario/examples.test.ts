@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { POLICY_DEFAULTS, POLICY_KEYS, parsePolicy, policyDefaultText, SOURCE_TYPES } from '@open-terrain/constructs'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { parse } from 'yaml'
+import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
 import { PROPOSED_VIRTUAL_MACHINE } from '../../constructs/api/virtual-machine.fixtures.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { EXAMPLES, type Manifest, readManifests, resourceTypeOf } from '../../sandbox/demo/manifests.ts'
@@ -75,6 +76,7 @@ describe('the examples', () => {
   it('begin with the manifests of the proposals', async () => {
     expect(await readManifests('vmdiskimage.yaml')).toEqual([PROPOSED])
     expect(await readManifests('virtualmachine.yaml')).toEqual([PROPOSED_VIRTUAL_MACHINE])
+    expect(await readManifests('workspace.yaml')).toEqual([PROPOSED_WORKSPACE])
   })
 
   it('show a fleet over every source type, with different sizes, that finds what it names', async () => {
@@ -96,6 +98,8 @@ describe('the examples', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [join(EXAMPLES, 'fleet.ts')])
     const yaml = await readFile(join(EXAMPLES, 'fleet.yaml'), 'utf8')
     expect(stdout).toBe(yaml.replace(/^(#.*\n)+/, ''))
+    const { stdout: lab } = await promisify(execFile)(process.execPath, [join(EXAMPLES, 'workspace.ts')])
+    expect(parse(lab)).toEqual(PROPOSED_WORKSPACE)
   })
 
   it('show every key of the policy, with its default', async () => {

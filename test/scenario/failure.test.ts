@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { served, starts } from '../harness/history.ts'
 import { type Image, reasonOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
@@ -9,7 +10,7 @@ const QUICK = { retryBackoffDuration: '600ms', retryLimit: '2', concurrency: '1'
 describe('an image that fails', () => {
   const cluster = useCluster()
 
-  it('costs 1 + retryLimit downloads, gives its slot back meanwhile, and starts anew when asked to', async () => {
+  it('costs 1 + retryLimit downloads, gives its slot back meanwhile, and starts again when asked to', async () => {
     await using world = await World.start(cluster(), { policy: { ...QUICK, retryBackoffDuration: '2s' } })
     const path = `/${world.namespace}/broken.qcow2`
     const recover = world.imageServer.set({ path, fault: { cutAfterBytes: 64 * 1024 } })
@@ -120,7 +121,7 @@ describe('an image that fails', () => {
     await world.finish()
   })
 
-  it('starts anew with another secret', async () => {
+  it('starts again with another secret', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
     const recover = world.imageServer.set({ path: `/${world.namespace}/private.qcow2`, fault: { status: 403 } })
     await world.createSecret('wrong')
@@ -155,9 +156,7 @@ describe('an image that fails', () => {
 
   it('counts an attempt that somebody else ended', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
-    const release = world.gate.hold(world.urlOf('disturbed'))
-    await world.createImage('disturbed')
-    await world.untilDownloading('disturbed')
+    const release = await heldDownload(world, 'disturbed')
     const [dataVolume] = world.childrenOf('disturbed')
     await world.client.delete(
       { group: 'cdi.kubevirt.io', version: 'v1beta1', kind: 'DataVolume', plural: 'datavolumes', namespaced: true },

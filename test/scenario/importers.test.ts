@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { POD, RESOURCE_QUOTA, STORAGE_CLASS, STORAGE_PROFILE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import type { Image } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
@@ -28,9 +29,7 @@ describe('a node that is drained', () => {
 
   it('costs an image the download that ran there, once', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
-    const release = world.gate.hold(world.urlOf('drained'))
-    await world.createImage('drained')
-    await world.untilDownloading('drained')
+    const release = await heldDownload(world, 'drained')
     await drain(world, 'drained')
     await world.untilImage('drained', 'its attempt is recorded', ({ status }) => status?.attempts?.length === 1)
     release()
@@ -77,7 +76,7 @@ describe('an outage of CDI', () => {
     release()
     const failed = await world.untilImage(
       'failing',
-      'its failure is told',
+      'its failure is reported',
       ({ status }) => status?.attempts?.length === 1,
     )
     expect(failed.status?.attempts).toMatchObject([{ outcome: 'Failed', reason: 'ImporterFailed', downloads: 1 }])

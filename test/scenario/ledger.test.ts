@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { World } from '../harness/world.ts'
 
 // What somebody with `edit` in the operator's namespace can make of the ledger.
@@ -13,9 +14,7 @@ describe('somebody who writes the ledger', () => {
 
   it('stops no queue by filling it: what is not the operator’s is dropped', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const release = world.gate.hold(world.urlOf('first'))
-    await world.createImage('first')
-    await world.untilDownloading('first')
+    const release = await heldDownload(world, 'first')
     await world.createImage('next')
     const metadata = { annotations: { note: 'x'.repeat(200_000) }, finalizers: ['somebody.example.com/keep'] }
     await world.client.mergePatch(CONFIG_MAP, ledgerIn(world), { metadata, data: { other: 'x'.repeat(1_040_000) } })
@@ -32,9 +31,7 @@ describe('somebody who writes the ledger', () => {
 
   it('fills it with thousands of holders in vain: what runs goes on, and the queue with it', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
-    const release = world.gate.hold(world.urlOf('running'))
-    await world.createImage('running')
-    await world.untilDownloading('running')
+    const release = await heldDownload(world, 'running')
     const invented = (at: number) => {
       return { uid: `u${at}`, namespace: 'a', name: `n${at}`, revision: '01234567', attempt: 1, claimant: 'x' }
     }
@@ -52,9 +49,7 @@ describe('somebody who writes the ledger', () => {
 
   it('freezes it for no longer than the operator needs to make another one', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    world.gate.hold(world.urlOf('running'))
-    await world.createImage('running')
-    await world.untilDownloading('running')
+    await heldDownload(world, 'running')
     const frozen = await world.client.mergePatch(CONFIG_MAP, ledgerIn(world), {
       metadata: { finalizers: ['somebody.example.com/keep'] },
       immutable: true,

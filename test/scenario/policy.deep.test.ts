@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { World } from '../harness/world.ts'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e']
@@ -34,9 +35,7 @@ describe('the policy', () => {
 
   it('pauses with 0 and lets what runs end', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const release = world.gate.hold(world.urlOf('running'))
-    await world.createImage('running')
-    await world.untilDownloading('running')
+    const release = await heldDownload(world, 'running')
     await world.setPolicy({ concurrency: '0' })
     await world.until('the limit is 0', () => world.ledger?.limit === 0)
     // The operator has the answer to its write by the time that it renews its Lease twice.
@@ -52,11 +51,9 @@ describe('the policy', () => {
     await world.finish()
   })
 
-  it('is told to those who wait already: paused, and going on', async () => {
+  it('is shown to those who wait already: paused, and going on', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const release = world.gate.hold(world.urlOf('running'))
-    await world.createImage('running')
-    await world.untilDownloading('running')
+    const release = await heldDownload(world, 'running')
     await world.createImage('waiting')
     await world.untilReason('waiting', 'Queued')
     await world.setPolicy({ concurrency: '0' })

@@ -1,7 +1,7 @@
 import { FINALIZER } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
-import { positionWrites, served, starts } from '../harness/history.ts'
+import { served, sideWrites, starts } from '../harness/history.ts'
 import { World } from '../harness/world.ts'
 
 const names = (count: number) => Array.from({ length: count }, (_, at) => `image-${String(at).padStart(2, '0')}`)
@@ -32,7 +32,7 @@ describe('the queue', () => {
     for (const name of all) expect(served(world, name)).toMatchObject({ requests: 1, completed: 1 })
     await world.untilRenewed(3)
     const { requests = [], writes = [] } = world.operator ?? {}
-    const perImage = (requests.length - positionWrites(world)) / all.length
+    const perImage = (requests.length - sideWrites(world)) / all.length
     const [requestsNow, writesNow] = [requests.length, writes.length]
     expect(perImage, tally(requests)).toBeLessThanOrEqual(12)
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { served } from '../harness/history.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
@@ -43,9 +44,7 @@ describe('an image that changes', () => {
   it('cancels a download whose spec changed, before the next one starts', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '2' } })
     world.simulators.cdi.script({ namespace: world.namespace }, { type: 'slowEnd', delayMs: 1_000, downloading: true })
-    world.gate.hold(world.urlOf('indecisive'))
-    await world.createImage('indecisive')
-    await world.untilDownloading('indecisive')
+    await heldDownload(world, 'indecisive')
     await world.patchImage('indecisive', { spec: { url: world.urlOf('better') } })
     const { status } = await world.untilSynced('indecisive')
     expect(status?.attempts).toMatchObject([
@@ -93,9 +92,7 @@ describe('a suspended image', () => {
 
   it('stops its download at once, which is no failure, and goes on when resumed', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
-    const release = world.gate.hold(world.urlOf('paused'))
-    await world.createImage('paused')
-    await world.untilDownloading('paused')
+    const release = await heldDownload(world, 'paused')
     await world.patchImage('paused', { spec: { suspend: true } })
     const suspended = await world.untilReason('paused', 'Suspended')
     expect(suspended.status).toMatchObject({
@@ -119,9 +116,7 @@ describe('a suspended image', () => {
 
   it('leaves the queue, and comes back at its end', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const release = world.gate.hold(world.urlOf('first'))
-    await world.createImage('first')
-    await world.untilDownloading('first')
+    const release = await heldDownload(world, 'first')
     await world.createImage('second')
     await world.createImage('third')
     await world.untilReason('third', 'Queued')

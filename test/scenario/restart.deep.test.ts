@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { OperatorProcess } from '../harness/operator-process.ts'
 import { World } from '../harness/world.ts'
 
@@ -32,9 +33,7 @@ describe('an operator that dies', () => {
   it('stops a download that failed while nobody looked, and counts each restart of its importer', async () => {
     await using world = await World.start(cluster(), { policy: { ...QUICK, retryLimit: '3' } })
     const path = `/${world.namespace}/broken.qcow2`
-    world.gate.hold(world.urlOf('broken'))
-    await world.createImage('broken')
-    await world.untilDownloading('broken')
+    await heldDownload(world, 'broken')
     await world.operator?.stop()
     world.imageServer.set({ path, fault: { cutAfterBytes: 1024 } })
     world.gate.releaseAll()
@@ -46,7 +45,7 @@ describe('an operator that dies', () => {
     await world.finish()
   })
 
-  it('hands over at once when it is told to stop', async () => {
+  it('hands over at once when it has to stop', async () => {
     await using world = await World.start(cluster(), { policy: QUICK, idle: true })
     const release = world.gate.hold('https://images.example.com/')
     await using leader = new OperatorProcess(world, 'one')

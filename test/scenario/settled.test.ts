@@ -69,7 +69,7 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
     await world.finish()
   })
 
-  it('is told by its exit code that time is over, or that there is no such image', async () => {
+  it('learns from the exit code that time is over, or that there is no such image', async () => {
     await using world = await World.start(cluster())
     await world.createImage('held', { suspend: true })
     await world.untilPhase('held', 'Queued')

@@ -153,7 +153,7 @@ function policyOnProbes(lists: readonly unknown[]): object[] {
   ]
 }
 
-/** An answer that is no verdict is told in full. */
+/** An answer that is no verdict is reported in full. */
 function verdictOf({ status, message }: { readonly status: number; readonly message: string }): string {
   if (status === 201) return 'allowed'
   return status === 422 && message.includes('denied request: spec.url ') ? 'refused' : `${status}: ${message}`

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { tableOf } from '../harness/table.ts'
 import { World } from '../harness/world.ts'
@@ -59,9 +60,7 @@ describe('an image that syncs', () => {
 
   it('shows in kubectl get what people look for', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const release = world.gate.hold(world.urlOf('first'))
-    await world.createImage('first')
-    await world.untilDownloading('first')
+    const release = await heldDownload(world, 'first')
     await world.createImage('second')
     await world.untilImage('second', 'a place in the queue', ({ status }) => status?.queuePosition === 1)
     const path = `/apis/pelotech.ot/v1alpha1/namespaces/${world.namespace}/vmdiskimages`

@@ -1,9 +1,11 @@
-import { childName, LABELS, MANAGER } from '@open-terrain/constructs'
+import { ANNOTATIONS, childName, LABELS, MANAGER } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, ObjectMeta, OwnerReference, ResourceType } from '../../operator/kube/kube-object.ts'
 import { apiVersionOf } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { DataSyncs } from '../harness/data-syncs.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { type Image, reasonOf } from '../harness/kinds.ts'
 import { persist } from '../harness/persist.ts'
 import { World } from '../harness/world.ts'
@@ -88,9 +90,7 @@ describe('a tenant who forges pods', () => {
   it('fails no download of others with them, holds no slot, and hangs no deletion', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
     const tenant = await Tenant.in(world)
-    const release = world.gate.hold(world.urlOf('victim'))
-    await world.createImage('victim')
-    await world.untilDownloading('victim')
+    const release = await heldDownload(world, 'victim')
     const victim = world.getImage('victim') as Image
     const labels = labelsOf(victim)
     const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: 'prime-x', uid: 'prime-x', controller: true }
@@ -214,15 +214,58 @@ describe('a tenant who forges the children of somebody else’s image', () => {
   })
 })
 
+describe('a tenant whose DataSync has the name, the workspace and the vms of somebody else’s', () => {
+  const cluster = useCluster()
+
+  it('neither reads, changes, counts nor removes images of the other namespace', async () => {
+    const policy = { concurrency: '2', retryLimit: '0', reclaimPolicy: 'Delete', unreferencedTTL: '1s' }
+    await using world = await World.start(cluster(), { policy })
+    const { namespace } = await Tenant.in(world)
+    const [ours, theirs] = [new DataSyncs(world), new DataSyncs(world, namespace)]
+    const name = '035-attacker'
+    await ours.create('lab', ['attacker'])
+    await ours.untilReason('lab', 'Succeeded', 'Synced')
+    await world.untilImage(name, 'one reference', () => ours.referencesOf(name).length === 1)
+    const content = () => {
+      const { metadata, spec, status } = world.getImage(name) ?? {}
+      const { uid, generation, annotations, deletionTimestamp } = metadata ?? {}
+      return { uid, generation, annotations, deletionTimestamp, spec, status }
+    }
+    const before = content()
+    expect(before.status?.references?.names).toEqual([`DataSync/${world.namespace}/lab`])
+
+    const release = world.gate.hold(world.urlOf('attacker', namespace))
+    await theirs.create('lab', ['attacker'])
+    await theirs.until('lab', 'a download of its own', ({ status }) => status?.counts?.syncing === 1)
+    release()
+    await theirs.untilReason('lab', 'Succeeded', 'Synced')
+    await world.until('a reference to their own image', () => theirs.referencesOf(name).length > 0)
+    expect(theirs.referencesOf(name)).toEqual([`DataSync/${namespace}/lab`])
+    await theirs.patch('lab', {
+      metadata: { annotations: { [ANNOTATIONS.syncRequestedAt]: 'now' } },
+      spec: { vms: [theirs.vm('attacker', 'newer')] },
+    })
+    await world.until('the download of the newer one', () => world.downloadsOf(world.urlOf('newer', namespace)) > 0)
+    await theirs.untilReason('lab', 'Succeeded', 'Synced')
+    expect(world.downloads('attacker')).toBe(1)
+    await theirs.delete('lab')
+    await world.untilGone(name, namespace)
+    await world.untilRenewed(1)
+    expect(content()).toEqual(before)
+
+    await ours.delete('lab')
+    await world.untilGone(name)
+    await world.finish()
+  })
+})
+
 describe('a finalizer of somebody', () => {
   const cluster = useCluster()
   const KEEP = 'tenant.example.com/keep'
 
   it('on a DataVolume that was stopped keeps no slot; the next attempt waits until it is gone', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    world.gate.hold(world.urlOf('kept'))
-    await world.createImage('kept')
-    await world.untilDownloading('kept')
+    await heldDownload(world, 'kept')
     const [dataVolume] = world.childrenOf('kept')
     if (dataVolume === undefined) throw new Error('no DataVolume')
     await world.client.mergePatch(DATA_VOLUME, dataVolume.metadata, { metadata: { finalizers: [KEEP] } })

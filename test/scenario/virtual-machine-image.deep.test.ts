@@ -129,7 +129,7 @@ describe('an image that is deleted while it is used', () => {
     await finishInstalled(world)
   })
 
-  it('with propagationPolicy Orphan leaves what has its names to whoever asked for it, and the next image says so', async () => {
+  it('with propagationPolicy Orphan leaves what has its names to the one who asked for it, and the next image says so', async () => {
     await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     await machines.create('user')
@@ -179,7 +179,7 @@ describe('an image that is deleted while it is used', () => {
 })
 
 describe('a machine that comes while its image is being deleted', () => {
-  it('waits until it is gone, and has it made anew from the template', async () => {
+  it('waits until it is gone, and has it created again from the template', async () => {
     await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     await machines.create('first')
@@ -199,7 +199,7 @@ describe('a machine that comes while its image is being deleted', () => {
     await finishInstalled(world)
   })
 
-  it('ends Ready with an image that stays, whoever is first', async () => {
+  it('ends Ready with an image that stays, in whatever order they come', async () => {
     await using world = await startInstalled(cluster())
     const machines = new Machines(world)
     for (let round = 0; round < 4; round += 1) {
@@ -237,7 +237,7 @@ async function orphans({ client, namespace }: World): Promise<KubeObject[]> {
   return lists.flatMap(({ items }) => items).filter(({ metadata }) => metadata.ownerReferences === undefined)
 }
 
-/** It is the business of whoever asked for it. */
+/** It is the business of the one who asked for it. */
 async function removeOrphans(world: World): Promise<void> {
   for (const { kind, metadata } of await orphans(world)) {
     const type = ORPHANED.find((one) => one.kind === kind)

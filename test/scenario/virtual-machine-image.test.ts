@@ -1,6 +1,7 @@
 import type { VMDiskImageSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
 import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { conditionOf, snapshotOf } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
@@ -108,12 +109,10 @@ describe('FailIfNotExist', () => {
     await finishInstalled(world)
   })
 
-  it('does not have an image made anew that was deleted before the disk was made', async () => {
+  it('does not have an image created again that was deleted before the disk was made', async () => {
     await using world = await startInstalled(cluster())
     const machines = new Machines(world)
-    const release = world.gate.hold(world.urlOf('golden'))
-    await world.createImage('golden')
-    await world.untilDownloading('golden')
+    const release = await heldDownload(world, 'golden')
     await machines.create('vm', { vmDiskImageMode: 'FailIfNotExist' })
     await machines.untilReason('vm', 'ImageSyncing')
     await world.deleteImage('golden')
@@ -138,7 +137,7 @@ describe('ignoreOnDeploy', () => {
     expect(world.getImage('golden')?.status).toMatchObject({ phase: 'Succeeded' })
     expect(machines.children()).toEqual([])
 
-    // It refers to the image, and is no user of it: the image goes, and is made anew.
+    // It refers to the image, and is no user of it: the image goes, and is created again.
     const { uid } = world.getImage('golden')?.metadata ?? {}
     await world.deleteImage('golden')
     await world.untilImage('golden', 'another', ({ metadata }) => metadata.uid !== uid)

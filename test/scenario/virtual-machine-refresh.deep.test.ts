@@ -31,7 +31,7 @@ describe('the image of a machine, refreshed', () => {
       expect(status?.clone?.sourceRevision).toBe(artifact?.revision)
       release()
       await world.untilSynced('golden')
-      // Whoever has a disk keeps it.
+      // A machine that has a disk keeps it.
       expect(snapshotOf(machines.disk('vm'))).toBe(artifact?.name)
       await machines.delete('vm')
       await finishInstalled(world)

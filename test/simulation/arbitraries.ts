@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import type { DataSyncPlan } from './data-syncs/data-sync-schedule.ts'
 import {
   type Action,
   type CdiFaultType,
@@ -8,9 +7,7 @@ import {
   type ImagePlan,
   type PolicyPlan,
   REQUEST_FAULTS,
-  type Schedule,
   type SourceNature,
-  type Step,
   WATCH_FAULTS,
 } from './schedule.ts'
 
@@ -39,7 +36,7 @@ const nature = fc.oneof(
 
 const rarely = fc.integer({ min: 0, max: 19 }).map((roll) => roll === 19)
 
-function image(createdAtMs: fc.Arbitrary<number>): fc.Arbitrary<ImagePlan> {
+export function image(createdAtMs: fc.Arbitrary<number>): fc.Arbitrary<ImagePlan> {
   return fc.record({
     namespace: fc.nat(2),
     nature,
@@ -56,7 +53,7 @@ function image(createdAtMs: fc.Arbitrary<number>): fc.Arbitrary<ImagePlan> {
 
 const imageNumber = fc.nat(99)
 
-const imageAction: fc.Arbitrary<Action> = fc.oneof(
+export const imageAction: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
@@ -96,7 +93,7 @@ const imageAction: fc.Arbitrary<Action> = fc.oneof(
   },
 )
 
-const toggle: fc.Arbitrary<Action> = fc.record({
+export const toggle: fc.Arbitrary<Action> = fc.record({
   do: fc.constant('toggle' as const),
   what: fc.constantFrom('Secret', 'StorageClass', 'VolumeSnapshotClass'),
   number: fc.nat(2),
@@ -107,7 +104,7 @@ const POLICY_KEYS = ['concurrency', 'retryLimit', 'retryBackoffDuration', 'attem
 
 const limit = fc.oneof(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 50 }))
 
-const policyAction: fc.Arbitrary<Action> = fc.oneof(
+export const policyAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('setLimit' as const), limit }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setRetryLimit' as const), retryLimit: fc.nat(3) }) },
   {
@@ -124,7 +121,7 @@ const policyAction: fc.Arbitrary<Action> = fc.oneof(
   },
 )
 
-const ledgerAction: fc.Arbitrary<Action> = fc.record({ do: fc.constantFrom('deleteLedger', 'garbleLedger') })
+export const ledgerAction: fc.Arbitrary<Action> = fc.record({ do: fc.constantFrom('deleteLedger', 'garbleLedger') })
 
 const CDI_FAULTS: readonly CdiFaultType[] = [
   'error',
@@ -141,7 +138,7 @@ const CDI_FAULTS: readonly CdiFaultType[] = [
   'slowEnd',
 ]
 
-const cdiAction: fc.Arbitrary<Action> = fc.oneof(
+export const cdiAction: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
@@ -167,7 +164,7 @@ const cdiAction: fc.Arbitrary<Action> = fc.oneof(
   },
 )
 
-const surroundingsAction: fc.Arbitrary<Action> = fc.oneof(
+export const surroundingsAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({
     do: fc.constant('deleteNamespace' as const),
     namespace: fc.nat(2),
@@ -176,7 +173,7 @@ const surroundingsAction: fc.Arbitrary<Action> = fc.oneof(
   duration(30 * SECOND, 3 * MINUTE).map((forMs): Action => ({ do: 'uninstall', what: 'CDI', forMs })),
 )
 
-const outageAction: fc.Arbitrary<Action> = fc.oneof(
+export const outageAction: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ do: fc.constant('stopCdi' as const), forMs: duration(2 * MINUTE, 20 * MINUTE) }),
   fc.record({ do: fc.constant('drain' as const), image: imageNumber }),
 )
@@ -232,191 +229,9 @@ export const serverAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const) }) },
 )
 
-const policy: fc.Arbitrary<PolicyPlan> = fc.record({
+export const policy: fc.Arbitrary<PolicyPlan> = fc.record({
   concurrency: fc.oneof(fc.integer({ min: 1, max: 4 }), limit),
   retryLimit: fc.nat(3),
   backoffSeconds: fc.integer({ min: 1, max: 40 }),
   keepSourceVolume: fc.boolean(),
 })
-
-const dataSyncNumber = fc.nat(9)
-const source = fc.oneof(
-  { weight: 4, arbitrary: fc.constant(0) },
-  { weight: 2, arbitrary: fc.integer({ min: 1, max: 2 }) },
-  { weight: 1, arbitrary: fc.integer({ min: 3, max: 4 }) },
-)
-const snapshotClass = maybe(fc.nat(1), 4)
-
-const dataSyncAction: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({ do: fc.constant('setVm' as const), dataSync: dataSyncNumber, vm: fc.nat(3), source }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constantFrom('deleteDataSync', 'recreateDataSync', 'askForSync', 'askForRetry'),
-      dataSync: dataSyncNumber,
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constantFrom('removeVm', 'deleteVmImage', 'takeVmName'),
-      dataSync: dataSyncNumber,
-      vm: fc.nat(3),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('setVersion' as const), dataSync: dataSyncNumber, version: fc.nat(2) }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('setDefault' as const), dataSync: dataSyncNumber, snapshotClass }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('editVmImage' as const), dataSync: dataSyncNumber, vm: fc.nat(3), source }),
-  },
-)
-
-function dataSync(vms: number): fc.Arbitrary<DataSyncPlan> {
-  return fc.record({
-    namespace: fc.nat(1),
-    workspace: fc.nat(1),
-    version: fc.nat(2),
-    vms: fc.array(fc.record({ vm: fc.nat(3), source }), { minLength: 1, maxLength: vms, size: 'max' }),
-    snapshotClass,
-    createdAtMs: duration(3 * SECOND, MINUTE),
-  })
-}
-
-/** Which kinds of actions a schedule is made of; each schedule leans to a few of them. */
-const GROUPS = {
-  image: imageAction,
-  dataSync: dataSyncAction,
-  toggle,
-  policy: policyAction,
-  ledger: ledgerAction,
-  cdi: cdiAction,
-  surroundings: surroundingsAction,
-  outage: outageAction,
-  process: processAction,
-  network: networkAction,
-  servers: serverAction,
-} as const
-
-type Leanings = Readonly<Partial<Record<keyof typeof GROUPS, number>>>
-
-function steps(leanings: Leanings, size: { maxLength: number; usualGapMs: number }): fc.Arbitrary<Step[]> {
-  const weighted = Object.entries(GROUPS).flatMap(([group, arbitrary]) => {
-    const weight = leanings[group as keyof Leanings] ?? 0
-    return weight === 0 ? [] : [{ weight, arbitrary: arbitrary as fc.Arbitrary<Action> }]
-  })
-  const step = fc.record({ afterMs: duration(size.usualGapMs, 10 * size.usualGapMs), action: fc.oneof(...weighted) })
-  return fc.array(step, { maxLength: size.maxLength, size: 'max' })
-}
-
-/** A few images, and what happens to them. */
-function story(leanings: Leanings): fc.Arbitrary<Schedule> {
-  return fc.record({
-    seed: fc.nat(),
-    replicas: fc.constantFrom(1, 2),
-    policy,
-    images: fc.array(image(duration(3 * SECOND, MINUTE)), { minLength: 1, maxLength: 12, size: 'max' }),
-    steps: steps(leanings, { maxLength: 25, usualGapMs: 5 * SECOND }),
-  })
-}
-
-/** Everything may happen: each schedule is a story of its own. */
-const varied = story({
-  image: 10,
-  toggle: 3,
-  policy: 4,
-  ledger: 1,
-  cdi: 6,
-  surroundings: 1,
-  process: 6,
-  network: 6,
-})
-
-/**
- * A long queue of images that fail and are tried again, under a limit that moves, with a network and processes that fail:
- * most of what happens are admissions.
- */
-const crowded: fc.Arbitrary<Schedule> = fc.record({
-  seed: fc.nat(),
-  replicas: fc.constantFrom(1, 2),
-  policy: fc.record({
-    concurrency: fc.integer({ min: 1, max: 50 }),
-    retryLimit: fc.integer({ min: 2, max: 8 }),
-    backoffSeconds: fc.integer({ min: 1, max: 10 }),
-    keepSourceVolume: fc.constant(true),
-  }),
-  images: fc.array(
-    image(duration(3 * SECOND, MINUTE)).map((one): ImagePlan => ({ ...one, downloadSeconds: one.downloadSeconds % 4 })),
-    { minLength: 50, maxLength: 200, size: 'max' },
-  ),
-  steps: steps(
-    { image: 4, toggle: 1, policy: 6, ledger: 1, cdi: 3, surroundings: 0, process: 4, network: 6 },
-    { maxLength: 25, usualGapMs: 6 * SECOND },
-  ),
-})
-
-/** Pipelines with a few DataSyncs that meet in the same images, beside images of people. */
-function release(leanings: Leanings, [minLength, maxLength] = [1, 4]): fc.Arbitrary<Schedule> {
-  return fc
-    .record({
-      schedule: story(leanings),
-      dataSyncs: fc.array(dataSync(4), { minLength, maxLength, size: 'max' }),
-      ttl: fc.constantFrom(undefined, undefined, '0s', '30s'),
-    })
-    .map(({ schedule, dataSyncs, ttl }) => ({
-      ...schedule,
-      policy: { ...schedule.policy, ...(ttl !== undefined && { more: { unreferencedTTL: ttl } }) },
-      images: schedule.images.slice(0, 2),
-      dataSyncs,
-    }))
-}
-
-const LATE_CREATES: Action = { do: 'requestFaults', fault: 'late', percent: 60, forMs: 2 * MINUTE, kind: 'DataVolume' }
-
-/** Kinds of schedules, by name: a seed and a name give the same schedules again. */
-export const FAMILIES = {
-  varied,
-  crowded,
-  /** What people and other systems do, without any trouble for the operator. */
-  undisturbed: story({ image: 10, toggle: 3, policy: 4, cdi: 6 }),
-  /** People who edit, refresh and clone. */
-  curators: story({ image: 1 }),
-  /** Failing imports, and nobody there to see it. */
-  unattended: story({ cdi: 4, process: 4 }),
-  /** CDI stops, nodes are drained, imports fail: what an importer did is told by its pod alone. */
-  outages: story({ cdi: 4, outage: 8 }),
-  /** Everybody comes at once, and one after the other is served. */
-  rush: fc.record({
-    seed: fc.nat(),
-    replicas: fc.constantFrom(1, 2),
-    policy: policy.map((one) => ({ ...one, concurrency: 1 + (one.concurrency % 3) })),
-    images: fc.array(image(fc.nat(2 * SECOND)), { minLength: 8, maxLength: 20, size: 'max' }),
-    steps: steps({ process: 1, cdi: 1 }, { maxLength: 5, usualGapMs: 10 * SECOND }),
-  }),
-  /** Creates of DataVolumes are carried out long after anybody waits for their answer, and people change their minds meanwhile. */
-  delayed: story({ image: 10, process: 2, network: 1 }).map((schedule) => ({
-    ...schedule,
-    steps: [{ afterMs: 0, action: LATE_CREATES }, ...schedule.steps],
-  })),
-  /** A bad link to the API server. */
-  disconnected: story({ image: 3, policy: 2, network: 10, process: 2 }),
-  /** DataSyncs, and everything that may happen to them and to what they rest on. */
-  dataSyncs: release({ dataSync: 12, image: 1, policy: 2, cdi: 3, surroundings: 1, process: 4, network: 4 }),
-  /** What pipelines and people do, without any trouble for the operator. */
-  dataSyncsCalm: release({ dataSync: 12, cdi: 2 }),
-  dataSyncsDisconnected: release({ dataSync: 6, network: 10, process: 2 }),
-  /** Most of what happens are admissions. */
-  dataSyncsCrowd: release({ dataSync: 12, policy: 4, cdi: 2, process: 3, network: 3 }, [8, 14]),
-  dataSyncsLagging: release({ dataSync: 8, cdi: 1, process: 3, servers: 8 }),
-  /** Watches go from one API server to another, which is behind. */
-  lagging: story({ image: 8, toggle: 2, policy: 2, cdi: 3, process: 3, servers: 10 }),
-} as const satisfies Record<string, fc.Arbitrary<Schedule>>

@@ -1,8 +1,9 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
-import type { ContainerStatus, Pod } from '../../sandbox/simulators/models.ts'
-import type { ConditionOf, ConfigMap, DataVolume, Image } from '../harness/kinds.ts'
+import type { Pod } from '../../sandbox/simulators/models.ts'
+import type { ConfigMap, DataVolume, Image } from '../harness/kinds.ts'
+import { type Download, isMoved, noteContainer, troubleOf } from './downloads.ts'
 import { Traces } from './traces.ts'
 
 export const OPERATOR_NAMESPACE = 'sync-operator'
@@ -23,41 +24,6 @@ export interface Slot {
 export interface Ledger {
   readonly limit: number
   readonly holders: readonly Slot[]
-}
-
-/** A DataVolume of an image, from its first commit to its last. */
-export interface Download {
-  readonly uid: string
-  readonly key: string
-  readonly imageUid: string
-  readonly revision: string
-  readonly attempt: number
-  readonly createdAtMs: number
-  /** As it was stored last; undefined once it is gone. */
-  object: DataVolume | undefined
-  /** Once is for ever: what downloads after that was not asked for by the operator. */
-  hasSucceeded: boolean
-  /** What went wrong with it that was no doing of the operator's; undefined while nothing did. */
-  trouble: string | undefined
-  /** When it was deleted by a person, or before its artifact was made; undefined when it was not. */
-  deletedInHasteAtMs: number | undefined
-  /**
-   * The finished one before it was deleted so quickly that a create which nobody had answered found its name free.
-   * Nobody admitted it: it is stopped on sight.
-   */
-  readonly isAfterthought: boolean
-  /** When its image was deleted with --cascade=orphan; undefined when it was not. */
-  orphanedAtMs: number | undefined
-  /** When its phase or progress last changed. */
-  movedAtMs: number
-  /** Its first importer pod. */
-  importerUid: string | undefined
-  /** Transfers that it began. */
-  transfers: number
-  /** Starts of the containers of its importer pods, by uid of the pod. */
-  readonly starts: Map<string, number>
-  /** When the first of those was. */
-  startedAtMs: number | undefined
 }
 
 /** An importer pod that carries an image's label. */
@@ -84,6 +50,8 @@ export class Chronicle {
   /** The latest that downloads a URL. */
   readonly #byUrl = new Map<string, Download>()
   readonly #deletedByPersons = new Set<string>()
+  /** Namespaces of all images that ever were, by uid. */
+  readonly #homes = new Map<string, string>()
   ledger: Ledger | undefined
   /** The one before a commit of the ledger. */
   ledgerBefore: Ledger | undefined
@@ -160,7 +128,8 @@ export class Chronicle {
 
   #takeImage(commit: Commit): void {
     const { type, object, actor } = commit
-    const { uid = '' } = object.metadata
+    const { uid = '', namespace = '' } = object.metadata
+    this.#homes.set(uid, namespace)
     if (isEnd(commit) && !isOperator(actor) && type !== 'DELETED') this.#deletedByPersons.add(uid)
     if (type === 'DELETED') this.images.delete(uid)
     else this.images.set(uid, object as Image)
@@ -170,7 +139,7 @@ export class Chronicle {
     const { type, object, actor } = commit
     const { uid = '' } = object.metadata
     const owner = imageOwner(object)
-    const download = this.downloads.get(uid) ?? (owner && this.#begin(commit, owner.uid))
+    const download = this.downloads.get(uid) ?? this.#begin(commit, owner?.uid)
     if (download === undefined) return
     const dataVolume = object as DataVolume
     if (owner === undefined) download.orphanedAtMs ??= this.nowMs
@@ -185,7 +154,10 @@ export class Chronicle {
     else this.running.set(uid, download)
   }
 
-  #begin({ object }: Commit, imageUid: string): Download {
+  /** What somebody else makes in the name of an image was never admitted: it is stopped on sight. */
+  #begin({ type, object, actor }: Commit, imageUid: string | undefined): Download | undefined {
+    const isAdmitted = type === 'ADDED' && isOperator(actor) && this.#isAtHome(object, imageUid)
+    if (imageUid === undefined || !isAdmitted) return undefined
     const { uid = '', labels = {}, annotations = {} } = object.metadata
     const { [LABELS.revision]: of = '' } = labels
     const download: Download = {
@@ -221,7 +193,7 @@ export class Chronicle {
 
   #takeClaim(commit: Commit): void {
     const { [LABELS.imageUid]: imageUid = '', [LABELS.revision]: revision = '' } = commit.object.metadata.labels ?? {}
-    const download = this.downloadOf(imageUid, revision)
+    const download = this.#isAtHome(commit.object, imageUid) ? this.downloadOf(imageUid, revision) : undefined
     if (download !== undefined && isEnd(commit) && isPerson(commit.actor)) download.trouble ??= 'its claim was deleted'
   }
 
@@ -229,18 +201,24 @@ export class Chronicle {
     const { type, object, actor } = commit
     const { uid = '', labels = {} } = object.metadata
     const { [LABELS.imageUid]: imageUid, [LABELS.revision]: revision } = labels
-    if (imageUid === undefined || revision === undefined) return
+    if (imageUid === undefined || revision === undefined || !this.#isAtHome(object, imageUid)) return
+    const download = this.downloadOf(imageUid, revision)
+    if (download === undefined) return
     const { phase = '', containerStatuses } = (object as Pod).status ?? {}
     const isAlive = type !== 'DELETED' && phase !== 'Succeeded' && phase !== 'Failed'
     this.importers.set(uid, { uid, imageUid, revision, isAlive })
     if (!isAlive) this.importers.delete(uid)
     const isHarmed = phase === 'Failed' || (isEnd(commit) && (isPerson(actor) || actor === NODES))
-    const { importerUid } = this.downloadOf(imageUid, revision) ?? {}
-    if (importerUid !== undefined && importerUid !== uid) this.#trouble(imageUid, 'its importer pod was replaced')
-    const download = this.downloadOf(imageUid, revision)
-    if (download !== undefined && type === 'ADDED') download.importerUid ??= uid
+    if (download.importerUid !== undefined && download.importerUid !== uid)
+      this.#trouble(imageUid, 'its importer pod was replaced')
+    if (type === 'ADDED') download.importerUid ??= uid
     if (isHarmed) this.#trouble(imageUid, `its importer pod ended (${phase})`)
-    if (download !== undefined) noteContainer(download, uid, containerStatuses?.[0], this.nowMs)
+    noteContainer(download, uid, containerStatuses?.[0], this.nowMs)
+  }
+
+  /** What is an image's is in its namespace, whatever a tenant writes elsewhere. */
+  #isAtHome({ metadata }: KubeObject, imageUid = ''): boolean {
+    return this.#homes.get(imageUid) === metadata.namespace
   }
 
   #claimsAdded(): number {
@@ -267,24 +245,6 @@ export class Chronicle {
 
 export function isOperator(actor: string): boolean {
   return actor.startsWith('operator')
-}
-
-function noteContainer(
-  download: Download,
-  podUid: string,
-  container: ContainerStatus | undefined,
-  nowMs: number,
-): void {
-  const { restartCount = 0, state, lastState } = container ?? {}
-  const end = state?.terminated ?? lastState?.terminated
-  if (state?.running !== undefined || end?.startedAt !== undefined) download.starts.set(podUid, 1 + restartCount)
-  if (end !== undefined && end.exitCode !== 0) download.trouble ??= `an importer ended with ${end.exitCode}`
-  if (download.starts.size > 0) download.startedAtMs ??= nowMs
-}
-
-function isMoved(before: DataVolume | undefined, after: DataVolume): boolean {
-  const [then, now] = [before, after].map((one) => [one?.status?.phase, one?.status?.progress].join(' '))
-  return then !== now
 }
 
 /** Who drains nodes. */
@@ -327,32 +287,4 @@ export function isEnd({ type, object, before }: Commit): boolean {
 
 export function isSameClaim(a: Slot, b: Slot): boolean {
   return a.uid === b.uid && a.revision === b.revision && a.attempt === b.attempt
-}
-
-const TROUBLES: ReadonlySet<string> = new Set([
-  'Error',
-  'OOMKilled',
-  'CrashLoopBackOff',
-  'ChecksumError',
-  'CreateContainerConfigError',
-  'ErrExceededQuota',
-  'ErrClaimNotValid',
-  'ClaimLost',
-  'Pod is running',
-])
-
-function troubleOf({ status }: DataVolume): string | undefined {
-  const {
-    phase = '',
-    conditions = [],
-    restartCount = 0,
-  } = (status ?? {}) as {
-    phase?: string
-    conditions?: readonly ConditionOf[]
-    restartCount?: number
-  }
-  if (phase === 'Failed') return 'phase Failed'
-  if (restartCount > 0) return `${restartCount} restarts`
-  const said = conditions.find(({ status: holds, reason = '' }) => holds === 'False' && TROUBLES.has(reason))
-  return said && `${said.type}=False, ${said.reason}`
 }

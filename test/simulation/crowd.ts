@@ -1,5 +1,5 @@
 import type fc from 'fast-check'
-import { FAMILIES } from './arbitraries.ts'
+import { FAMILIES } from './families.ts'
 import type { ImagePlan, Schedule } from './schedule.ts'
 
 /** The most that the end of a run leaves as it is: there, everybody asks for a retry once more. */

@@ -14,13 +14,18 @@ export class Driver {
   constructor(world: World) {
     this.#world = world
     this.#kinds = world.kinds
-    this.#actors = [...world.kinds, world.policy, new Surroundings(world), world.trouble]
+    this.#actors = [
+      ...world.kinds.flatMap(({ people, actors = [] }) => [people, ...actors]),
+      world.policy,
+      new Surroundings(world),
+      world.trouble,
+    ]
   }
 
   /** Puts everything on the timeline. Returns when the last step is taken, in virtual milliseconds. */
   plan(): number {
     const { time, schedule } = this.#world
-    const plannedMs = this.#kinds.map((kind) => kind.plan())
+    const plannedMs = this.#kinds.map((kind) => kind.people.plan())
     let atMs = 0
     for (const { afterMs, action } of schedule.steps) {
       atMs += afterMs

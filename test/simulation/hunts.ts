@@ -1,5 +1,5 @@
 import type fc from 'fast-check'
-import { FAMILIES } from './arbitraries.ts'
+import { FAMILIES } from './families.ts'
 import type { Action, ImagePlan, Schedule, Step } from './schedule.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
@@ -11,6 +11,12 @@ const oldNews = (kind: string): Step => ({
   action: { do: 'watchFaults', fault: 'held', percent: 100, forMs: TEN_MINUTES_MS, kind },
 })
 
+/** An image that comes to a good end, so much later. */
+function longer(image: ImagePlan, moreSeconds: number): ImagePlan {
+  const downloadSeconds = moreSeconds + image.downloadSeconds
+  return { ...image, isInvalid: false, ttlSeconds: undefined, nature: 'good', downloadSeconds }
+}
+
 /** An image that lacks nothing, and is there from the start. */
 function withoutTrouble(image: ImagePlan): ImagePlan {
   const lacksNothing = { storageClass: 0, secret: undefined, isInvalid: false, ttlSeconds: undefined }
@@ -18,16 +24,10 @@ function withoutTrouble(image: ImagePlan): ImagePlan {
 }
 
 /** People delete DataVolumes in the background while they download: importers outlive them, and news of pods comes late. */
-export const impatient: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+const impatient: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
-  images: schedule.images.map((image) => ({
-    ...image,
-    isInvalid: false,
-    ttlSeconds: undefined,
-    nature: 'good',
-    downloadSeconds: 10 + image.downloadSeconds,
-  })),
+  images: schedule.images.map((image) => longer(image, 10)),
   steps: [
     { afterMs: 0, action: { do: 'cdiFault', image: undefined, fault: 'slowEnd', times: 1, forMs: TEN_MINUTES_MS } },
     oldNews('Pod'),
@@ -49,13 +49,13 @@ const LATE_LEDGER: Action = {
 }
 
 /** Writes of the ledger are carried out long after anybody waits for their answer. */
-export const lateLedger: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
+const lateLedger: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
   ...schedule,
   steps: [{ afterMs: 0, action: LATE_LEDGER }, ...schedule.steps, { afterMs: 60_000, action: { do: 'breakWatches' } }],
 }))
 
 /** Somebody clones what is about to be replaced, for longer than it would be kept otherwise. */
-export const cloners: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+const cloners: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 4 },
   images: schedule.images.slice(0, 3).map((image) => ({ ...withoutTrouble(image), downloadSeconds: 1 })),
@@ -66,7 +66,7 @@ export const cloners: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) 
 }))
 
 /** Namespaces have room for no import, or for few: images that come then wait, and those of other namespaces go on. */
-export const cramped: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+const cramped: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
   images: schedule.images.map((image, number) => ({
@@ -83,7 +83,7 @@ export const cramped: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) 
 }))
 
 /** An import stands still, and people delete its image without what it has made. */
-export const orphaned: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+const orphaned: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 1 },
   images: schedule.images
@@ -97,7 +97,7 @@ export const orphaned: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule)
 }))
 
 /** Somebody fills the slot ledger with holders that nobody admitted, while all slots are held by long downloads. */
-export const flooded: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+const flooded: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
   images: schedule.images.map((image) => ({ ...withoutTrouble(image), downloadSeconds: 60 + image.downloadSeconds })),
@@ -105,16 +105,10 @@ export const flooded: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) 
 }))
 
 /** Somebody deletes the slot ledger while all slots are held by long downloads. */
-export const amnesiac: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+const amnesiac: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
-  images: schedule.images.map((image) => ({
-    ...image,
-    isInvalid: false,
-    ttlSeconds: undefined,
-    nature: 'good',
-    downloadSeconds: 30 + image.downloadSeconds,
-  })),
+  images: schedule.images.map((image) => longer(image, 30)),
   steps: [1, 2, 3].map(() => ({ afterMs: 35_000, action: { do: 'deleteLedger' } })),
 }))
 
@@ -125,7 +119,7 @@ const drainsAfter = (afterMs: number): readonly Step[] =>
  * Nodes are drained: of importers that wait for their container image, and, when they run at last and CDI is away, of those again. What they
  * did is told by their pods alone.
  */
-export const drained: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
+const drained: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 4, retryLimit: 1 },
   images: schedule.images.slice(0, 3).map((image) => ({ ...withoutTrouble(image), downloadSeconds: 60 })),
@@ -141,7 +135,7 @@ export const drained: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) 
  * One replica after the other takes over, and of what it knows about half comes from an API server that is behind: which kinds,
  * is another matter each time that watches are opened.
  */
-export const laggingTakeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
+const laggingTakeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
   ...schedule,
   replicas: 2,
   steps: [0, 1, 0, 1].flatMap((replica): Step[] => [
@@ -154,7 +148,7 @@ export const laggingTakeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((sched
 }))
 
 /** One replica after the other takes over, and knows what images say, but not yet what became of their children. */
-export const takeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
+const takeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
   ...schedule,
   replicas: 2,
   steps: [
@@ -163,3 +157,16 @@ export const takeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) =>
     ...[0, 1, 0, 1].map((replica): Step => ({ afterMs: 25_000, action: { do: 'crash', replica, downMs: 2_000 } })),
   ],
 }))
+
+export const HUNTS = {
+  impatient,
+  lateLedger,
+  cloners,
+  cramped,
+  orphaned,
+  flooded,
+  amnesiac,
+  drained,
+  laggingTakeOvers,
+  takeOvers,
+} as const

@@ -1,9 +1,17 @@
 import { DataSyncs } from './data-syncs/data-syncs.ts'
 import { Images } from './images/images.ts'
 import type { Kind } from './kind.ts'
+import { Machines } from './machines/machines.ts'
+import { Workspaces } from './workspaces/workspaces.ts'
 import type { World } from './world.ts'
 
 /** The kinds that a schedule is about, in the order in which people delete them. What others need comes last. */
 export function kindsOf(world: World): readonly Kind[] {
-  return [...(world.schedule.dataSyncs === undefined ? [] : [new DataSyncs(world)]), new Images(world)]
+  const { dataSyncs, machines, workspaces } = world.schedule
+  return [
+    ...(workspaces === undefined ? [] : [new Workspaces(world)]),
+    ...(dataSyncs === undefined ? [] : [new DataSyncs(world)]),
+    ...(machines === undefined ? [] : [new Machines(world)]),
+    new Images(world),
+  ]
 }

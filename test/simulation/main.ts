@@ -4,12 +4,11 @@ import { commitFact, hardwareFacts, loadFact } from '../bench/machine.ts'
 import { Campaign, type CampaignResult } from './campaign.ts'
 import { runGate } from './gate/gate-run.ts'
 import { gateStory } from './gate/gate-story.ts'
-import { runMachines } from './machines/machine-run.ts'
 import type { Violation } from './oracle/oracle.ts'
 import { replayOf, violationText, writeReport } from './report.ts'
 import type { Schedule } from './schedule.ts'
 import { shrink } from './shrink.ts'
-import { howToRun, isOfGate, isOfMachines, machineScheduleOf, type StoryOfGate, scheduleOf, storyOf } from './story.ts'
+import { howToRun, isOfGate, type StoryOfGate, scheduleOf, storyOf } from './story.ts'
 import { runWhole } from './story-run.ts'
 import { type StoryResult, type Tally, totalOf, wholeAdmissionsOf } from './tally.ts'
 
@@ -108,10 +107,6 @@ function tell({ story, violations }: StoryResult): void {
 async function replay(name: string): Promise<void> {
   const story = name.endsWith('.json') ? undefined : storyOf(name)
   if (story !== undefined && isOfGate(story)) return await replayGate(story)
-  if (story !== undefined && isOfMachines(story)) {
-    const schedule = machineScheduleOf(story)
-    return tellOf(schedule, (await runMachines(schedule)).violations)
-  }
   const how = howToRun(story ?? storyOf(`${values.as}:0`))
   const schedule: Schedule = story === undefined ? JSON.parse(readFileSync(name, 'utf8')) : scheduleOf(story)
   const { violations } = await runWhole(schedule, how)

@@ -5,6 +5,7 @@ import {
   DATA_SOURCE,
   DATA_VOLUME,
   NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
   PERSISTENT_VOLUME_CLAIM,
   RESOURCE_QUOTA,
   SECRET,
@@ -12,6 +13,7 @@ import {
   VOLUME_SNAPSHOT,
   VOLUME_SNAPSHOT_CLASS,
 } from '../../operator/kube/resource-types.ts'
+import { NETWORK_CONFIG } from '../harness/grounds.ts'
 import { IMAGE } from '../harness/kinds.ts'
 import { OPERATOR_NAMESPACE } from './chronicle.ts'
 import { CANARY } from './oracle/secrets.ts'
@@ -25,7 +27,7 @@ export const STALL_TIMEOUT_MS = 120_000
 export const FOREIGN_SNAPSHOT = 'foreign-snapshot'
 export const NAMESPACES = [0, 1, 2].map((number) => `team-${number}`)
 
-function make(type: ResourceType, metadata: KubeObject['metadata'], rest: object = {}): KubeObject {
+export function make(type: ResourceType, metadata: KubeObject['metadata'], rest: object = {}): KubeObject {
   return { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest } as KubeObject
 }
 
@@ -56,6 +58,17 @@ export function snapshotClass(number: number): KubeObject {
 export function claimQuota(namespaceName: string, claims: number): KubeObject {
   const hard = { persistentvolumeclaims: String(claims) }
   return make(RESOURCE_QUOTA, { namespace: namespaceName, name: 'claims' }, { spec: { hard } })
+}
+
+/** What machines' disks are made of: storage that grows, and some that waits for its first consumer. */
+export const MACHINE_CLASSES: Readonly<Record<string, object>> = {
+  fast: { allowVolumeExpansion: true },
+  late: { volumeBindingMode: 'WaitForFirstConsumer' },
+}
+
+/** Of a machine's network. */
+export function network(namespaceName: string, name: string): KubeObject {
+  return make(NETWORK_ATTACHMENT_DEFINITION, { namespace: namespaceName, name }, { spec: { config: NETWORK_CONFIG } })
 }
 
 export type PolicyData = Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type { CampaignResult } from './campaign.ts'
 import type { Violation } from './oracle/oracle.ts'
-import { type HowToRun, isGateKind, isMachineKind, nameOf, type Story, WHOLE_KINDS, type WholeKind } from './story.ts'
+import { type HowToRun, isGateKind, nameOf, type Story, WHOLE_KINDS, type WholeKind } from './story.ts'
 import { type Counts, type Happenings, type Tally, totalOf } from './tally.ts'
 
 export interface CampaignReport extends CampaignResult {
@@ -26,15 +26,15 @@ Which checks a schedule has, the table below says:
 
 - **a**: after every commit: 1 (limit), 2 (slots), 3 (order), 4 (cost, also whenever a download begins), 5 (what a clone reads, and what refers to an image), 6 (what is foreign), 9 (secrets,
   also in every log entry). After every write, of 7: it changes something, and a status says something new. With DataSyncs, of 6: an image is written as its DataSyncs want it, and not while they
-  disagree; of 7: figures, Settled and Ready are those of the images.
-- **b**: at the end, of 7: all images and DataSyncs have come to rest where their specs let them, a spec that is not valid included (8), and with DataSyncs nothing is left after people have deleted them and the images. Then, of 8: a bad policy value changes nothing but what is
+  disagree; of 7: figures, Settled and Ready are those of the images. With virtual machines, of 4: kicks; of 5: what a disk is cloned from, and a disk that has booted, lasts; of 7: the order of
+  deletion, and MAC addresses. With workspaces, of 6: bridges and names of networks; of 7: figures, Settled and Ready are those of what exists, the order in which machines come and all of it goes, and the
+  wait between tries of what is refused.
+- **b**: at the end, of 7: all images, DataSyncs, virtual machines and workspaces have come to rest where their specs let them, a spec that is not valid included (8), and where there are DataSyncs, virtual machines or workspaces nothing is left after people have deleted them and the images. Then, of 8: a bad policy value changes nothing but what is
   said about it. Of 9: the metrics.
 - **c**: after that end, of 7: nothing but the Lease is written for three minutes, though people write a label to each object.
-- **d**: a second run without crashes, freezes, bad links and lost events ends in the same state: phases, artifacts and what serves them, slots.
+- **d**: a second run without crashes, freezes, bad links and lost events ends in the same state: phases, artifacts and what serves them, machines and their children, slots.
 - **e**: with images alone, without acts of people or scripted failures: as d, all children included; for each image as many creates, changes and deletes of DataVolume, VolumeSnapshot and
   DataSource, as many finalizer writes, and no more status writes than without disturbances but for those that the disturbances account for. Progress and queue positions aside.
-- **m**: virtual machines: after every commit: users and clones in flight hold images, a disk that has booted lasts, kicks, foreign objects, passwords, the order of deletion,
-  writes that change nothing. At the end: rest, the same children as in a run without disturbances, and nothing left after deletion.
 - **g**: after every commit and every request: 1, 2 and 3. At the end: everybody who wanted a download has had it.`
 
 const LETTERS: Readonly<Record<HowToRun, string>> = {
@@ -45,7 +45,7 @@ const LETTERS: Readonly<Record<HowToRun, string>> = {
 }
 
 function lettersOf(kind: string): string {
-  return isMachineKind(kind) ? 'm' : LETTERS[WHOLE_KINDS[kind as WholeKind].run]
+  return LETTERS[WHOLE_KINDS[kind as WholeKind].run]
 }
 
 /** How to see it again. */

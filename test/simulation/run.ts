@@ -13,8 +13,6 @@ import type { Writes } from './writes.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
-/** Long enough for the longest queue of failing downloads, one after the other. */
-const SETTLED_WITHIN_MS = 6 * 60 * MINUTE
 /** People look again, and clear away what is in the way. */
 const LOOK_MS = 20 * SECOND
 /** What an earlier artifact needs to go, and a bit more. */
@@ -108,14 +106,14 @@ class Run {
     this.#driver.calm()
     world.policy.makeSound()
     await this.#pass(MINUTE)
-    if (this.#options.isRetried !== false) for (const kind of world.kinds) kind.retryAll?.()
+    if (this.#options.isRetried !== false) for (const kind of world.kinds) kind.people.retryAll?.()
   }
 
   async #settle(): Promise<void> {
     const { time, kinds } = this.#world
-    const deadlineMs = time.elapsedMs + SETTLED_WITHIN_MS
+    const deadlineMs = time.elapsedMs + Math.max(...kinds.map(({ restsWithinMs }) => restsWithinMs))
     do {
-      for (const kind of kinds) kind.clearAway?.()
+      for (const kind of kinds) kind.people.clearAway?.()
       await this.#pass(LOOK_MS)
     } while (!this.#settlement.isReached && time.elapsedMs < deadlineMs && !this.#isBroken)
     this.#checkSettled('not everything came to rest')
@@ -186,7 +184,7 @@ class Run {
     const isLeft = () => !this.#isBroken && this.#world.leftovers().length > 0
     if (kinds.length === 1 || this.#isBroken) return
     for (const kind of kinds) {
-      kind.deleteAll()
+      kind.people.deleteAll()
       await this.#pass(MINUTE)
     }
     for (const deadlineMs = time.elapsedMs + GONE_WITHIN_MS; isLeft() && time.elapsedMs < deadlineMs; )

@@ -16,8 +16,10 @@ import { runWhole } from './story-run.ts'
 const SEED = Number(process.env['SIMULATION_SEED'] ?? 1)
 const PATH = process.env['SIMULATION_PATH']
 
+type Runs = Partial<Readonly<Record<WholeKind, number>>>
+
 /** How many schedules of each kind make about three minutes of CPU time together. */
-const RUNS: Partial<Readonly<Record<WholeKind, number>>> = {
+export const RUNS: Runs = {
   varied: 120,
   undisturbed: 40,
   curators: 30,
@@ -31,6 +33,13 @@ const RUNS: Partial<Readonly<Record<WholeKind, number>>> = {
   dataSyncsLagging: 15,
   endsDataSyncs: 10,
   endsDataSyncsLagging: 5,
+  workspaces: 20,
+  workspacesCalm: 10,
+  workspacesDisconnected: 10,
+  workspacesLagging: 10,
+  workspacesHanging: 10,
+  sharedWorkspaces: 10,
+  endsWorkspaces: 10,
   rush: 20,
   delayed: 60,
   crowded: 1,
@@ -52,8 +61,8 @@ const RUNS: Partial<Readonly<Record<WholeKind, number>>> = {
 const SHRINKS = 100
 
 /** @param scale so many times as many schedules of each kind, and at least one */
-export function scheduleSuite(scale: number): void {
-  it.each(Object.entries(RUNS) as [WholeKind, number][])('in schedules of the kind %s', async (kind, usual) => {
+export function scheduleSuite(scale: number, runs: Runs): void {
+  it.each(Object.entries(runs) as [WholeKind, number][])('in schedules of the kind %s', async (kind, usual) => {
     const { schedules, run } = WHOLE_KINDS[kind]
     let shrinksLeft = Number.POSITIVE_INFINITY
     const property = fc.asyncProperty(schedules, async (schedule) => {

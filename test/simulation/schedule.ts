@@ -1,5 +1,7 @@
 import type { ServerView } from '../../sandbox/memory-cluster/index.ts'
 import type { DataSyncAction, DataSyncPlan } from './data-syncs/data-sync-schedule.ts'
+import type { MachineAction, MachinePlan, SourcePlan } from './machines/machine-schedule.ts'
+import type { WorkspaceAction, WorkspacePlan } from './workspaces/workspace-schedule.ts'
 
 /**
  * What happens in one simulated run, as plain data: it is printed when a run fails, and replayed from there. Times are
@@ -13,6 +15,12 @@ export interface Schedule {
   readonly policy: PolicyPlan
   readonly images: readonly ImagePlan[]
   readonly dataSyncs?: readonly DataSyncPlan[]
+  readonly machines?: readonly MachinePlan[]
+  /** The images that machines name. */
+  readonly sources?: readonly SourcePlan[]
+  readonly workspaces?: readonly WorkspacePlan[]
+  /** How long CDI takes for a clone. */
+  readonly cloneMs?: number
   readonly steps: readonly Step[]
 }
 
@@ -63,6 +71,8 @@ export interface Step {
 
 export type Action =
   | DataSyncAction
+  | MachineAction
+  | WorkspaceAction
   | ImageAction
   | CatalogAction
   | PolicyAction
@@ -141,7 +151,7 @@ export type CdiAction =
     }
   | { readonly do: 'restartSimulators'; readonly downMs: number }
 
-export type System = 'CDI' | 'KubeVirt'
+export type System = 'CDI' | 'KubeVirt' | 'Multus'
 
 /** A namespace is deleted, or the kinds of a system are removed with all their objects; after so long they come back. */
 export type SurroundingsAction =
@@ -200,7 +210,7 @@ export type NetworkAction =
   | { readonly do: 'compact' | 'breakWatches' }
 
 /** Whether the action harms the operator or its link to the API server: the rest is what it has to do in any case. */
-function isDisturbance({ do: what }: { readonly do: string }): boolean {
+function isDisturbance({ do: what }: Action): boolean {
   return DISTURBANCES.has(what)
 }
 
@@ -215,17 +225,8 @@ const DISTURBANCES: ReadonlySet<string> = new Set<Action['do']>([
   'breakWatches',
 ])
 
-interface TimedStep {
-  readonly afterMs: number
-  readonly action: { readonly do: string }
-}
-
-interface WithSteps {
-  readonly steps: readonly TimedStep[]
-}
-
 /** The same without what harms the operator: what its end state is compared with. Times stay. */
-export function withoutDisturbances<S extends WithSteps>(schedule: S): S {
+export function withoutDisturbances(schedule: Schedule): Schedule {
   return { ...schedule, steps: only(schedule.steps, (action) => !isDisturbance(action)) }
 }
 
@@ -252,7 +253,7 @@ export function withoutActs(schedule: Schedule): Schedule {
 }
 
 /** The steps that are wanted, at the times that they had among the others. */
-function only<T extends TimedStep>(steps: readonly T[], isWanted: (action: T['action']) => boolean): T[] {
+function only(steps: readonly Step[], isWanted: (action: Action) => boolean): Step[] {
   let debtMs = 0
   return steps.flatMap((step) => {
     debtMs += step.afterMs

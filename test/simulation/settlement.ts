@@ -11,14 +11,14 @@ export class Settlement {
   }
 
   get isReached(): boolean {
-    return this.#holders.length === 0 && this.#world.kinds.every((kind) => kind.restless().length === 0)
+    return this.#holders.length === 0 && this.#world.kinds.every((kind) => kind.rest.restless().length === 0)
   }
 
   /** What is still going on, for people. */
   describe(): string {
     const { kinds, chronicle, replicas } = this.#world
     return [
-      ...kinds.flatMap((kind) => kind.restless()),
+      ...kinds.flatMap((kind) => kind.rest.restless()),
       `ledger: ${JSON.stringify(chronicle.ledger)}`,
       ...replicas.map((replica) => replica.describe()),
     ].join('\n')
@@ -26,7 +26,7 @@ export class Settlement {
 
   ends(): Ends {
     const slots = { slots: this.#world.chronicle.ledger === undefined ? 'the ledger is gone' : this.#holders }
-    const all = this.#world.kinds.map((kind) => kind.ends())
+    const all = this.#world.kinds.map((kind) => kind.rest.ends())
     const together = (which: keyof Ends) => Object.assign({}, slots, ...all.map((ends) => ends[which]))
     return { whole: together('whole'), decided: together('decided') }
   }

@@ -1,13 +1,13 @@
 import type { Schedule } from './schedule.ts'
 
-const PARTS = ['steps', 'images', 'dataSyncs'] as const
+const PARTS = ['steps', 'images', 'dataSyncs', 'machines'] as const
 type Part = (typeof PARTS)[number]
 
 /** Whether a schedule breaks an invariant. */
 type IsBroken = (schedule: Schedule) => Promise<boolean>
 
 /**
- * Looks for a smaller schedule that breaks an invariant as well, for so many milliseconds at most: takes steps, images and DataSyncs
+ * Looks for a smaller schedule that breaks an invariant as well, for so many milliseconds at most: takes steps, images, DataSyncs and machines
  * away, first many at once, then fewer.
  */
 export async function shrink(schedule: Schedule, isBroken: IsBroken, forMs: number): Promise<Schedule> {
@@ -48,7 +48,8 @@ function countOf(schedule: Schedule, part: Part): number {
   return schedule[part]?.length ?? 0
 }
 
-/** Steps name images and DataSyncs by numbers: where there are to be some, one is left. */
-function isAboutSomething({ images, dataSyncs }: Schedule): boolean {
-  return dataSyncs === undefined ? images.length > 0 : dataSyncs.length > 0
+/** Steps name objects by numbers: of each kind that there is to be one is left. */
+function isAboutSomething({ images, dataSyncs, machines }: Schedule): boolean {
+  const named = [dataSyncs, machines].filter((plans) => plans !== undefined)
+  return (named.length === 0 ? [images] : named).every((plans) => plans.length > 0)
 }

@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
-import { scheduleSuite } from './schedule-suite.ts'
+import { RUNS, scheduleSuite } from './schedule-suite.ts'
 
 describe('every invariant holds', () => {
-  scheduleSuite(Number(process.env['SIMULATION_SCALE'] ?? 1))
+  scheduleSuite(Number(process.env['SIMULATION_SCALE'] ?? 1), RUNS)
 })

@@ -1,18 +1,8 @@
 import { runGate } from './gate/gate-run.ts'
 import { gateStory } from './gate/gate-story.ts'
-import { runMachines } from './machines/machine-run.ts'
 import { type RunResult, runSchedule } from './run.ts'
 import type { Schedule } from './schedule.ts'
-import {
-  type HowToRun,
-  howToRun,
-  isOfGate,
-  isOfMachines,
-  isOfTenants,
-  machineScheduleOf,
-  type Story,
-  scheduleOf,
-} from './story.ts'
+import { type HowToRun, howToRun, isOfGate, isOfTenants, type Story, scheduleOf } from './story.ts'
 import { runTenants } from './tenants/tenant-run.ts'
 import { compareEnds, compareWrites } from './twice.ts'
 
@@ -21,7 +11,6 @@ export type StoryRun = Pick<RunResult, 'violations' | 'counts' | 'events' | 'ela
 
 export async function runStory(story: Story): Promise<StoryRun> {
   if (isOfGate(story)) return await runGate(gateStory(story.kind, story.seed))
-  if (isOfMachines(story)) return await runMachines(machineScheduleOf(story))
   if (isOfTenants(story)) return await runTenants(story.seed)
   return await runWhole(scheduleOf(story), howToRun(story))
 }

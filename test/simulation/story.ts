@@ -1,36 +1,13 @@
 import fc from 'fast-check'
-import { FAMILIES } from './arbitraries.ts'
 import { crowd } from './crowd.ts'
-import { dataSyncsLate, dataSyncsUnseen } from './data-syncs/data-sync-hunts.ts'
+import { DATA_SYNC_HUNTS } from './data-syncs/data-sync-hunts.ts'
+import { FAMILIES } from './families.ts'
 import { GATE_KINDS, type GateKind } from './gate/gate-story.ts'
-import {
-  amnesiac,
-  cloners,
-  cramped,
-  drained,
-  flooded,
-  impatient,
-  laggingTakeOvers,
-  lateLedger,
-  orphaned,
-  takeOvers,
-} from './hunts.ts'
-import { MACHINE_FAMILIES } from './machines/machine-arbitraries.ts'
-import {
-  machinesCorrected,
-  machinesForgotten,
-  machinesLate,
-  machinesLocked,
-  machinesLowered,
-  machinesOff,
-  machinesOutcast,
-  machinesRefreshed,
-  machinesStill,
-  machinesUnseen,
-} from './machines/machine-hunts.ts'
-import type { MachineSchedule } from './machines/machine-schedule.ts'
+import { HUNTS } from './hunts.ts'
+import { MACHINE_HUNTS } from './machines/machine-hunts.ts'
 import { type Schedule, withoutActs } from './schedule.ts'
 import { TENANT_KINDS, type TenantKind } from './tenants/tenant-kinds.ts'
+import { WORKSPACE_HUNTS } from './workspaces/workspace-hunts.ts'
 
 /**
  * How a schedule of the whole operator is run. `inFull`: to the quiet after the end. `briefly`: without that, which is as the
@@ -45,6 +22,10 @@ interface KindOfSchedules {
 }
 
 const inFull = (schedules: fc.Arbitrary<Schedule>) => ({ schedules, run: 'inFull' }) as const
+const allInFull = <K extends string>(kinds: Readonly<Record<K, fc.Arbitrary<Schedule>>>) =>
+  Object.fromEntries(Object.entries<fc.Arbitrary<Schedule>>(kinds).map(([name, kind]) => [name, inFull(kind)])) as {
+    readonly [name in K]: ReturnType<typeof inFull>
+  }
 const briefly = (schedules: fc.Arbitrary<Schedule>) => ({ schedules, run: 'briefly' }) as const
 const comparingEnds = (schedules: fc.Arbitrary<Schedule>) => ({ schedules, run: 'comparingEnds' }) as const
 const comparingWrites = (schedules: fc.Arbitrary<Schedule>) =>
@@ -52,31 +33,15 @@ const comparingWrites = (schedules: fc.Arbitrary<Schedule>) =>
 
 /** Of the whole operator. */
 export const WHOLE_KINDS = {
-  varied: inFull(FAMILIES.varied),
-  undisturbed: inFull(FAMILIES.undisturbed),
-  curators: inFull(FAMILIES.curators),
-  unattended: inFull(FAMILIES.unattended),
-  outages: inFull(FAMILIES.outages),
-  disconnected: inFull(FAMILIES.disconnected),
-  rush: inFull(FAMILIES.rush),
-  delayed: inFull(FAMILIES.delayed),
-  lagging: inFull(FAMILIES.lagging),
-  cloners: inFull(cloners),
-  impatient: inFull(impatient),
-  lateLedger: inFull(lateLedger),
-  amnesiac: inFull(amnesiac),
-  drained: inFull(drained),
-  cramped: inFull(cramped),
-  orphaned: inFull(orphaned),
-  flooded: inFull(flooded),
-  dataSyncs: inFull(FAMILIES.dataSyncs),
-  dataSyncsCalm: inFull(FAMILIES.dataSyncsCalm),
-  dataSyncsDisconnected: inFull(FAMILIES.dataSyncsDisconnected),
-  dataSyncsLagging: inFull(FAMILIES.dataSyncsLagging),
-  dataSyncsUnseen: inFull(dataSyncsUnseen),
-  dataSyncsLate: inFull(dataSyncsLate),
+  ...allInFull(FAMILIES),
+  ...allInFull(HUNTS),
+  ...allInFull(DATA_SYNC_HUNTS),
+  ...allInFull(MACHINE_HUNTS),
+  ...allInFull(WORKSPACE_HUNTS),
+  endsMachines: comparingEnds(FAMILIES.machines),
   endsDataSyncs: comparingEnds(FAMILIES.dataSyncs),
   endsDataSyncsLagging: comparingEnds(FAMILIES.dataSyncsLagging),
+  endsWorkspaces: comparingEnds(FAMILIES.workspaces),
   // For admissions.
   crowded: briefly(FAMILIES.crowded),
   crowd: briefly(crowd),
@@ -91,30 +56,15 @@ export const WHOLE_KINDS = {
   writesLagging: comparingWrites(FAMILIES.lagging),
   writesRush: comparingWrites(FAMILIES.rush),
   writesDelayed: comparingWrites(FAMILIES.delayed),
-  writesTakeOvers: comparingWrites(takeOvers),
-  writesLaggingTakeOvers: comparingWrites(laggingTakeOvers),
+  writesTakeOvers: comparingWrites(HUNTS.takeOvers),
+  writesLaggingTakeOvers: comparingWrites(HUNTS.laggingTakeOvers),
 } as const satisfies Record<string, KindOfSchedules>
 export type WholeKind = keyof typeof WHOLE_KINDS
 
-/** Of the whole operator with virtual machines and KubeVirt. */
-const MACHINE_KINDS = {
-  ...MACHINE_FAMILIES,
-  machinesUnseen,
-  machinesRefreshed,
-  machinesLate,
-  machinesLocked,
-  machinesCorrected,
-  machinesForgotten,
-  machinesLowered,
-  machinesOff,
-  machinesStill,
-  machinesOutcast,
-} as const
-type MachineKind = keyof typeof MACHINE_KINDS
-export type Kind = WholeKind | MachineKind | GateKind | TenantKind
+export type Kind = WholeKind | GateKind | TenantKind
 
 /** Names one schedule, as long as the arbitraries stay as they are. */
-export type Story = Named<WholeKind> | StoryOfMachines | StoryOfGate | StoryOfTenants
+export type Story = Named<WholeKind> | StoryOfGate | StoryOfTenants
 
 interface Named<K extends string> {
   readonly kind: K
@@ -125,9 +75,6 @@ export type StoryOfGate = Named<GateKind>
 
 /** One beside a tenant who forges. */
 export type StoryOfTenants = Named<TenantKind>
-
-/** One about virtual machines, with KubeVirt. */
-export type StoryOfMachines = Named<MachineKind>
 
 export function isOfGate(story: Story): story is StoryOfGate {
   return isGateKind(story.kind)
@@ -145,14 +92,6 @@ export function isGateKind(kind: string): kind is GateKind {
   return GATE_KINDS.some((one) => one === kind)
 }
 
-export function isOfMachines(story: Story): story is StoryOfMachines {
-  return isMachineKind(story.kind)
-}
-
-export function isMachineKind(kind: string): kind is MachineKind {
-  return Object.hasOwn(MACHINE_KINDS, kind)
-}
-
 export function nameOf({ kind, seed }: Story): string {
   return `${kind}:${seed}`
 }
@@ -160,34 +99,24 @@ export function nameOf({ kind, seed }: Story): string {
 /** Throws where it is no name of a story. */
 export function storyOf(name: string): Story {
   const [kind = '', seed = ''] = name.split(':')
-  const isKind = Object.hasOwn(WHOLE_KINDS, kind) || isMachineKind(kind) || isGateKind(kind) || isTenantKind(kind)
+  const isKind = Object.hasOwn(WHOLE_KINDS, kind) || isGateKind(kind) || isTenantKind(kind)
   if (!isKind || !/^[0-9]{1,10}$/.test(seed))
     throw new Error(
-      `${name} is not one of ${[...Object.keys(WHOLE_KINDS), ...Object.keys(MACHINE_KINDS), ...GATE_KINDS, ...TENANT_KINDS].join(', ')} with a seed, such as varied:1`,
+      `${name} is not one of ${[...Object.keys(WHOLE_KINDS), ...GATE_KINDS, ...TENANT_KINDS].join(', ')} with a seed, such as varied:1`,
     )
   return { kind, seed: Number(seed) } as Story
 }
 
-/** Throws for a story of the gate or of machines: those are run in their own way. */
+/** Throws for a story of the gate or beside a tenant: those are run in their own way. */
 export function howToRun(story: Story): HowToRun {
-  if (isOfGate(story) || isOfMachines(story) || isOfTenants(story))
-    throw new Error(`${story.kind} is no kind of schedules of images`)
+  if (isOfGate(story) || isOfTenants(story)) throw new Error(`${story.kind} is no kind of schedules`)
   return WHOLE_KINDS[story.kind].run
 }
 
-/** Throws for a story of the gate or of machines: their schedules are made elsewhere. */
+/** Throws for a story of the gate or beside a tenant: theirs are made elsewhere. */
 export function scheduleOf(story: Story): Schedule {
-  if (isOfGate(story) || isOfMachines(story) || isOfTenants(story))
-    throw new Error(`${nameOf(story)} has no schedule of images`)
-  return sample<Schedule>(WHOLE_KINDS[story.kind].schedules, story.seed)
-}
-
-export function machineScheduleOf({ kind, seed }: StoryOfMachines): MachineSchedule {
-  return sample<MachineSchedule>(MACHINE_KINDS[kind], seed)
-}
-
-function sample<T>(arbitrary: fc.Arbitrary<T>, seed: number): T {
-  const [schedule] = fc.sample(arbitrary, { numRuns: 1, seed })
+  if (isOfGate(story) || isOfTenants(story)) throw new Error(`${nameOf(story)} has no schedule`)
+  const [schedule] = fc.sample<Schedule>(WHOLE_KINDS[story.kind].schedules, { numRuns: 1, seed: story.seed })
   if (schedule === undefined) throw new Error('fast-check made no schedule')
   return schedule
 }
@@ -196,7 +125,7 @@ function sample<T>(arbitrary: fc.Arbitrary<T>, seed: number): T {
  * What a campaign runs, in turn. A crowd takes about ten times as long as any other schedule, and has as many admissions for that time; the
  * others meet more of what can happen.
  */
-const MIX: readonly (WholeKind | MachineKind)[] = [
+const MIX: readonly WholeKind[] = [
   'crowd',
   'varied',
   'rush',
@@ -243,6 +172,15 @@ const MIX: readonly (WholeKind | MachineKind)[] = [
   'orphaned',
   'flooded',
   'machinesCorrected',
+  'shared',
+  'sharedTakeOvers',
+  'workspaces',
+  'workspacesHanging',
+  'workspacesLagging',
+  'sharedWorkspaces',
+  'workspacesDisconnected',
+  'endsWorkspaces',
+  'workspacesCalm',
 ]
 
 /**

@@ -5,6 +5,7 @@ import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
   NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
   PERSISTENT_VOLUME_CLAIM,
   RESOURCE_QUOTA,
   VIRTUAL_MACHINE_INSTANCE,
@@ -22,13 +23,14 @@ const CLEAR_AFTER_MS = 40_000
 const KINDS: Readonly<Record<System, readonly ResourceType[]>> = {
   CDI: [DATA_VOLUME, DATA_SOURCE],
   KubeVirt: [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE],
+  Multus: [NETWORK_ATTACHMENT_DEFINITION],
 }
 
 /** What everything rests on is taken away, and comes back: namespaces, the kinds and processes of other systems, the ledger. */
 export class Surroundings implements Actor {
   readonly #world: World
   /** How often each system is away at the same time. */
-  readonly #away = { CDI: 0, KubeVirt: 0 }
+  readonly #away = { CDI: 0, KubeVirt: 0, Multus: 0 }
 
   constructor(world: World) {
     this.#world = world

@@ -3,10 +3,15 @@ import {
   CONFIG_MAP,
   DATA_SOURCE,
   DATA_VOLUME,
+  DEPLOYMENT,
   KUBEVIRT_VIRTUAL_MACHINE,
   NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME,
   PERSISTENT_VOLUME_CLAIM,
   POD,
+  RESOURCE_QUOTA,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
   VOLUME_SNAPSHOT,
@@ -20,7 +25,7 @@ import {
   VirtualTime,
 } from '../../sandbox/memory-cluster/index.ts'
 import { type Simulators, startSimulators } from '../../sandbox/simulators/index.ts'
-import { DATA_SYNC, IMAGE, MACHINE } from '../harness/kinds.ts'
+import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE } from '../harness/kinds.ts'
 import { Chronicle, isOperator, isPerson, OPERATOR_NAMESPACE } from './chronicle.ts'
 import { Disturbances } from './disturbances.ts'
 import type { Kind } from './kind.ts'
@@ -44,6 +49,7 @@ import { Replica } from './replica.ts'
 import type { Schedule } from './schedule.ts'
 import { Scripts } from './scripts.ts'
 import { sourceTransfer } from './sources.ts'
+import type { Trace } from './traces.ts'
 import { Trouble } from './trouble.ts'
 import { WriteBook } from './writes.ts'
 
@@ -60,6 +66,13 @@ const LEFT: readonly ResourceType[] = [
   DATA_SOURCE,
   POD,
   SECRET,
+  WORKSPACE,
+  NAMESPACE,
+  NETWORK_POLICY,
+  NETWORK_ATTACHMENT_DEFINITION,
+  RESOURCE_QUOTA,
+  PERSISTENT_VOLUME,
+  DEPLOYMENT,
 ]
 
 /** Everything of one simulated run: a cluster, what runs in it, and the oracles that watch. */
@@ -166,14 +179,16 @@ export class World {
 
   furnishNamespace(name: string): void {
     this.cluster.admin.create(NAMESPACE, objects.namespace(name))
-    for (const kind of this.kinds) kind.furnishNamespace?.(name)
+    for (const kind of this.kinds) kind.people.furnishNamespace?.(name)
   }
 
   /** What is still there although people have deleted all that it came of. */
   leftovers(): string[] {
     const { chronicle } = this
     const left = LEFT.flatMap((type) => [...chronicle.traces.of(type).values()])
-    const objects = left.filter(({ creator }) => !isPerson(creator)).map(({ object }) => object)
+    // CDI has a namespace of its own.
+    const isMade = ({ creator, object }: Trace) => isOperator(creator) || object.kind !== NAMESPACE.kind
+    const objects = left.filter((one) => !isPerson(one.creator) && isMade(one)).map(({ object }) => object)
     const { holders = [] } = chronicle.ledger ?? {}
     return [
       ...objects.map(({ kind, metadata }) => `${kind} ${keyOf(metadata)}`),
@@ -190,7 +205,12 @@ export class World {
     const random = randomFrom(seedFor(this.schedule.seed, process.name))
     const { clock } = process
     const transfer = sourceTransfer(clock, (url) => this.#onTransfer(url))
-    void startSimulators({ client: this.cluster.connect({ process }), clock, random, transfer }).then((simulators) => {
+    const { cloneMs } = this.schedule
+    const options = cloneMs === undefined ? {} : { cloneMs }
+    const client = this.cluster.connect({ process })
+    // Only workspaces have Deployments, and volumes of their own.
+    const workloads = this.schedule.workspaces !== undefined
+    void startSimulators({ client, clock, random, transfer, options, workloads }).then((simulators) => {
       if (this.#simulatorProcess === process) this.simulators = simulators
     })
   }

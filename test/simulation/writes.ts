@@ -12,6 +12,9 @@ export type Writes = Readonly<Record<string, number>>
 /** What the operator writes for images. Its ledger, its Lease and its Events are of all of them. */
 const KINDS: ReadonlySet<string> = new Set(['VMDiskImage', 'DataVolume', 'VolumeSnapshot', 'DataSource'])
 
+/** Of the snapshot controller, in a message as JSON. */
+const REPORT = /; its controller reports: (?:[^"\\]|\\.)*/g
+
 /**
  * Counts what the operator has written for each image, by what the API server carried out, whether or not the operator was
  * ever told. Part of invariant 7: no write says what was said already.
@@ -79,8 +82,9 @@ function imageKeyOf({ resource, object }: Commit): string | undefined {
 }
 
 /**
- * `place`: how far a download is, that it has begun included, which pod does it if that takes long, or how long the queue is. How often
- * that is told depends on time: an importer that fails within moments may never be seen to run.
+ * `place`: how far a download is, that it has begun included, which pod does it if that takes long, how long the queue is, or what a snapshot
+ * waits for. How often that is told depends on time: an importer that fails within moments may never be seen to run, and a snapshot controller
+ * that sees a snapshot before it sees that its claim is bound says so for a few milliseconds.
  */
 function newsIn({ object, before }: Commit): 'status' | 'place' | undefined {
   const [now, then] = [object as Image, before as Image | undefined]
@@ -99,6 +103,7 @@ function withoutPlace(image: Image | undefined): unknown {
   const { progress: _progress, queuePosition: _position, importerPodUID: _pod, ...rest } = withoutTimes(image?.status)
   const reason = reasonOf(image)
   const conditions = rest.conditions?.map(({ type, status }) => ({ type, status }))
+  if (rest.phase === 'Snapshotting') return JSON.parse(JSON.stringify(rest).replaceAll(REPORT, ''))
   if (rest.phase !== 'Queued' || (reason !== 'Queued' && reason !== 'Paused')) return rest
   return { ...rest, message: undefined, conditions }
 }

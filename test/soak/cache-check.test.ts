@@ -1,26 +1,37 @@
 import { expect, it } from 'vitest'
-import { FakeClient } from '../../operator/kube/fake-client.fixtures.ts'
-import { type Contents, contentsOf } from '../../operator/runtime/contents.ts'
+import { apiVersionOf } from '../../operator/kube/kube-object.ts'
+import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
+import { Operator } from '../../operator/operator.ts'
+import { type CacheDigest, digestOf } from '../../operator/runtime/cache-digest.ts'
+import { fakeLog } from '../../operator/runtime/fake-log.fixtures.ts'
+import { SERVED_TYPES } from '../../sandbox/memory-cluster/index.ts'
 import type { BundledOperator } from '../bench/bundled-operator.ts'
 import { cacheDifferences } from './cache-check.ts'
 
 const KIND = 'cdi.kubevirt.io/v1beta1/datavolumes'
-const NOTHING = contentsOf([])
+const NOTHING = digestOf([])
 
 /** An API server with one DataVolume, and an operator whose caches are as they should be but for `more`. */
-async function differences(more: (dataVolumes: Contents) => Record<string, Contents>): Promise<string[]> {
-  const client = new FakeClient()
+async function differences(more: (dataVolumes: CacheDigest) => Record<string, CacheDigest>): Promise<string[]> {
+  const client = new ScriptedClient()
   const dataVolume = client.put({
     apiVersion: 'cdi.kubevirt.io/v1beta1',
     kind: 'DataVolume',
     metadata: { name: 'a', namespace: 'n', uid: 'a' },
   })
-  const operator = (held: Record<string, Contents>) =>
+  const operator = (held: Record<string, CacheDigest>) =>
     ({ name: 'replica-0', caches: async () => held }) as unknown as BundledOperator
   const complaints = await cacheDifferences(client, [operator({})])
   const kinds = complaints.map((complaint) => complaint.split(' ')[3]?.replace(',', '') ?? '')
-  const right = Object.fromEntries(kinds.map((kind) => [kind, NOTHING]))
-  return await cacheDifferences(client, [operator({ ...right, ...more(contentsOf([dataVolume])) })])
+  const digests = SERVED_TYPES.map((type) => {
+    const { items } = client.cluster.admin.list(type)
+    return [`${apiVersionOf(type)}/${type.plural}`, digestOf(items)] as const
+  })
+  // Of what is selected by a label there is nothing here.
+  const right = Object.fromEntries(
+    kinds.map((kind) => [kind, new Map<string, CacheDigest>(digests).get(kind) ?? NOTHING]),
+  )
+  return await cacheDifferences(client, [operator({ ...right, ...more(digestOf([dataVolume])) })])
 }
 
 it('finds nothing where the caches hold what the lists say', async () => {
@@ -29,7 +40,7 @@ it('finds nothing where the caches hold what the lists say', async () => {
 
 it('finds an object that is missing, and one that is stale', async () => {
   expect(await differences(() => ({ [KIND]: NOTHING }))).toEqual([`replica-0 holds 0 ${KIND}, there are 1`])
-  const stale = contentsOf([{ metadata: { name: 'a', uid: 'a', resourceVersion: '1' } }])
+  const stale = digestOf([{ metadata: { name: 'a', uid: 'a', resourceVersion: '1' } }])
   expect(await differences(() => ({ [KIND]: stale }))).toEqual([
     `replica-0 holds 1 ${KIND}, but not all in the versions that there are`,
   ])
@@ -40,4 +51,22 @@ it('finds a kind that the operator keeps and nobody compares', async () => {
   expect(await differences((dataVolumes) => ({ [KIND]: dataVolumes, ...caches }))).toEqual([
     'replica-0 keeps example.com/v1/strangers, which nobody compares',
   ])
+})
+
+it('compares every kind that the operator keeps, and no other', async () => {
+  const client = new ScriptedClient()
+  const operator = new Operator({
+    client,
+    leaseClient: client,
+    clock: client.clock,
+    random: () => 0.5,
+    log: fakeLog(),
+    namespace: 'sync-operator',
+    identity: 'me',
+    lease: { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 },
+  })
+  const kept = Object.keys(operator.cached())
+  const none = { name: 'replica-0', caches: async () => ({}) } as unknown as BundledOperator
+  const complaints = await cacheDifferences(client, [none])
+  expect(complaints.map((complaint) => complaint.split(' ')[3]?.replace(',', '')).toSorted()).toEqual(kept.toSorted())
 })

@@ -146,7 +146,7 @@ async function restartEtcd({ stage }: Surroundings): Promise<string[]> {
   return []
 }
 
-/** What the watches were at is gone when the API server is back: all caches are listed anew. */
+/** What the watches were at is gone when the API server is back: all caches are listed again. */
 async function compactAndRestart({ stage, history }: Surroundings): Promise<string[]> {
   await stage.controlPlane.killApiServer()
   // Of what it has not been told by now, it could never hear.

@@ -89,7 +89,7 @@ function countsOf({ downloads, turns, ledger, created }: Observer): Omit<KilledR
   }
 }
 
-/** Kills or freezes whoever leads, by chance, until `signal` aborts. */
+/** Kills or freezes the leader at random, until `signal` aborts. */
 async function strike(replicas: Replicas, signal: AbortSignal): Promise<Blows> {
   const random = randomFrom(SEED)
   const between = ({ least, most }: { least: number; most: number }) => least + (most - least) * random()

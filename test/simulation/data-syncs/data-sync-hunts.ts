@@ -1,5 +1,5 @@
 import type fc from 'fast-check'
-import { FAMILIES } from '../arbitraries.ts'
+import { FAMILIES } from '../families.ts'
 import type { Schedule } from '../schedule.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
@@ -10,7 +10,7 @@ const SECOND = 1_000
  * The only DataSync that wants an image is deleted, and when the time of the image is nearly over there is another one, of which nobody tells the
  * operator: only a live look finds it.
  */
-export const dataSyncsUnseen: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((schedule): Schedule => {
+const dataSyncsUnseen: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((schedule): Schedule => {
   const plan = { namespace: 0, workspace: 0, version: 1, vms: [{ vm: 0, source: 0 }], snapshotClass: 0 }
   const kind = 'DataSync'
   return {
@@ -31,7 +31,7 @@ export const dataSyncsUnseen: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.ma
 })
 
 /** People have images of their own where DataSyncs look for theirs. */
-export const dataSyncsLate: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((schedule): Schedule => {
+const dataSyncsLate: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((schedule): Schedule => {
   const taken = [0, 1, 2, 3].map((vm) => ({ afterMs: 0, action: { do: 'takeVmName', dataSync: vm, vm } }) as const)
   return {
     ...schedule,
@@ -39,3 +39,5 @@ export const dataSyncsLate: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map(
     steps: [...taken, ...schedule.steps],
   }
 })
+
+export const DATA_SYNC_HUNTS = { dataSyncsUnseen, dataSyncsLate } as const

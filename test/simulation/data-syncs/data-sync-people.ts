@@ -3,7 +3,7 @@ import { apiVersionOf, type KubeObject, type ObjectKey } from '../../../operator
 import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
 import { DATA_SYNC, type DataSync, IMAGE } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
-import type { Actor } from '../kind.ts'
+import type { People } from '../kind.ts'
 import * as objects from '../objects.ts'
 import { ASK_AGAIN_MS, find, leaveRefused } from '../people.ts'
 import type { Action } from '../schedule.ts'
@@ -22,7 +22,7 @@ interface Subject {
 }
 
 /** What people and pipelines do to DataSyncs, and to the images of their vms. */
-export class DataSyncPeople implements Actor {
+export class DataSyncPeople implements People {
   /** `namespace/name` of images whose name a person wanted for something else: who was first is a matter of moments. */
   readonly contested = new Set<string>()
   readonly #world: World
@@ -66,7 +66,7 @@ export class DataSyncPeople implements Actor {
   }
 
   /** What they had in a namespace that comes back. */
-  comeBackTo(namespace: string): void {
+  furnishNamespace(namespace: string): void {
     for (const subject of this.#subjects)
       if (subject.key.namespace === namespace && this.#world.time.elapsedMs > 0) this.#ensure(subject)
   }

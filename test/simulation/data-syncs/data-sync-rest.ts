@@ -3,7 +3,7 @@ import type { DataSyncImage, DataSyncPhase, DataSyncStatus } from '@open-terrain
 import { keyOf } from '../../../operator/kube/kube-object.ts'
 import { conditionOf, DATA_SYNC, type DataSync, type Image, reasonOf } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
-import type { Ends } from '../kind.ts'
+import type { Ends, Rest } from '../kind.ts'
 import type { World } from '../world.ts'
 import type { DataSyncPeople } from './data-sync-people.ts'
 import { fieldsOf, isFor, nameOfImage, plainName, textOf, tripleIn, triplesOf, wishOf } from './vms.ts'
@@ -14,7 +14,7 @@ const HASHED = /-[0-9a-f]{8}$/
 type Told = Pick<DataSyncImage, 'vm' | 'phase' | 'reason'> & { readonly name: string | undefined }
 
 /** Where each DataSync has to stand once nothing disturbs anybody, as it follows from all DataSyncs and images that there are. */
-export class DataSyncRest {
+export class DataSyncRest implements Rest {
   readonly #world: World
   readonly #people: DataSyncPeople
 
@@ -151,15 +151,14 @@ export class DataSyncRest {
     }
   }
 
-  /** Images that nobody wants any more, under a policy by which they go. */
+  /** Images that nobody names any more, under a policy by which they go. */
   #overdue(): string[] {
-    const { policy, chronicle } = this.#world
+    const { policy, chronicle, kinds } = this.#world
     const { unreferencedTTL } = policy.data
     // With 0s the last reference is the moment, and one that came and went unseen was none.
     if (unreferencedTTL === undefined || unreferencedTTL === '0s') return []
     return [...chronicle.images.values()].flatMap((image) => {
-      const triple = tripleIn(image)
-      const isWanted = triple !== undefined && this.#wishesFor(image.metadata.namespace ?? '', textOf(triple)).size > 0
+      const isWanted = kinds.some((kind) => (kind.referencesTo?.(image) ?? []).length > 0)
       const isOurs = image.metadata.labels?.['pelotech.ot/created-by'] === DATA_SYNC.kind
       return !isOurs || isWanted ? [] : [`image ${keyOf(image.metadata)} is still there, and nobody wants it`]
     })

@@ -1,9 +1,8 @@
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
-import { DATA_SYNC, type DataSync, type Image } from '../../harness/kinds.ts'
+import { DATA_SYNC, type DataSync } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
-import type { Ends, Kind, Reference } from '../kind.ts'
-import type { Action } from '../schedule.ts'
+import { type Kind, LONGEST_QUEUE_MS, type Reference } from '../kind.ts'
 import type { World } from '../world.ts'
 import { DataSyncPeople } from './data-sync-people.ts'
 import { DataSyncRest } from './data-sync-rest.ts'
@@ -13,50 +12,19 @@ import { Wishes } from './wishes.ts'
 
 /** DataSyncs, and the images that they have made. */
 export class DataSyncs implements Kind {
+  readonly people: DataSyncPeople
+  readonly rest: DataSyncRest
   readonly oracles
+  readonly restsWithinMs = LONGEST_QUEUE_MS
   readonly #world: World
-  readonly #people: DataSyncPeople
-  readonly #rest: DataSyncRest
   readonly #wishes: Wishes
 
   constructor(world: World) {
     this.#world = world
-    this.#people = new DataSyncPeople(world)
-    this.#rest = new DataSyncRest(world, this.#people)
+    this.people = new DataSyncPeople(world)
+    this.rest = new DataSyncRest(world, this.people)
     this.#wishes = new Wishes(world)
     this.oracles = [this.#wishes, new StatusOracle(world)]
-  }
-
-  furnishNamespace(name: string): void {
-    this.#people.comeBackTo(name)
-  }
-
-  plan(): number {
-    return this.#people.plan()
-  }
-
-  carryOut(action: Action): boolean {
-    return this.#people.carryOut(action)
-  }
-
-  retryAll(): void {
-    this.#people.retryAll()
-  }
-
-  clearAway(): void {
-    this.#people.clearAway()
-  }
-
-  restless(): readonly string[] {
-    return this.#rest.restless()
-  }
-
-  ends(): Ends {
-    return this.#rest.ends()
-  }
-
-  isUndecided(image: KubeObject): boolean {
-    return this.#rest.isUndecided(image as Image)
   }
 
   permits(commit: Commit): boolean {
@@ -71,14 +39,12 @@ export class DataSyncs implements Kind {
       .filter(({ object: { spec } }) =>
         triplesOf(spec).some((triple) => nameOfImage(triple) === name && isFor(triple, image)),
       )
-      .map(({ object, specAtMs }) => ({ title: `DataSync ${keyOf(object.metadata)}`, sinceMs: specAtMs, isUser: true }))
+      .map(({ object, specAtMs }) => {
+        return { title: `${DATA_SYNC.kind}/${keyOf(object.metadata)}`, sinceMs: specAtMs, usesSinceMs: specAtMs }
+      })
   }
 
   objects(): readonly (readonly [ResourceType, KubeObject])[] {
     return [...this.#world.chronicle.traces.of(DATA_SYNC).values()].map(({ object }) => [DATA_SYNC, object])
-  }
-
-  deleteAll(): void {
-    this.#people.deleteAll()
   }
 }

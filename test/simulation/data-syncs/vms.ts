@@ -68,6 +68,14 @@ export function specOf(plan: DataSyncPlan, namespace: string): DataSyncSpecInput
   return { ...spec, vms: vms.filter(({ name }, at) => vms.findIndex((other) => other.name === name) === at) }
 }
 
+/** The image of one of its vms, and what the DataSync wants it to be at first. */
+export function firstImageOf(plan: DataSyncPlan, vm: number, namespace: string) {
+  const { workspaceId, version, vms, ...shared } = specOf(plan, namespace)
+  const { name, ...own } = pick(vms, vm)
+  const key = { namespace, name: nameOfImage({ workspaceId, version, vm: name }) }
+  return { key, spec: { ...shared, ...own } }
+}
+
 type Vm = DataSyncSpecInput['vms'][number]
 
 /** Images that nobody shares have URLs that nobody shares: a transfer tells whose it is. */

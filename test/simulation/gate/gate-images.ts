@@ -1,6 +1,6 @@
 import { childName } from '@open-terrain/constructs'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
-import type { ImageView } from '../../../operator/controllers/vm-disk-image/views.ts'
+import type { ImageView } from '../../../operator/images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { IMAGE, type MemoryCluster, type VirtualTime } from '../../../sandbox/memory-cluster/index.ts'
 import type { GateStory, Range } from './gate-story.ts'

@@ -1,7 +1,7 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { viewDataVolume } from '../../../operator/cluster/views.ts'
 import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
-import { viewDataVolume } from '../../../operator/controllers/vm-disk-image/views.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit, RequestInfo } from '../../../sandbox/memory-cluster/index.ts'
 import { imageOwner, isLedger, isOperator, isSameClaim, type Ledger, ledgerIn, type Slot } from '../chronicle.ts'

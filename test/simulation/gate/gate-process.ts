@@ -1,24 +1,24 @@
 import { LABELS } from '@open-terrain/constructs'
 import { BY_CLAIM, claimIndex } from '../../../operator/cluster/importers.ts'
-import { Admission } from '../../../operator/controllers/vm-disk-image/admission/admission.ts'
-import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
-import { claimOf } from '../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'
-import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/admission/downloads.ts'
-import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
-import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
-import type { ImageMetrics } from '../../../operator/controllers/vm-disk-image/image-metrics.ts'
 import {
-  attemptOf,
   type ClaimView,
   type DataVolumeView,
-  type ImageView,
   type MetaView,
   type PodView,
   viewClaim,
   viewDataVolume,
   viewMeta,
   viewPod,
-} from '../../../operator/controllers/vm-disk-image/views.ts'
+} from '../../../operator/cluster/views.ts'
+import { Admission } from '../../../operator/controllers/vm-disk-image/admission/admission.ts'
+import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
+import { slotKeyOf } from '../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'
+import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/admission/downloads.ts'
+import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
+import { attemptOf } from '../../../operator/controllers/vm-disk-image/decide/attempts.ts'
+import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
+import type { ImageMetrics } from '../../../operator/controllers/vm-disk-image/image-metrics.ts'
+import type { ImageView } from '../../../operator/images/image-view.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import type { KubeClient } from '../../../operator/kube/kube-client.ts'
 import { keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
@@ -85,7 +85,7 @@ export class GateProcess {
     this.#synced = Promise.all(reflectors.map(({ synced }) => synced))
     this.dataVolumes.onChange(({ after }) => {
       const uid = after && controllerOf(after)?.uid
-      if (after !== undefined && uid !== undefined) this.#begun.add(claimOf({ uid, ...slotOf(after) }))
+      if (after !== undefined && uid !== undefined) this.#begun.add(slotKeyOf({ uid, ...slotOf(after) }))
       this.#admission?.downloadsChanged()
     })
     for (const store of [this.#pods, this.#claims]) store.onChange(() => this.#admission?.downloadsChanged())
@@ -157,7 +157,7 @@ export class GateProcess {
       images: this.#images,
       refresh: () => Promise.resolve(),
       dataVolumes: this.dataVolumes,
-      volumeClaims: this.#claims,
+      claims: this.#claims,
       pods: this.#pods,
       limit: (ledgerLimit) => this.#policyLimit ?? ledgerLimit ?? 4,
       // Longer than any of the stories.
@@ -204,7 +204,7 @@ export class GateProcess {
     const admission = this.#admission
     const told = this.#known.get(uid)?.start
     if (admission === undefined) return
-    const start = told !== undefined && this.#begun.has(claimOf(told)) ? undefined : told
+    const start = told !== undefined && this.#begun.has(slotKeyOf(told)) ? undefined : told
     const refusal = admission.refusalOf(uid)
     const isRefused = start !== undefined && refusal?.revision === start.revision
     if (!isRefused) {

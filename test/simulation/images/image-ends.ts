@@ -39,7 +39,7 @@ export function imageEnds({ chronicle, cluster, kinds }: World, isUndecided: (im
     )
     const title = `image ${keyOf(image.metadata)}`
     whole[title] = end
-    if (kinds.some((kind) => kind.isUndecided?.(image) === true)) continue
+    if (kinds.some((kind) => kind.rest.isUndecided?.(image) === true)) continue
     decided[title] = isUndecided(image) ? UNDECIDED : { ...end, keeps: [] }
   }
   return { whole, decided }

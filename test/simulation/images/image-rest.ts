@@ -1,8 +1,8 @@
 import { ANNOTATIONS, LABELS, revisionOf, shortHash, type VMDiskImageSpec } from '@open-terrain/constructs'
 import type { ResourceType } from '../../../operator/kube/kube-object.ts'
-import { SECRET, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../../operator/kube/resource-types.ts'
-import { type Image, reasonOf } from '../../harness/kinds.ts'
-import type { Ends } from '../kind.ts'
+import { DATA_VOLUME, SECRET, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../../operator/kube/resource-types.ts'
+import { type DataVolume, type Image, reasonOf } from '../../harness/kinds.ts'
+import type { Ends, Rest as KindRest } from '../kind.ts'
 import { find } from '../people.ts'
 import type { SourceNature } from '../schedule.ts'
 import type { World } from '../world.ts'
@@ -24,7 +24,7 @@ const ENDS: Readonly<Record<SourceNature, Rest>> = {
 }
 
 /** Which images have come to rest where their spec, and what is there of what it names, lets them. */
-export class ImageRest {
+export class ImageRest implements KindRest {
   readonly #world: World
 
   constructor(world: World) {
@@ -34,12 +34,26 @@ export class ImageRest {
   /** What is still going on, for people. */
   restless(): string[] {
     const images = [...this.#world.chronicle.images.values()]
-    return images.filter((image) => !this.#isAtRest(image)).map((image) => this.#described(image))
+    const restless = images.filter((image) => !this.#isAtRest(image)).map((image) => this.#described(image))
+    return [...restless, ...images.flatMap((image) => this.#wrongReferences(image))]
   }
 
   /** For the comparison of two runs. */
   ends(): Ends {
     return imageEnds(this.#world, (image) => this.#blockedBy(image) !== undefined || image.spec.suspend === true)
+  }
+
+  /** The figures are of all kinds together. What people clone for a while comes and goes beside them. */
+  #wrongReferences(image: Image): string[] {
+    const { metadata, status } = image
+    const { kinds, chronicle } = this.#world
+    if (reasonOf(image) === 'InvalidSpec') return []
+    const clones = [...chronicle.traces.of<DataVolume>(DATA_VOLUME).values()].filter(({ object }) => isClone(object))
+    const names = kinds.flatMap((kind) => kind.referencesTo?.(image) ?? []).map(({ title }) => title)
+    const told = status?.references
+    const isRight = told?.count === names.length && told.names.toSorted().join() === names.toSorted().join()
+    if (isRight || clones.length > 0) return []
+    return [`image ${metadata.name}: references ${JSON.stringify(told)}, expected ${names.join(', ')}`]
   }
 
   #described(image: Image): string {
@@ -99,6 +113,12 @@ export class ImageRest {
   #exists(type: ResourceType, name: string, namespace?: string): boolean {
     return find(this.#world, type, namespace === undefined ? { name } : { namespace, name }) !== undefined
   }
+}
+
+/** One that is under way, by people. */
+function isClone({ spec: { source = {} }, status, metadata }: DataVolume): boolean {
+  const isOfPeople = (metadata.ownerReferences ?? []).length === 0
+  return isOfPeople && status?.phase !== 'Succeeded' && ('snapshot' in source || 'pvc' in source)
 }
 
 function revisionOfImage({ spec, metadata }: Image): string {

@@ -13,7 +13,7 @@ import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { Fault, Simulators } from '../../../sandbox/simulators/index.ts'
 import { IMAGE } from '../../harness/kinds.ts'
 import { imageOwner, NODES } from '../chronicle.ts'
-import type { Ends, Kind } from '../kind.ts'
+import { type Kind, type People as KindPeople, LONGEST_QUEUE_MS } from '../kind.ts'
 import * as objects from '../objects.ts'
 import { isPeoplesPartKept } from '../oracle/foreign.ts'
 import { find, leaveRefused } from '../people.ts'
@@ -29,12 +29,14 @@ type CdiFaultAction = Extract<CdiAction, { do: 'cdiFault' }>
 type SnapshotFaultAction = Extract<CdiAction, { do: 'snapshotFault' }>
 
 /** VMDiskImages, whoever made them: those of the schedule, and those that other kinds have made. */
-export class Images implements Kind {
+export class Images implements Kind, KindPeople {
+  readonly people = this
+  readonly rest: ImageRest
   readonly oracles = []
+  readonly restsWithinMs: number
   readonly #world: World
   readonly #subjects: readonly Subject[]
   readonly #people: People
-  readonly #rest: ImageRest
 
   constructor(world: World) {
     this.#world = world
@@ -43,8 +45,10 @@ export class Images implements Kind {
       key: { namespace: objects.NAMESPACES[plan.namespace % objects.NAMESPACES.length] ?? '', name: `image-${number}` },
       isCreating: false,
     }))
+    // Those that other kinds have made, these wait for.
+    this.restsWithinMs = this.#subjects.length > 0 ? LONGEST_QUEUE_MS : 0
     this.#people = new People(world, this.#subjects)
-    this.#rest = new ImageRest(world)
+    this.rest = new ImageRest(world)
   }
 
   get busyUntilMs(): number {
@@ -95,14 +99,6 @@ export class Images implements Kind {
   retryAll(): void {
     for (const [, { metadata }] of this.objects())
       annotateImage(this.#world, metadata, { [ANNOTATIONS.retryRequestedAt]: 'in the end' })
-  }
-
-  restless(): readonly string[] {
-    return this.#rest.restless()
-  }
-
-  ends(): Ends {
-    return this.#rest.ends()
   }
 
   /** Of an image the status and its finalizer, and all children. */

@@ -3,10 +3,9 @@ import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
+import type { Oracle } from '../oracle/oracle.ts'
 import { mustKnow } from '../traces.ts'
-import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
-import { MACHINE } from './machine-world.ts'
-import { nameOf } from './use-oracle.ts'
+import { isOfMachines, type MachineWitness, nameOf } from './machine-traces.ts'
 
 const CHILDREN: readonly ResourceType[] = [SECRET, DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE]
 /** So long after the last trouble everything that was sent has been carried out, and every watch has told of it. */
@@ -16,7 +15,7 @@ const SETTLED_MS = 60_000
  * Invariant 7, for the children of a machine: none is made for one that is not to be deployed; they go in their order, and the
  * machine last; and a network keeps its MAC address.
  */
-export class ChildrenOracle implements MachineOracle {
+export class ChildrenOracle implements Oracle {
   readonly #witness: MachineWitness
   readonly #addresses = new Map<string, string>()
 
@@ -27,7 +26,7 @@ export class ChildrenOracle implements MachineOracle {
   onCommit(commit: Commit): void {
     const { resource, type, object, actor } = commit
     if (!isOperator(actor)) return
-    if (resource === MACHINE && type === 'DELETED') this.#checkEnd(object)
+    if (isOfMachines(resource) && type === 'DELETED') this.#checkEnd(object)
     if (!CHILDREN.includes(resource)) return
     if (type === 'ADDED') this.#checkWanted(object)
     else if (isEnd(commit)) this.#checkOrder(commit)
@@ -35,40 +34,38 @@ export class ChildrenOracle implements MachineOracle {
   }
 
   #checkWanted(object: KubeObject): void {
-    const { chronicle, disturbances, report } = this.#witness
-    const machine = chronicle.machineOf(object)
+    const { traces, disturbances, report } = this.#witness
+    const machine = traces.machineOf(object)
     if (machine?.object.spec.ignoreOnDeploy !== true) return
-    if (mustKnow(disturbances, chronicle.nowMs - machine.specAtMs))
+    if (mustKnow(disturbances, traces.nowMs - machine.specAtMs))
       report(7, `${nameOf(object)} is made for ${nameOf(machine.object)}, which is not to be deployed`)
   }
 
   #checkOrder({ resource, object }: Commit): void {
-    const { chronicle, report } = this.#witness
-    const machine = chronicle.machineOf(object)
+    const { traces, report } = this.#witness
+    const machine = traces.machineOf(object)
     const isChecked = machine !== undefined && isDeletion(machine.object) && this.#isSettled()
     if (!isChecked || resource === KUBEVIRT_VIRTUAL_MACHINE) return
-    const { uid = '' } = machine.object.metadata
     const before = [
-      ...chronicle.childrenOf(uid, chronicle.kubevirt),
-      ...chronicle.instancesOf(uid),
-      ...(resource === SECRET ? chronicle.childrenOf(uid, chronicle.dataVolumes) : []),
+      ...traces.childrenOf(machine.object, traces.kubevirt),
+      ...traces.instancesOf(machine.object),
+      ...(resource === SECRET ? traces.childrenOf(machine.object, traces.dataVolumes) : []),
     ]
     for (const { object: other } of before) report(7, `${nameOf(object)} is deleted before ${nameOf(other)} is gone`)
   }
 
   #checkEnd(machine: KubeObject): void {
-    const { chronicle, report } = this.#witness
+    const { traces, report } = this.#witness
     if (!this.#isSettled()) return
-    const { uid = '' } = machine.metadata
-    const left = [chronicle.kubevirt, chronicle.dataVolumes, chronicle.secrets].flatMap((traces) =>
-      chronicle.childrenOf<KubeObject>(uid, traces),
+    const left = [traces.kubevirt, traces.dataVolumes, traces.secrets].flatMap((children) =>
+      traces.childrenOf<KubeObject>(machine, children),
     )
     for (const { object } of left) report(7, `${nameOf(machine)} is released, and ${nameOf(object)} is still there`)
   }
 
   #checkAddresses(object: KubeVirtMachine): void {
-    const { chronicle, report } = this.#witness
-    const machine = chronicle.machineOf(object)
+    const { traces, report } = this.#witness
+    const machine = traces.machineOf(object)
     if (machine === undefined) return
     for (const { name, macAddress = '' } of object.spec.template.spec.domain.devices?.interfaces ?? []) {
       const key = `${machine.object.metadata.uid}/${name}`

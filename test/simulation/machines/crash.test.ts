@@ -8,8 +8,8 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
-import { DATA_SYNC, type DataSync, type Image } from '../../harness/kinds.ts'
-import { FARM, MACHINE, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
+import { DATA_SYNC, type DataSync, type Image, MACHINE } from '../../harness/kinds.ts'
+import { FARM, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
 const MINUTE = 60_000
 /** So soon after the crash there is another process; it leads when the Lease has run out. */
@@ -60,8 +60,7 @@ const ACTS: readonly Act[] = [
     name: 'a clone that hangs, and is made anew',
     policy: { vmProvisionTimeout: '2m', kickLimit: '1' },
     prepare: async () => {
-      world.createImage('golden')
-      await world.until('the image', () => world.image('golden')?.status?.phase === 'Succeeded')
+      await world.syncImage('golden')
     },
     act: async () => {
       const heal = world.simulated.simulators.cdi.script({ namespace: TEAM, name: 'vm-root' }, { type: 'cloneStalls' })
@@ -217,7 +216,8 @@ function imagesIn(namespace: string) {
 function livesFromNow(counted: readonly ResourceType[]): Readonly<Record<string, number>> {
   const lives: Record<string, number> = {}
   world.simulated.cluster.onCommit(({ type, resource, object }) => {
-    if (type === 'MODIFIED' || !counted.includes(resource)) return
+    const isCounted = counted.some(({ group, kind }) => group === resource.group && kind === resource.kind)
+    if (type === 'MODIFIED' || !isCounted) return
     const { namespace, name } = object.metadata
     const line = `${type} ${resource.kind}.${resource.group} ${namespace}/${name.replace(/-[0-9a-f]{8}$/, '')}`
     lives[line] = (lives[line] ?? 0) + 1

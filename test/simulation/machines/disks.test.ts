@@ -9,8 +9,9 @@ import {
   STORAGE_CLASS,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
+import type { Machine } from '../../harness/kinds.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
-import { type Machine, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
+import { MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
 const MINUTE = 60_000
 let world: MachineWorld
@@ -89,8 +90,7 @@ describe('a namesake that is being deleted', () => {
     ['Secret', SECRET, 'vm-cloudinit', {}],
   ] as const)('is waited for: a %s', async (kind, type, name, more) => {
     world = await MachineWorld.start()
-    world.createImage('golden')
-    await world.until('the image', () => world.image('golden')?.status?.phase === 'Succeeded')
+    await world.syncImage('golden')
     const key = { namespace: TEAM, name }
     const foreign = world.simulated.create(type, { ...key, finalizers: ['example.com/hold'] }, more)
     world.delete(type, TEAM, name)

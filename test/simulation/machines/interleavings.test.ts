@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { runStory } from '../story-run.ts'
 import { interleavingSuite } from './interleaving-suite.ts'
 
-interleavingSuite(0.3)
+interleavingSuite(0.2)
 
 describe('what was found', () => {
   // KubeVirt shows Ready on the instance first: a kick that is judged by its machine alone may end a guest that has just recovered.

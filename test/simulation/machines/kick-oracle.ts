@@ -6,14 +6,13 @@ import {
 } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { hasRun, type Instance, type Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
-import type { DataVolume } from '../../harness/kinds.ts'
+import type { DataVolume, Machine } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
+import type { Oracle } from '../oracle/oracle.ts'
 import { CLOCK_OFFSET_MS } from '../replica.ts'
 import type { Trace } from '../traces.ts'
-import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
-import type { MachinePolicy } from './machine-policy.ts'
-import { MACHINE, type Machine } from './machine-world.ts'
-import { nameOf } from './use-oracle.ts'
+import type { KickLimits } from './kick-limits.ts'
+import { isOfMachines, type MachineWitness, nameOf } from './machine-traces.ts'
 
 interface Budget {
   kicks: number
@@ -23,7 +22,7 @@ interface Budget {
 }
 
 export interface KickWitness extends MachineWitness {
-  readonly policy: Pick<MachinePolicy, 'kickLimit' | 'highestKickLimit' | 'shortestProvisionTimeoutMs'>
+  readonly policy: Pick<KickLimits, 'kickLimit' | 'highestKickLimit' | 'shortestProvisionTimeoutMs'>
 }
 
 /**
@@ -31,7 +30,7 @@ export interface KickWitness extends MachineWitness {
  * further, both only after the status has told of it, and at most `kickLimit` times until the machine was ready or its spec
  * changed. A disk that goes for another reason has lost its source, or its machine another spec.
  */
-export class KickOracle implements MachineOracle {
+export class KickOracle implements Oracle {
   readonly #witness: KickWitness
   readonly #budgets = new Map<string, Budget>()
   /** When each guest was last seen to be well, by uid of its instance. */
@@ -45,7 +44,7 @@ export class KickOracle implements MachineOracle {
 
   onCommit(commit: Commit): void {
     const { resource, object, actor } = commit
-    if (resource === MACHINE) this.#followMachine(commit)
+    if (isOfMachines(resource)) this.#followMachine(commit)
     if (resource === KUBEVIRT_VIRTUAL_MACHINE && isReady(object as KubeVirtMachine)) this.#renew(object)
     if (resource === VIRTUAL_MACHINE_INSTANCE) this.#followInstance(commit)
     if (resource === VIRTUAL_MACHINE_INSTANCE && isOperator(actor) && isEnd(commit))
@@ -57,8 +56,8 @@ export class KickOracle implements MachineOracle {
     const { object, before, actor } = commit
     const { uid = '' } = object.metadata
     const [was, is] = [before, object].map((one) => howFar(one as DataVolume | undefined))
-    if (was !== is) this.#movedAtMs.set(uid, this.#witness.chronicle.nowMs)
-    const machine = isOperator(actor) && isEnd(commit) ? this.#witness.chronicle.machineOf(object) : undefined
+    if (was !== is) this.#movedAtMs.set(uid, this.#witness.traces.nowMs)
+    const machine = isOperator(actor) && isEnd(commit) ? this.#witness.traces.machineOf(object) : undefined
     if (machine === undefined || isDeletion(machine.object)) return
     if (machine.object.status?.kicks?.dataVolumeUID === uid) this.#checkDisk(machine, (before ?? object) as DataVolume)
     else if (!isToGo(machine.object))
@@ -69,15 +68,15 @@ export class KickOracle implements MachineOracle {
     const [was, is] = [before, object].map((one) =>
       SIGNS_OF_LIFE.some((type) => shows(one as Instance | undefined, type)),
     )
-    if (was || is) this.#aliveAtMs.set(object.metadata.uid ?? '', this.#witness.chronicle.nowMs)
+    if (was || is) this.#aliveAtMs.set(object.metadata.uid ?? '', this.#witness.traces.nowMs)
   }
 
   #checkDisk(machine: Trace<Machine>, { metadata, status }: DataVolume): void {
-    const { chronicle, policy } = this.#witness
+    const { traces, policy } = this.#witness
     const who = nameOf(machine.object)
     this.#count(machine)
     if (status?.phase === 'Succeeded') this.#report(`${who} is kicked, and its disk is complete`)
-    const stillMs = chronicle.nowMs - (this.#movedAtMs.get(metadata.uid ?? '') ?? 0)
+    const stillMs = traces.nowMs - (this.#movedAtMs.get(metadata.uid ?? '') ?? 0)
     if (stillMs < policy.shortestProvisionTimeoutMs - 2 * CLOCK_OFFSET_MS)
       this.#report(`${who} is kicked, and its disk got further ${stillMs} ms before that`)
   }
@@ -88,9 +87,9 @@ export class KickOracle implements MachineOracle {
       this.#budgets.delete(uid)
       return
     }
-    const { chronicle, report } = this.#witness
+    const { traces, report } = this.#witness
     const budget = this.#budgetOf(uid)
-    if (before !== undefined && before.metadata.generation !== generation) budget.renewedAtMs = chronicle.nowMs
+    if (before !== undefined && before.metadata.generation !== generation) budget.renewedAtMs = traces.nowMs
     if (!isOperator(actor)) return
     const [had, has] = [before, object].map((one) => (one as Machine | undefined)?.status?.kicks?.count ?? 0)
     this.#checkDecision(object, had ?? 0, has ?? 0)
@@ -107,15 +106,15 @@ export class KickOracle implements MachineOracle {
   }
 
   #checkKick(instance: Instance, before: Instance): void {
-    const machine = this.#witness.chronicle.machineOfInstance(instance)
+    const machine = this.#witness.traces.machineOfInstance(instance)
     if (machine === undefined || isDeletion(machine.object)) return
     this.#count(machine)
     const who = nameOf(machine.object)
     if (!hasRun(before)) this.#report(`${who} is kicked, and its instance has never run`)
     for (const sign of SIGNS_OF_LIFE.filter((type) => shows(before, type)))
       this.#report(`${who} is kicked, and its guest is well: ${sign}`)
-    const { disturbances, policy, chronicle } = this.#witness
-    const stillMs = chronicle.nowMs - (this.#aliveAtMs.get(instance.metadata.uid ?? '') ?? Number.NEGATIVE_INFINITY)
+    const { disturbances, policy, traces } = this.#witness
+    const stillMs = traces.nowMs - (this.#aliveAtMs.get(instance.metadata.uid ?? '') ?? Number.NEGATIVE_INFINITY)
     const isWatched =
       disturbances.calmForMs('watch', 'freeze', 'api', 'crash') > policy.shortestProvisionTimeoutMs + MINUTE
     if (isWatched && stillMs < policy.shortestProvisionTimeoutMs - 2 * CLOCK_OFFSET_MS)
@@ -125,19 +124,19 @@ export class KickOracle implements MachineOracle {
   }
 
   #count({ object }: Trace<Machine>): void {
-    const { chronicle, policy } = this.#witness
+    const { traces, policy } = this.#witness
     const budget = this.#budgetOf(object.metadata.uid ?? '')
     budget.kicks += 1
-    budget.lastKickAtMs = chronicle.nowMs
+    budget.lastKickAtMs = traces.nowMs
     const { highestKickLimit: most } = policy
     if (budget.kicks > most)
       this.#report(`${nameOf(object)} is kicked for the ${budget.kicks}. time, the limit was never over ${most}`)
   }
 
   #renew(machine: KubeVirtMachine | Commit['object']): void {
-    const { chronicle } = this.#witness
-    const uid = chronicle.machineOf(machine)?.object.metadata.uid
-    if (uid !== undefined) this.#budgetOf(uid).renewedAtMs = chronicle.nowMs
+    const { traces } = this.#witness
+    const uid = traces.machineOf(machine)?.object.metadata.uid
+    if (uid !== undefined) this.#budgetOf(uid).renewedAtMs = traces.nowMs
   }
 
   #budgetOf(uid: string): Budget {

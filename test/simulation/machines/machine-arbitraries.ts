@@ -1,14 +1,12 @@
 import fc from 'fast-check'
-import { duration, maybe, networkAction, processAction, serverAction } from '../arbitraries.ts'
+import { duration, maybe, networkAction } from '../arbitraries.ts'
+import type { Action, PolicyPlan } from '../schedule.ts'
 import {
   GUEST_FAULTS,
   MACHINE_CHILDREN,
   MACHINE_EDITS,
   type MachineAction,
   type MachinePlan,
-  type MachinePolicyPlan,
-  type MachineSchedule,
-  type MachineStep,
   NAMESAKES,
   type SourcePlan,
 } from './machine-schedule.ts'
@@ -20,21 +18,51 @@ const number = fc.nat(99)
 
 const sometimes = (outOf: number) => fc.nat(outOf - 1).map((roll) => roll === 0)
 
-const policy: fc.Arbitrary<MachinePolicyPlan> = fc.record({
+export interface MachinePolicyPlan {
+  readonly kickLimit: number
+  readonly provisionTimeoutSeconds: number
+  /** `unreferencedTTL` of images that machines had made; undefined: far longer than any run. */
+  readonly ttlSeconds: number | undefined
+  readonly keepSourceVolume: boolean
+}
+
+export const machinePolicy: fc.Arbitrary<MachinePolicyPlan> = fc.record({
   kickLimit: fc.nat(3),
   provisionTimeoutSeconds: fc.constantFrom(30, 60, 120),
   ttlSeconds: fc.constantFrom(undefined, undefined, 0, 30),
   keepSourceVolume: fc.boolean(),
 })
 
-const source: fc.Arbitrary<SourcePlan> = fc.record({
+/** Of the rest what is usual. */
+export function policyOf({
+  kickLimit,
+  provisionTimeoutSeconds,
+  ttlSeconds,
+  keepSourceVolume,
+}: MachinePolicyPlan): PolicyPlan {
+  return {
+    concurrency: 4,
+    retryLimit: 2,
+    backoffSeconds: 5,
+    keepSourceVolume,
+    more: {
+      // Whose template names no class is cloned from its claim.
+      defaultSnapshotClass: '',
+      kickLimit: String(kickLimit),
+      vmProvisionTimeout: `${provisionTimeoutSeconds}s`,
+      ...(ttlSeconds !== undefined && { unreferencedTTL: `${ttlSeconds}s` }),
+    },
+  }
+}
+
+export const source: fc.Arbitrary<SourcePlan> = fc.record({
   hasSnapshot: fc.nat(3).map((roll) => roll > 0),
   bindsLate: sometimes(4),
   isMadeByPerson: sometimes(3),
 })
 
-const machine: fc.Arbitrary<MachinePlan> = fc.record({
-  image: number,
+export const machine: fc.Arbitrary<MachinePlan> = fc.record({
+  source: number,
   createdAtMs: duration(5 * SECOND, MINUTE),
   interfaces: fc.nat(2),
   hasSecret: sometimes(3),
@@ -44,12 +72,15 @@ const machine: fc.Arbitrary<MachinePlan> = fc.record({
 const person: fc.Arbitrary<MachineAction> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constantFrom('delete', 'recreate', 'recreate', 'halt', 'virtctl'), machine: number }),
+    arbitrary: fc.record({
+      do: fc.constantFrom('deleteMachine', 'recreateMachine', 'recreateMachine', 'halt', 'virtctl'),
+      machine: number,
+    }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
-      do: fc.constant('edit' as const),
+      do: fc.constant('editMachine' as const),
       machine: number,
       field: fc.constantFrom(...MACHINE_EDITS),
       value: fc.nat(3),
@@ -62,7 +93,7 @@ const person: fc.Arbitrary<MachineAction> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      do: fc.constant('deleteChild' as const),
+      do: fc.constant('deleteMachineChild' as const),
       machine: number,
       kind: fc.constantFrom(...MACHINE_CHILDREN),
       propagationPolicy: fc.constantFrom('Background', 'Foreground'),
@@ -70,9 +101,9 @@ const person: fc.Arbitrary<MachineAction> = fc.oneof(
   },
 )
 
-const image: fc.Arbitrary<MachineAction> = fc.record({
-  do: fc.constantFrom('deleteImage', 'refreshImage'),
-  image: number,
+const sourceAction: fc.Arbitrary<MachineAction> = fc.record({
+  do: fc.constantFrom('deleteSource', 'refreshSource'),
+  source: number,
 })
 
 const namesake: fc.Arbitrary<MachineAction> = fc.record({
@@ -81,7 +112,7 @@ const namesake: fc.Arbitrary<MachineAction> = fc.record({
   kind: fc.constantFrom(...NAMESAKES),
 })
 
-const secret: fc.Arbitrary<MachineAction> = fc.record({ do: fc.constant('toggleSecret' as const) })
+const login: fc.Arbitrary<MachineAction> = fc.record({ do: fc.constant('toggleLogin' as const) })
 
 const guest: fc.Arbitrary<MachineAction> = fc.oneof(
   {
@@ -104,10 +135,10 @@ const guest: fc.Arbitrary<MachineAction> = fc.oneof(
   },
 )
 
-const surroundings: fc.Arbitrary<MachineAction> = fc.oneof(
+const uprooting: fc.Arbitrary<Action> = fc.oneof(
   fc.record({
     do: fc.constant('deleteNamespace' as const),
-    namespace: fc.constantFrom('team', 'farm'),
+    namespace: fc.constantFrom(0, 1),
     forMs: duration(20 * SECOND, 3 * MINUTE),
   }),
   fc.record({
@@ -127,7 +158,7 @@ const POLICY_VALUES: Readonly<Record<string, readonly string[]>> = {
   concurrency: ['0', '1', '4', '-1', 'all'],
 }
 
-const policyAction: fc.Arbitrary<MachineAction> = fc.oneof(
+const keys: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc
@@ -146,59 +177,18 @@ const policyAction: fc.Arbitrary<MachineAction> = fc.oneof(
 const faultyKind = maybe(
   fc.constantFrom('VirtualMachine', 'VirtualMachineInstance', 'DataVolume', 'Secret', 'VMDiskImage', 'VolumeSnapshot'),
 )
-const network: fc.Arbitrary<MachineAction> = fc
+const network: fc.Arbitrary<Action> = fc
   .tuple(networkAction, faultyKind)
-  .map(([action, kind]) => ('kind' in action ? { ...action, kind } : action) as MachineAction)
+  .map(([action, kind]) => ('kind' in action ? { ...action, kind } : action) as Action)
 
-const GROUPS = {
-  person,
-  image,
+/** Kinds of actions that schedules with machines are made of, beside those of all schedules. */
+export const MACHINE_GROUPS = {
+  machine: person,
+  source: sourceAction,
   namesake,
-  secret,
+  login,
   guest,
-  surroundings,
-  policy: policyAction,
-  process: processAction as fc.Arbitrary<MachineAction>,
-  network,
-  servers: serverAction as fc.Arbitrary<MachineAction>,
-}
-type Leanings = Readonly<Partial<Record<keyof typeof GROUPS, number>>>
-
-function schedule(leanings: Leanings, usualGapMs = 10 * SECOND): fc.Arbitrary<MachineSchedule> {
-  const weighted = Object.entries(GROUPS).flatMap(([group, arbitrary]) => {
-    const weight = leanings[group as keyof Leanings] ?? 0
-    return weight === 0 ? [] : [{ weight, arbitrary }]
-  })
-  const step: fc.Arbitrary<MachineStep> = fc.record({
-    afterMs: duration(usualGapMs, 10 * usualGapMs),
-    action: fc.oneof(...weighted),
-  })
-  return fc.record({
-    seed: fc.nat(),
-    replicas: fc.constantFrom(1, 2),
-    policy,
-    cloneMs: fc.constantFrom(100, 5 * SECOND, 40 * SECOND),
-    images: fc.array(source, { minLength: 1, maxLength: 2 }),
-    machines: fc.array(machine, { minLength: 1, maxLength: 4, size: 'max' }),
-    steps: fc.array(step, { maxLength: 30, size: 'max' }),
-  })
-}
-
-const PEOPLE: Leanings = { person: 8, image: 4, namesake: 1, secret: 1, guest: 4 }
-
-/** Kinds of schedules, by name: a seed and a name give the same schedules again. */
-export const MACHINE_FAMILIES = {
-  /** Everything may happen. */
-  machines: schedule({ ...PEOPLE, process: 5, network: 6 }),
-  /** What people and other systems do, without any trouble for the operator. */
-  machinesCalm: schedule(PEOPLE),
-  /** A bad link to the API server. */
-  machinesDisconnected: schedule({ person: 3, image: 3, network: 10, process: 2 }),
-  /** Watches go from one API server to another, which is behind. */
-  machinesLagging: schedule({ person: 6, image: 4, secret: 1, guest: 2, process: 3, servers: 10 }),
-  /** Guests that hang and crash, and nobody there to see it for a while. */
-  machinesHanging: schedule({ guest: 6, process: 3, network: 2 }, 30 * SECOND),
-  /** What machines rest on is taken away under them, and comes back: namespaces, CDI, KubeVirt; and the policy changes. */
-  machinesUprooted: schedule({ ...PEOPLE, surroundings: 5, policy: 6, process: 2, network: 2 }),
-} as const satisfies Record<string, fc.Arbitrary<MachineSchedule>>
-export type MachineFamily = keyof typeof MACHINE_FAMILIES
+  uprooting,
+  keys,
+} as const
+export const MACHINE_NETWORK = network

@@ -1,25 +1,37 @@
 import { RUN_STRATEGIES } from '@open-terrain/constructs'
 import fc from 'fast-check'
-import { MACHINE_FAMILIES } from './machine-arbitraries.ts'
-import type { MachinePlan, MachineSchedule, MachineStep } from './machine-schedule.ts'
+import { FAMILIES } from '../families.ts'
+import type { PolicyPlan, Schedule, Step } from '../schedule.ts'
+import type { MachinePlan } from './machine-schedule.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
-const plain: MachinePlan = { image: 0, createdAtMs: 0, interfaces: 1, hasSecret: false, ignoreOnDeploy: false }
+const plain: MachinePlan = { source: 0, createdAtMs: 0, interfaces: 1, hasSecret: false, ignoreOnDeploy: false }
 
-function likeThis(more: Partial<MachineSchedule>): fc.Arbitrary<MachineSchedule> {
-  return MACHINE_FAMILIES.machinesCalm.map((schedule) => ({ ...schedule, replicas: 1, ...more }))
+function likeThis(more: Partial<Schedule>): fc.Arbitrary<Schedule> {
+  return FAMILIES.machinesCalm.map((schedule) => ({ ...schedule, replicas: 1, ...more }))
+}
+
+/** Without the time of images that nobody names any more, where that is undefined. */
+function timed({ more = {}, ...policy }: PolicyPlan, keys: Readonly<Record<string, string | undefined>>): PolicyPlan {
+  const all = Object.entries({ ...more, ...keys }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return { ...policy, more: Object.fromEntries(all) }
+}
+
+/** Those of the schedule, all of which are to run at once. */
+function ready({ machines = [] }: Schedule): MachinePlan[] {
+  return machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false }))
 }
 
 /** Nobody tells the operator of the disk that it asked for, and the image is deleted meanwhile: only a live look finds its user. */
-export const machinesUnseen: fc.Arbitrary<MachineSchedule> = fc
+const machinesUnseen: fc.Arbitrary<Schedule> = fc
   .tuple(likeThis({}), fc.integer({ min: 20, max: 60 }))
-  .map(([schedule, afterSeconds]): MachineSchedule => {
+  .map(([schedule, afterSeconds]): Schedule => {
     const kind = 'DataVolume'
-    const steps: MachineStep[] = [
+    const steps: Step[] = [
       {
         afterMs: 10 * SECOND,
         action: { do: 'watchFaults', fault: 'frozen', percent: 100, forMs: 4 * MINUTE, kind },
@@ -28,54 +40,54 @@ export const machinesUnseen: fc.Arbitrary<MachineSchedule> = fc
         afterMs: 0,
         action: { do: 'requestFaults', fault: 'loseAnswer', percent: 100, forMs: 8 * SECOND, kind },
       },
-      { afterMs: afterSeconds * SECOND, action: { do: 'deleteImage', image: 0 } },
+      { afterMs: afterSeconds * SECOND, action: { do: 'deleteSource', source: 0 } },
       { afterMs: 2 * MINUTE, action: { do: 'compact' } },
     ]
     return {
       ...schedule,
       cloneMs: 2 * MINUTE,
-      policy: { ...schedule.policy, provisionTimeoutSeconds: 120, ttlSeconds: undefined },
-      images: [{ hasSnapshot: true, bindsLate: false, isMadeByPerson: true }],
+      policy: timed(schedule.policy, { vmProvisionTimeout: '120s', unreferencedTTL: undefined }),
+      sources: [{ hasSnapshot: true, bindsLate: false, isMadeByPerson: true }],
       machines: [{ ...plain, createdAtMs: 12 * SECOND }],
       steps,
     }
   })
 
 /** Images are refreshed when machines run from their disks, and what those were cloned from goes. */
-export const machinesRefreshed: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
-  (schedule): MachineSchedule => ({
+const machinesRefreshed: fc.Arbitrary<Schedule> = likeThis({}).map(
+  (schedule): Schedule => ({
     ...schedule,
-    images: schedule.images.map((image) => ({ ...image, hasSnapshot: true })),
-    machines: schedule.machines.map((machine) => ({ ...machine, ignoreOnDeploy: false })),
-    steps: [0, 1].map((image) => ({ afterMs: MINUTE, action: { do: 'refreshImage', image } })),
+    sources: schedule.sources?.map((source) => ({ ...source, hasSnapshot: true })) ?? [],
+    machines: schedule.machines?.map((machine) => ({ ...machine, ignoreOnDeploy: false })) ?? [],
+    steps: [0, 1].map((source) => ({ afterMs: MINUTE, action: { do: 'refreshSource', source } })),
   }),
 )
 
 /** One machine after the other comes to an image that is to go, and has a user. */
-export const machinesLate: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
-  (schedule): MachineSchedule => ({
+const machinesLate: fc.Arbitrary<Schedule> = likeThis({}).map(
+  (schedule): Schedule => ({
     ...schedule,
     cloneMs: 100,
-    images: schedule.images.slice(0, 1),
+    sources: schedule.sources?.slice(0, 1) ?? [],
     machines: [0, 20, 40, 50].map((seconds) => ({ ...plain, createdAtMs: seconds * SECOND })),
-    steps: [{ afterMs: 15 * SECOND, action: { do: 'deleteImage', image: 0 } }],
+    steps: [{ afterMs: 15 * SECOND, action: { do: 'deleteSource', source: 0 } }],
   }),
 )
 
 /** Machines come while the Secret with their passwords is away, and nothing but its return tells of it. */
-export const machinesLocked: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
-  (schedule): MachineSchedule => ({
+const machinesLocked: fc.Arbitrary<Schedule> = likeThis({}).map(
+  (schedule): Schedule => ({
     ...schedule,
-    machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: true, ignoreOnDeploy: false })),
-    steps: [0, 3 * MINUTE].map((afterMs) => ({ afterMs, action: { do: 'toggleSecret' } })),
+    machines: ready(schedule).map((machine) => ({ ...machine, hasSecret: true })),
+    steps: [0, 3 * MINUTE].map((afterMs) => ({ afterMs, action: { do: 'toggleLogin' } })),
   }),
 )
 
 /** The event that tells of a deletion is lost: what is gone is only lacking in the next list. */
-export const machinesForgotten: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
-  (schedule): MachineSchedule => ({
+const machinesForgotten: fc.Arbitrary<Schedule> = likeThis({}).map(
+  (schedule): Schedule => ({
     ...schedule,
-    machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false })),
+    machines: ready(schedule),
     steps: [
       {
         afterMs: 3 * MINUTE,
@@ -83,45 +95,43 @@ export const machinesForgotten: fc.Arbitrary<MachineSchedule> = likeThis({}).map
       },
       {
         afterMs: SECOND,
-        action: { do: 'deleteChild', machine: 0, kind: 'Secret', propagationPolicy: 'Background' },
+        action: { do: 'deleteMachineChild', machine: 0, kind: 'Secret', propagationPolicy: 'Background' },
       },
     ],
   }),
 )
 
 /** Guests hang for long, and people lower the limit of kicks when some of them were kicked. */
-export const machinesLowered: fc.Arbitrary<MachineSchedule> = fc
-  .tuple(likeThis({}), fc.integer({ min: 40, max: 80 }), fc.nat(1))
-  .map(
-    ([schedule, afterSeconds, limit]): MachineSchedule => ({
-      ...schedule,
-      cloneMs: 100,
-      policy: { ...schedule.policy, kickLimit: 3, provisionTimeoutSeconds: 30 },
-      machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false })),
-      steps: [
-        {
-          afterMs: 0,
-          action: { do: 'guestFault', machine: undefined, fault: 'neverReady', times: 1, forMs: 10 * MINUTE },
-        },
-        { afterMs: afterSeconds * SECOND, action: { do: 'setPolicy', key: 'kickLimit', value: String(limit) } },
-        { afterMs: 5 * MINUTE, action: { do: 'compact' } },
-      ],
-    }),
-  )
+const machinesLowered: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 40, max: 80 }), fc.nat(1)).map(
+  ([schedule, afterSeconds, limit]): Schedule => ({
+    ...schedule,
+    cloneMs: 100,
+    policy: timed(schedule.policy, { kickLimit: '3', vmProvisionTimeout: '30s' }),
+    machines: ready(schedule),
+    steps: [
+      {
+        afterMs: 0,
+        action: { do: 'guestFault', machine: undefined, fault: 'neverReady', times: 1, forMs: 10 * MINUTE },
+      },
+      { afterMs: afterSeconds * SECOND, action: { do: 'setPolicy', key: 'kickLimit', value: String(limit) } },
+      { afterMs: 5 * MINUTE, action: { do: 'compact' } },
+    ],
+  }),
+)
 
 /** Guests that are well do not look so for longer than any time limit: they are paused, or only their pods are not ready. */
-export const machinesStill: fc.Arbitrary<MachineSchedule> = fc
+const machinesStill: fc.Arbitrary<Schedule> = fc
   .tuple(
     likeThis({}),
     fc.constantFrom('PausedByUser' as const, 'PausedIOError' as const, 'podUnready' as const),
     fc.integer({ min: 40, max: 80 }),
   )
   .map(
-    ([schedule, fault, afterSeconds]): MachineSchedule => ({
+    ([schedule, fault, afterSeconds]): Schedule => ({
       ...schedule,
       cloneMs: 100,
-      policy: { ...schedule.policy, kickLimit: 3, provisionTimeoutSeconds: 30 },
-      machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false })),
+      policy: timed(schedule.policy, { kickLimit: '3', vmProvisionTimeout: '30s' }),
+      machines: ready(schedule),
       steps: [
         {
           afterMs: afterSeconds * SECOND,
@@ -133,53 +143,67 @@ export const machinesStill: fc.Arbitrary<MachineSchedule> = fc
   )
 
 /** Machines come when the namespace that their image is to be made in is away; only its return tells of it. */
-export const machinesOutcast: fc.Arbitrary<MachineSchedule> = fc
-  .tuple(likeThis({}), fc.integer({ min: 30, max: 90 }))
-  .map(
-    ([schedule, awaySeconds]): MachineSchedule => ({
-      ...schedule,
-      images: schedule.images.map((image) => ({ ...image, isMadeByPerson: false })),
-      machines: schedule.machines.map((machine) => ({ ...machine, createdAtMs: 20 * SECOND, hasSecret: false })),
-      steps: [
-        {
-          afterMs: 10 * SECOND,
-          action: { do: 'deleteNamespace', namespace: 'farm', forMs: awaySeconds * SECOND },
-        },
-      ],
-    }),
-  )
+const machinesOutcast: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 30, max: 90 })).map(
+  ([schedule, awaySeconds]): Schedule => ({
+    ...schedule,
+    sources: schedule.sources?.map((source) => ({ ...source, isMadeByPerson: false })) ?? [],
+    machines: schedule.machines?.map((one) => ({ ...one, createdAtMs: 20 * SECOND, hasSecret: false })) ?? [],
+    steps: [
+      {
+        afterMs: 10 * SECOND,
+        action: { do: 'deleteNamespace', namespace: 1, forMs: awaySeconds * SECOND },
+      },
+    ],
+  }),
+)
 
 /** Machines are off, and somebody deletes what KubeVirt has of one of them: there is no instance that would tell of it. */
-export const machinesOff: fc.Arbitrary<MachineSchedule> = likeThis({}).map(
-  (schedule): MachineSchedule => ({
+const machinesOff: fc.Arbitrary<Schedule> = likeThis({}).map(
+  (schedule): Schedule => ({
     ...schedule,
     cloneMs: 100,
-    machines: schedule.machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false })),
+    machines: ready(schedule),
     steps: [
-      ...schedule.machines.map((_plan, machine): MachineStep => {
-        const action = { do: 'edit', machine, field: 'runStrategy', value: RUN_STRATEGIES.indexOf('Halted') } as const
+      ...ready(schedule).map((_plan, machine): Step => {
+        const action = {
+          do: 'editMachine',
+          machine,
+          field: 'runStrategy',
+          value: RUN_STRATEGIES.indexOf('Halted'),
+        } as const
         return { afterMs: machine === 0 ? 70 * SECOND : 0, action }
       }),
       {
         afterMs: 3 * MINUTE,
-        action: { do: 'deleteChild', machine: 0, kind: 'VirtualMachine', propagationPolicy: 'Background' },
+        action: { do: 'deleteMachineChild', machine: 0, kind: 'VirtualMachine', propagationPolicy: 'Background' },
       },
     ],
   }),
 )
 
 /** The template of a machine is corrected while its image waits for a slot: alone it has the image corrected, and beside another machine it has not. */
-export const machinesCorrected: fc.Arbitrary<MachineSchedule> = fc
-  .tuple(likeThis({}), fc.integer({ min: 1, max: 3 }))
-  .map(
-    ([schedule, machines]): MachineSchedule => ({
-      ...schedule,
-      images: [{ hasSnapshot: true, bindsLate: false, isMadeByPerson: false }],
-      machines: Array.from({ length: machines }, (_, number) => ({ ...plain, createdAtMs: (5 + 5 * number) * SECOND })),
-      steps: [
-        { afterMs: 0, action: { do: 'setPolicy', key: 'concurrency', value: '0' } },
-        { afterMs: MINUTE, action: { do: 'correctTemplate', machine: 0, diskSize: '3Gi' } },
-        { afterMs: MINUTE, action: { do: 'setPolicy', key: 'concurrency', value: '4' } },
-      ],
-    }),
-  )
+const machinesCorrected: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 1, max: 3 })).map(
+  ([schedule, machines]): Schedule => ({
+    ...schedule,
+    sources: [{ hasSnapshot: true, bindsLate: false, isMadeByPerson: false }],
+    machines: Array.from({ length: machines }, (_, number) => ({ ...plain, createdAtMs: (5 + 5 * number) * SECOND })),
+    steps: [
+      { afterMs: 0, action: { do: 'setPolicy', key: 'concurrency', value: '0' } },
+      { afterMs: MINUTE, action: { do: 'correctTemplate', machine: 0, diskSize: '3Gi' } },
+      { afterMs: MINUTE, action: { do: 'setPolicy', key: 'concurrency', value: '4' } },
+    ],
+  }),
+)
+
+export const MACHINE_HUNTS = {
+  machinesUnseen,
+  machinesRefreshed,
+  machinesLate,
+  machinesLocked,
+  machinesForgotten,
+  machinesLowered,
+  machinesStill,
+  machinesOutcast,
+  machinesOff,
+  machinesCorrected,
+} as const

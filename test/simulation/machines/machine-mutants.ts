@@ -13,15 +13,16 @@ const MACHINES = {
   planHung: () => import('../../../operator/controllers/virtual-machine/decide/plan-hung.ts'),
   planImage: () => import('../../../operator/controllers/virtual-machine/decide/plan-image.ts'),
   planTimeouts: () => import('../../../operator/controllers/virtual-machine/decide/plan-timeouts.ts'),
+  references: () => import('../../../operator/controllers/virtual-machine/references.ts'),
   triggers: () => import('../../../operator/controllers/virtual-machine/triggers.ts'),
 } as const
 
 /** Machines that an index would find are not looked at again. */
 const notFoundBy = (index: typeof BY_PASSWORD_SECRET | typeof BY_IMAGE_NAMESPACE) =>
-  seam(MACHINES.triggers, 'listenForTriggers', (listenForTriggers) => (caches, enqueue) => {
+  seam(MACHINES.triggers, 'listenForMachineTriggers', (listenForMachineTriggers) => (caches, enqueue) => {
     const { machines } = caches
     const find: typeof machines.find = (name, value) => (name === index ? [] : machines.find(name, value))
-    return listenForTriggers(altered(caches, { machines: altered(machines, { find }) }), enqueue)
+    return listenForMachineTriggers(altered(caches, { machines: altered(machines, { find }) }), enqueue)
   })
 
 /** Kicks within another limit than that of the policy. */
@@ -32,6 +33,26 @@ const kickedWithin = (limitOf: (kickLimit: number) => number) =>
 
 /** Deliberate breaks of what is done for machines. */
 export const MACHINE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'machines are no references to images',
+    invariant: 7,
+    seam: seam(
+      MACHINES.references,
+      'MachineReferences',
+      (MachineReferences) =>
+        class extends MachineReferences {
+          override cached() {
+            return { count: 0, names: [], users: [] }
+          }
+
+          override async live() {
+            return this.cached()
+          }
+        },
+    ),
+    kind: 'sharedCalm',
+    alsoCaughtAs: [5],
+  },
   {
     name: 'a disk that has booted is cloned anew when its source is gone',
     invariant: 5,
@@ -171,16 +192,16 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the disk goes before the guest',
     invariant: 7,
-    seam: seam(MACHINES.planDeletion, 'planDeletion', (planDeletion) => (world, now) => {
-      return planDeletion(world.clone ? { ...world, machine: undefined, instance: undefined } : world, now)
+    seam: seam(MACHINES.planDeletion, 'planMachineDeletion', (planMachineDeletion) => (world, now) => {
+      return planMachineDeletion(world.clone ? { ...world, machine: undefined, instance: undefined } : world, now)
     }),
     kind: 'machinesCalm',
   },
   {
     name: 'the finalizer goes before the Secret',
     invariant: 7,
-    seam: seam(MACHINES.planDeletion, 'planDeletion', (planDeletion) => (world, now) => {
-      return planDeletion({ ...world, secret: undefined }, now)
+    seam: seam(MACHINES.planDeletion, 'planMachineDeletion', (planMachineDeletion) => (world, now) => {
+      return planMachineDeletion({ ...world, secret: undefined }, now)
     }),
     kind: 'machinesCalm',
   },
@@ -199,9 +220,9 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'nobody looks again when a child of a machine changes',
     invariant: 7,
-    seam: seam(MACHINES.triggers, 'listenForTriggers', (listenForTriggers) => (caches, enqueue) => {
+    seam: seam(MACHINES.triggers, 'listenForMachineTriggers', (listenForMachineTriggers) => (caches, enqueue) => {
       const kubevirt = altered(caches.kubevirt, { onChange: () => () => undefined })
-      return listenForTriggers(altered(caches, { kubevirt }), enqueue)
+      return listenForMachineTriggers(altered(caches, { kubevirt }), enqueue)
     }),
     kind: 'machinesOff',
   },

@@ -1,12 +1,4 @@
-import {
-  GROUP,
-  POLICY_NAME,
-  type VirtualMachineSpecInput,
-  type VirtualMachineStatus,
-  type VMDiskImageSpecInput,
-  type VMDiskImageStatus,
-} from '../../../constructs/index.ts'
-import { isApiError } from '../../../operator/kube/api-error.ts'
+import { POLICY_NAME, type VirtualMachineSpecInput } from '@open-terrain/constructs'
 import type { KubeObject, ObjectKey, ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
@@ -18,41 +10,24 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import type { Logger } from '../../../operator/runtime/log.ts'
-import { type Commit, type Fate, IMAGE, type RequestInfo, SERVED_TYPES } from '../../../sandbox/memory-cluster/index.ts'
+import type { Commit, Fate, RequestInfo } from '../../../sandbox/memory-cluster/index.ts'
 import type { SimulatorOptions } from '../../../sandbox/simulators/index.ts'
 import { FARM, SimulatedCluster, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
+import { conditionOf, IMAGE, type Image, MACHINE, type Machine, reasonOf } from '../../harness/kinds.ts'
 import { isOperator, OPERATOR_NAMESPACE } from '../chronicle.ts'
 import { Disturbances } from '../disturbances.ts'
 import { Network } from '../network.ts'
-import { randomFrom, seedFor } from '../random.ts'
+import { PASSWORD } from '../oracle/secrets.ts'
+import { find } from '../people.ts'
+import { randomFrom } from '../random.ts'
 import { Replica } from '../replica.ts'
 
 export { FARM, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
 
-/** A canary: it may be in Secrets, and nowhere else. */
-export const PASSWORD = 'canary-Kx7-password'
+/** Of latencies, and of what the operator leaves to chance. */
+const SEED = 1
 
-export const MACHINE = SERVED_TYPES.find(
-  ({ group, kind }) => group === GROUP && kind === 'VirtualMachine',
-) as ResourceType
-
-export interface Machine extends KubeObject {
-  readonly spec: VirtualMachineSpecInput
-  readonly status?: VirtualMachineStatus
-}
-
-interface Image extends KubeObject {
-  readonly spec: VMDiskImageSpecInput
-  readonly status?: VMDiskImageStatus
-}
-
-export interface MachineWorldOptions {
-  /** Of latencies, of what the operator leaves to chance, and of which request or event a fault strikes. */
-  readonly seed?: number
-  readonly replicas?: number
-}
-
-/** Operator and simulators in one in-memory cluster, in virtual time. */
+/** Operator and simulators in one in-memory cluster, in virtual time: what happens, a test tells step by step. */
 export class MachineWorld {
   readonly simulated: SimulatedCluster
   /** `<verb of the commit> <kind> <namespace>/<name>` of all that the operator wrote, but for its Lease and Events. */
@@ -66,11 +41,11 @@ export class MachineWorld {
   readonly network: Network
   readonly replicas: readonly Replica[]
 
-  private constructor(simulated: SimulatedCluster, { seed = 1, replicas = 1 }: MachineWorldOptions) {
+  private constructor(simulated: SimulatedCluster) {
     this.simulated = simulated
     const { time, cluster } = simulated
     this.disturbances = new Disturbances(() => time.elapsedMs)
-    this.network = new Network(randomFrom(seedFor(seed, 'network')), this.disturbances, (delayMs) => {
+    this.network = new Network(randomFrom(SEED), this.disturbances, (delayMs) => {
       time.schedule(delayMs, () => cluster.compact())
     })
     const network: Pick<Network, 'fateOf' | 'passageOf' | 'viewOf'> = {
@@ -79,10 +54,7 @@ export class MachineWorld {
       viewOf: () => this.network.viewOf(),
     }
     const log = this.#log()
-    this.replicas = Array.from(
-      { length: replicas },
-      (_, number) => new Replica({ time, cluster, network, seed, number, log }),
-    )
+    this.replicas = [new Replica({ time, cluster, network, seed: SEED, number: 0, log })]
     cluster.onCommit((commit) => {
       if (!isOperator(commit.actor)) return
       const { type, resource, object } = commit
@@ -95,14 +67,21 @@ export class MachineWorld {
   static async start(
     policy: Record<string, string> = {},
     options: Partial<SimulatorOptions> = {},
-    more: MachineWorldOptions = {},
   ): Promise<MachineWorld> {
     const simulated = await SimulatedCluster.start(options)
-    const world = new MachineWorld(simulated, more)
+    const world = new MachineWorld(simulated)
     simulated.create(NAMESPACE, { name: OPERATOR_NAMESPACE })
     const data = { defaultStorageClass: 'fast', defaultSnapshotClass: 'snap', ...policy }
     simulated.create(CONFIG_MAP, { namespace: OPERATOR_NAMESPACE, name: POLICY_NAME }, { data })
     world.startOperator()
+    return world
+  }
+
+  /** With one machine, which runs. */
+  static async running(policy: Record<string, string> = {}): Promise<MachineWorld> {
+    const world = await MachineWorld.start(policy)
+    world.create('vm')
+    await world.untilReady('vm')
     return world
   }
 
@@ -127,6 +106,11 @@ export class MachineWorld {
     return this.simulated.create(IMAGE, { namespace: FARM, name }, { spec: { ...TEMPLATE, ...spec } })
   }
 
+  async syncImage(name: string): Promise<void> {
+    this.createImage(name)
+    await this.until(`image ${name}`, () => this.image(name)?.status?.phase === 'Succeeded')
+  }
+
   patch(type: ResourceType, key: ObjectKey, patch: object): void {
     this.simulated.cluster.admin.mergePatch(type, key, patch)
   }
@@ -136,16 +120,7 @@ export class MachineWorld {
   }
 
   find<T extends KubeObject>(type: ResourceType, namespace: string, name: string): T | undefined {
-    try {
-      return this.simulated.cluster.admin.get<T>(type, { namespace, name })
-    } catch (error) {
-      if (isApiError(error, 'NotFound')) return undefined
-      throw error
-    }
-  }
-
-  namespace(name: string): KubeObject | undefined {
-    return this.simulated.cluster.admin.list(NAMESPACE).items.find(({ metadata }) => metadata.name === name)
+    return find<T>(this.simulated, type, { namespace, name })
   }
 
   vm(name: string): Machine | undefined {
@@ -157,11 +132,11 @@ export class MachineWorld {
   }
 
   reason(name: string): string | undefined {
-    return this.vm(name)?.status?.conditions?.find(({ type }) => type === 'Reconciling')?.reason
+    return reasonOf(this.vm(name))
   }
 
   condition(name: string, type: string) {
-    return this.vm(name)?.status?.conditions?.find((one) => one.type === type)
+    return conditionOf(this.vm(name), type)
   }
 
   async untilReady(name: string): Promise<Machine> {

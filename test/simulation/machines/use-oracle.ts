@@ -1,32 +1,41 @@
 import { LABELS, vmChildNames } from '@open-terrain/constructs'
-import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
-import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, VOLUME_SNAPSHOT } from '../../../operator/kube/resource-types.ts'
-import { type Commit, IMAGE } from '../../../sandbox/memory-cluster/index.ts'
+import {
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  VIRTUAL_MACHINE_INSTANCE,
+  VOLUME_SNAPSHOT,
+} from '../../../operator/kube/resource-types.ts'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import type { Instance } from '../../../sandbox/simulators/kubevirt-models.ts'
 import type { DataVolume } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
-import { decidedWithinMs, mustKnow } from '../traces.ts'
-import type { MachineOracle, MachineWitness } from './machine-oracle.ts'
+import type { Oracle } from '../oracle/oracle.ts'
+import { decidedWithinMs, mustKnow, type Trace } from '../traces.ts'
+import { type MachineWitness, nameOf } from './machine-traces.ts'
 
 /**
- * Invariant 5: an image, and what disks are cloned from, last as long as they have users; a disk that has booted, and a guest
- * that runs, last as long as their machine. What nobody asked for any more is no base for new disks.
+ * Invariant 5, for disks: what one is cloned from lasts until it is complete; one that has booted, and a guest that runs, last as long as their
+ * machine. What nobody asked for any more is no base for new disks. That an image lasts as long as machines name it, or have a disk of it, is watched
+ * for all kinds alike.
  *
- * An image whose namespace is being deleted goes at once: nothing could keep it.
+ * What goes with its namespace goes at once: nothing could keep it.
  *
  * Use is counted live, so no stale cache is an excuse: only what came after the decision is.
  */
-export class UseOracle implements MachineOracle {
+export class UseOracle implements Oracle {
   readonly #witness: MachineWitness
+  /** Uids of the DataVolumes and claims that a guest has run from. */
+  readonly #booted = new Set<string>()
 
   constructor(witness: MachineWitness) {
     this.#witness = witness
   }
 
   onCommit(commit: Commit): void {
-    if (!isOperator(commit.actor)) return
     const { resource, type, object } = commit
-    if (resource === IMAGE) this.#checkImage(commit)
+    if (resource === VIRTUAL_MACHINE_INSTANCE && type !== 'DELETED') this.#noteBoot(object as Instance)
+    if (!isOperator(commit.actor)) return
     if (resource === VOLUME_SNAPSHOT && isEnd(commit)) this.#checkArtifact('snapshot', object)
     if (resource === KUBEVIRT_VIRTUAL_MACHINE && isEnd(commit)) this.#checkGuest(object)
     if (resource !== DATA_VOLUME) return
@@ -35,48 +44,26 @@ export class UseOracle implements MachineOracle {
     if (type === 'ADDED') this.#checkSource(object as DataVolume)
   }
 
-  #checkImage(commit: Commit): void {
-    const { chronicle } = this.#witness
-    const { object, type, actor } = commit
-    if (this.#isDoomed(object)) return
-    // Deleted by the operator itself: because nothing refers to it, it says.
-    if (isEnd(commit) && isOperator(actor))
-      for (const { object: machine, createdAtMs } of chronicle.referencesTo(object))
-        if (this.#isKnown(createdAtMs))
-          this.#report(`the operator deletes ${nameOf(object)}, which ${nameOf(machine)} names`)
-    if (type === 'DELETED') this.#checkUsers(object, `${nameOf(object)} is gone`)
-  }
-
-  /** With an image that is being deleted, whoever has a disk of it is a user; else whoever reads from the artifact. */
   #checkArtifact(kind: 'snapshot' | 'pvc', object: KubeObject): void {
-    const { chronicle } = this.#witness
-    if (this.#isDoomed(object)) return
-    for (const clone of chronicle.clonesFrom(kind, object))
-      if (this.#isKnown(clone.createdAtMs))
+    const { traces, disturbances } = this.#witness
+    if (traces.leavingNamespaces.has(object.metadata.namespace ?? '')) return
+    for (const clone of traces.clonesFrom(kind, object))
+      if (traces.nowMs - clone.createdAtMs > decidedWithinMs(disturbances))
         this.#report(`${nameOf(object)} is deleted, and ${nameOf(clone.object)} is being cloned from it`)
-    const image = chronicle.images.get(controllerOf(object)?.uid ?? '')
-    const isPublished = image?.object.status?.artifact?.name === object.metadata.name
-    if (image?.leavingAtMs !== undefined && isPublished) this.#checkUsers(image.object, `${nameOf(object)} is deleted`)
-  }
-
-  #checkUsers(image: KubeObject, what: string): void {
-    for (const { machine, disk } of this.#witness.chronicle.usersOf(image))
-      if (this.#isKnown(disk.createdAtMs)) this.#report(`${what}, and ${nameOf(machine.object)} has a disk of it`)
   }
 
   #checkDisk(object: KubeObject): void {
-    const { chronicle } = this.#witness
-    const machine = chronicle.machineOf(object)
+    const machine = this.#witness.traces.machineOf(object)
     if (machine === undefined || isDeletion(machine.object)) return
-    if (chronicle.booted.has(object.metadata.uid ?? ''))
+    if (this.#booted.has(object.metadata.uid ?? ''))
       this.#report(`${nameOf(object)} is deleted, and the guest of ${nameOf(machine.object)} has run from it`)
   }
 
   #checkGuest(object: KubeObject): void {
-    const { chronicle } = this.#witness
-    const machine = chronicle.machineOf(object)
+    const { traces } = this.#witness
+    const machine = traces.machineOf(object)
     if (machine === undefined || isDeletion(machine.object)) return
-    const guests = chronicle.childrenOf(object.metadata.uid ?? '', chronicle.instances)
+    const guests = traces.childrenOf(object, traces.instances)
     if (guests.some(({ object: guest }) => guest.status?.phase === 'Running') && !this.#isStrange(machine.object))
       this.#report(`the KubeVirt machine of ${nameOf(machine.object)} is deleted, and its guest runs`)
   }
@@ -84,35 +71,31 @@ export class UseOracle implements MachineOracle {
   /** Whether the claim that KubeVirt starts the machine by is somebody else's: then the guest is no guest of the machine. */
   #isStrange({ metadata: { namespace, name, uid } }: KubeObject): boolean {
     const { clone } = vmChildNames(name)
-    return [...this.#witness.chronicle.claims.values()].some(({ object: { metadata } }) => {
+    return [...this.#witness.traces.claims.values()].some(({ object: { metadata } }) => {
       const isIts = metadata.namespace === namespace && metadata.name === clone
       return isIts && metadata.labels?.[LABELS.vmUid] !== uid
     })
   }
 
   #checkSource(disk: DataVolume): void {
-    const { chronicle, disturbances } = this.#witness
-    if (chronicle.machineOf(disk) === undefined) return
-    const { leavingAtMs, object: image } = chronicle.imageBehind(disk) ?? {}
+    const { traces, disturbances } = this.#witness
+    if (traces.machineOf(disk) === undefined) return
+    const { leavingAtMs, object: image } = traces.imageBehind(disk) ?? {}
     if (leavingAtMs === undefined || image === undefined) return
-    if (mustKnow(disturbances, chronicle.nowMs - leavingAtMs))
+    if (mustKnow(disturbances, traces.nowMs - leavingAtMs))
       this.#report(`${nameOf(disk)} is cloned from ${nameOf(image)}, which is being deleted`)
   }
 
-  #isDoomed({ metadata }: KubeObject): boolean {
-    return this.#witness.chronicle.leavingNamespaces.has(metadata.namespace ?? '')
-  }
-
-  #isKnown(sinceMs: number): boolean {
-    const { chronicle, disturbances } = this.#witness
-    return chronicle.nowMs - sinceMs > decidedWithinMs(disturbances)
+  #noteBoot({ status, spec, metadata }: Instance): void {
+    if (status?.phase !== 'Running') return
+    const { dataVolumes, claims } = this.#witness.traces
+    const names = (spec.volumes ?? []).flatMap(({ dataVolume }) => dataVolume?.name ?? [])
+    const keys = names.map((name) => keyOf({ namespace: metadata.namespace ?? '', name }))
+    for (const disks of [dataVolumes, claims] as ReadonlyMap<string, Trace<KubeObject>>[])
+      for (const [uid, { object }] of disks) if (keys.includes(keyOf(object.metadata))) this.#booted.add(uid)
   }
 
   #report(message: string): void {
     this.#witness.report(5, message)
   }
-}
-
-export function nameOf({ kind, metadata }: KubeObject): string {
-  return `${kind} ${keyOf(metadata)}`
 }

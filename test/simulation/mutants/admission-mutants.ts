@@ -1,7 +1,7 @@
-import type { ClaimsOptions } from '../../../operator/controllers/vm-disk-image/admission/admission-options.ts'
+import type { DataVolumeView } from '../../../operator/cluster/views.ts'
+import type { HeldSlotsOptions } from '../../../operator/controllers/vm-disk-image/admission/admission-options.ts'
 import type { AdmissionQueue } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
-import type { DataVolumeView } from '../../../operator/controllers/vm-disk-image/views.ts'
 import type { Holder } from '../../../operator/controllers/vm-disk-image/world.ts'
 import type { Mutant } from '../mutant.ts'
 import { seam } from '../seam.ts'
@@ -10,13 +10,13 @@ const IN_ADMISSION = {
   slots: () => import('../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'),
   ledger: () => import('../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'),
   ledgerContent: () => import('../../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'),
-  claims: () => import('../../../operator/controllers/vm-disk-image/admission/claims.ts'),
-  claimNotes: () => import('../../../operator/controllers/vm-disk-image/admission/claim-notes.ts'),
+  heldSlots: () => import('../../../operator/controllers/vm-disk-image/admission/held-slots.ts'),
+  slotNotes: () => import('../../../operator/controllers/vm-disk-image/admission/slot-notes.ts'),
   downloads: () => import('../../../operator/controllers/vm-disk-image/admission/downloads.ts'),
   queue: () => import('../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'),
   admission: () => import('../../../operator/controllers/vm-disk-image/admission/admission.ts'),
   orphans: () => import('../../../operator/controllers/vm-disk-image/admission/orphaned-downloads.ts'),
-  room: () => import('../../../operator/controllers/vm-disk-image/room.ts'),
+  room: () => import('../../../operator/cluster/quotas.ts'),
   sharedLooks: () => import('../../../operator/kube/shared-looks.ts'),
 } as const
 
@@ -27,10 +27,10 @@ const oneSlotMore = seam(
 )
 
 const forgetful = seam(
-  IN_ADMISSION.claimNotes,
-  'ClaimNotes',
-  (ClaimNotes) =>
-    class extends ClaimNotes {
+  IN_ADMISSION.slotNotes,
+  'SlotNotes',
+  (SlotNotes) =>
+    class extends SlotNotes {
       override asked(claim: string): void {
         super.asked(claim, 0)
       }
@@ -108,13 +108,13 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     name: 'a slot is free as soon as its DataVolume is not seen',
     invariant: 2,
     seam: seam(
-      IN_ADMISSION.claims,
-      'Claims',
-      (Claims) =>
-        class extends Claims {
-          readonly #seen: ClaimsOptions['dataVolumes']
+      IN_ADMISSION.heldSlots,
+      'HeldSlots',
+      (HeldSlots) =>
+        class extends HeldSlots {
+          readonly #seen: HeldSlotsOptions['dataVolumes']
 
-          constructor(options: ClaimsOptions) {
+          constructor(options: HeldSlotsOptions) {
             super(options)
             this.#seen = options.dataVolumes
           }

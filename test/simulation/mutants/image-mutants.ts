@@ -156,7 +156,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'every reconcile writes the status',
     invariant: 7,
-    seam: seam(IMAGES.status, 'isWorthWriting', () => () => true),
+    seam: seam(IMAGES.status, 'isImageStatusDue', () => () => true),
     kind: 'undisturbed',
   },
   {
@@ -181,18 +181,23 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'a bad spec waits without a word',
     invariant: 8,
     alsoCaughtAs: [7],
-    seam: seam(IMAGES.status, 'withStanding', (withStanding) => (status, standing, world, now) => {
+    seam: seam(IMAGES.status, 'withImageStanding', (withImageStanding) => (status, standing, world, now) => {
       const isBad = standing.reason === 'InvalidSpec'
-      return withStanding(status, isBad ? { phase: 'Failed', reason: 'NotFound', message: '' } : standing, world, now)
+      return withImageStanding(
+        status,
+        isBad ? { phase: 'Failed', reason: 'NotFound', message: '' } : standing,
+        world,
+        now,
+      )
     }),
     kind: 'undisturbed',
   },
   {
     name: 'nobody looks again when a Secret comes',
     invariant: 7,
-    seam: seam(IMAGES.triggers, 'listenForTriggers', (listenForTriggers) => (caches, reactions) => {
-      const secrets = altered(caches.secrets, { onChange: () => () => undefined })
-      return listenForTriggers(altered(caches, { secrets }), reactions)
+    seam: seam(IMAGES.triggers, 'listenForImageTriggers', (listenForImageTriggers) => (caches, reactions) => {
+      const secrets = altered(caches.cluster.secrets, { onChange: () => () => undefined })
+      return listenForImageTriggers(altered(caches, { cluster: altered(caches.cluster, { secrets }) }), reactions)
     }),
     kind: 'undisturbed',
   },
@@ -200,9 +205,9 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'an image waits for its users though its namespace is being deleted',
     invariant: 5,
     alsoCaughtAs: [7],
-    seam: seam(IMAGES.planDeletion, 'planDeletion', (planDeletion) => (world, now) => {
+    seam: seam(IMAGES.planDeletion, 'planImageDeletion', (planImageDeletion) => (world, now) => {
       const namespaceTerminating = world.namespaceTerminating && world.references.users.length === 0
-      return planDeletion({ ...world, namespaceTerminating }, now)
+      return planImageDeletion({ ...world, namespaceTerminating }, now)
     }),
     kind: 'machinesUprooted',
   },

@@ -1,6 +1,6 @@
 import type { ApiError } from '../../../operator/kube/api-error.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
-import type { ObjectPlan, Removal } from '../../../operator/runtime/plan-writer.ts'
+import type { ObjectPlan } from '../../../operator/runtime/plan-writer.ts'
 import type { Precondition } from '../../../operator/runtime/preconditions.ts'
 import type { Change, Stored } from '../../../operator/runtime/store.ts'
 import type { Mutant } from '../mutant.ts'
@@ -57,8 +57,8 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
       RUNTIME.planWriter,
       'PlanWriter',
       (PlanWriter) =>
-        class<P extends KubeObject, R extends Removal> extends PlanWriter<P, R> {
-          override async write(primary: P, plan: ObjectPlan<R>, _isStatusDue: boolean, signal: AbortSignal) {
+        class<P extends KubeObject> extends PlanWriter<P> {
+          override async write(primary: P, plan: ObjectPlan, _isStatusDue: boolean, signal: AbortSignal) {
             await super.write(primary, plan, true, signal)
           }
         },

@@ -1,7 +1,8 @@
 import { ANNOTATIONS, type Attempt } from '@open-terrain/constructs'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { DataVolume, Image } from '../../harness/kinds.ts'
-import { type Download, imageOwner, isDeletion, isEnd, isOperator, isPerson } from '../chronicle.ts'
+import { imageOwner, isDeletion, isEnd, isOperator, isPerson } from '../chronicle.ts'
+import type { Download } from '../downloads.ts'
 import type { Oracle, Witness } from './oracle.ts'
 
 /** What an image has cost since a person last did something about it: transfers, by revision. */

@@ -1,5 +1,6 @@
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
-import { type Download, imageOwner, isLedger, isOperator, isSameClaim, ledgerIn } from '../chronicle.ts'
+import { imageOwner, isLedger, isOperator, isSameClaim, ledgerIn } from '../chronicle.ts'
+import type { Download } from '../downloads.ts'
 import type { Oracle, Witness } from './oracle.ts'
 
 /**

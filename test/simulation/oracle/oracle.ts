@@ -1,6 +1,7 @@
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
-import type { Chronicle, Download } from '../chronicle.ts'
+import type { Chronicle } from '../chronicle.ts'
 import type { Disturbances } from '../disturbances.ts'
+import type { Download } from '../downloads.ts'
 
 /** Number of an invariant in the design; 0: something that all of them need, such as that the run ends. */
 export type Invariant = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9

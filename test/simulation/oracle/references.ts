@@ -42,9 +42,9 @@ export class ReferenceOracle implements Oracle {
 
   #check(image: KubeObject, what: string, areUsersMeant: boolean): void {
     const { chronicle, disturbances, report, kinds } = this.#witness
-    for (const { title, sinceMs, isUser } of kinds().flatMap((kind) => kind.referencesTo?.(image) ?? [])) {
-      const isKnown = chronicle.nowMs - sinceMs > decidedWithinMs(disturbances)
-      if (isKnown && (isUser || !areUsersMeant))
+    for (const { title, ...since } of kinds().flatMap((kind) => kind.referencesTo?.(image) ?? [])) {
+      const sinceMs = areUsersMeant ? since.usesSinceMs : since.sinceMs
+      if (sinceMs !== undefined && chronicle.nowMs - sinceMs > decidedWithinMs(disturbances))
         report(5, `${title} refers to image ${keyOf(image.metadata)}, and ${what}`)
     }
   }

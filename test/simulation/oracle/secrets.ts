@@ -1,10 +1,13 @@
-import type { KubeObject } from '../../../operator/kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE } from '../../harness/kinds.ts'
 import { isOperator } from '../chronicle.ts'
 import type { Oracle, Witness } from './oracle.ts'
 
-/** In the query of every URL, and in every Secret. */
+/** In the query of every URL, and in every Secret of images. */
 export const CANARY = 'canary-7d1f'
+/** Of every guest: it may be in Secrets, and nowhere else. */
+export const PASSWORD = 'canary-Kx7-password'
 
 /** Invariant 9: nothing that the operator says has a secret in it. The source of a DataVolume has to name its URL. */
 export class SecretsOracle implements Oracle {
@@ -16,25 +19,34 @@ export class SecretsOracle implements Oracle {
 
   onCommit({ actor, resource, object, type, revision }: Commit): void {
     if (!isOperator(actor) || type === 'DELETED' || resource.kind === 'Lease') return
-    const own = writtenByOperator(resource.kind, object)
-    if (JSON.stringify(own).includes(CANARY))
+    const own = withoutTheirs(resource, object)
+    const hasSource = resource.kind === 'DataVolume'
+    const isSecretTold = JSON.stringify(hasSource ? object.metadata : own).includes(CANARY)
+    const isPasswordTold =
+      resource.kind !== 'Secret' && JSON.stringify(isOf(resource, MACHINE) ? own : object).includes(PASSWORD)
+    if (isSecretTold || isPasswordTold)
       this.#witness.report(9, `revision ${revision}: ${resource.kind} ${object.metadata.name} has a secret in it`)
   }
 
   checkText(what: string, text: string): void {
-    if (text.includes(CANARY)) this.#witness.report(9, `a secret is in ${what}: ${around(text)}`)
+    for (const secret of [CANARY, PASSWORD])
+      if (text.includes(secret)) this.#witness.report(9, `a secret is in ${what}: ${around(text, secret)}`)
   }
 }
 
 /** Without what others wrote into the same object. */
-function writtenByOperator(kind: string, object: KubeObject): unknown {
+function withoutTheirs(resource: ResourceType, object: KubeObject): unknown {
+  if (![IMAGE, DATA_SYNC, MACHINE, WORKSPACE].some((type) => isOf(resource, type))) return object
   const { spec: _spec, ...withoutSpec } = object as KubeObject & { readonly spec?: unknown }
   const { annotations: _annotations, labels: _labels, ...metadata } = object.metadata
-  if (kind === 'VMDiskImage' || kind === 'DataSync') return { ...withoutSpec, metadata }
-  return kind === 'DataVolume' ? object.metadata : object
+  return { ...withoutSpec, metadata }
 }
 
-function around(text: string): string {
-  const at = text.indexOf(CANARY)
-  return text.slice(Math.max(0, at - 120), at + CANARY.length)
+function isOf({ group, kind }: ResourceType, type: ResourceType): boolean {
+  return type.group === group && type.kind === kind
+}
+
+function around(text: string, secret: string): string {
+  const at = text.indexOf(secret)
+  return text.slice(Math.max(0, at - 120), at + secret.length)
 }

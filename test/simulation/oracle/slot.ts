@@ -1,15 +1,7 @@
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'
-import {
-  type Download,
-  imageOwner,
-  isLedger,
-  isOperator,
-  isSameClaim,
-  type Ledger,
-  ledgerIn,
-  type Slot,
-} from '../chronicle.ts'
+import { imageOwner, isLedger, isOperator, isSameClaim, type Ledger, ledgerIn, type Slot } from '../chronicle.ts'
+import type { Download } from '../downloads.ts'
 import type { Oracle, Witness } from './oracle.ts'
 
 /** Requests that rest on a ledger that somebody deleted may still arrive: sent within 5 s, carried out within 10 s. */

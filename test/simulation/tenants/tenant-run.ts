@@ -1,12 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
-import { DATA_VOLUME, NAMESPACE } from '../../../operator/kube/resource-types.ts'
-import { type Commit, IMAGE } from '../../../sandbox/memory-cluster/index.ts'
-import { isOperator, ledgerIn } from '../chronicle.ts'
-import { FARM, MACHINE, MachineWorld, TEAM } from '../machines/machine-world.ts'
+import { DATA_VOLUME, EVENT, NAMESPACE } from '../../../operator/kube/resource-types.ts'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { IMAGE, type Image, type KubeEvent, MACHINE, type Machine } from '../../harness/kinds.ts'
+import { isOperator } from '../chronicle.ts'
+import { Driver } from '../driver.ts'
+import { kindsOf } from '../kinds.ts'
+import * as objects from '../objects.ts'
 import type { Violation } from '../oracle/oracle.ts'
 import { randomFrom, seedFor } from '../random.ts'
 import type { RunResult } from '../run.ts'
+import type { ImagePlan, Schedule } from '../schedule.ts'
+import { World } from '../world.ts'
 import { Tenant } from './tenant.ts'
 
 // The same people do the same twice: once alone, and once beside a tenant who forges whatever they have. Nobody may see a difference.
@@ -14,9 +19,41 @@ import { Tenant } from './tenant.ts'
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const TENANT = 'tenant'
-const POLICY = { concurrency: '2', retryLimit: '1', retryBackoffDuration: '40s', keepSourceVolume: 'true' }
-const IMAGES = ['a', 'b', 'broken', 'refreshed', 'deleted', 'clonable', 'vanishing', 'last'] as const
-const MACHINES = ['one', 'two'] as const
+const [TEAM, FARM] = objects.NAMESPACES as [string, string]
+/** As long as people do something. */
+const FORGES_FOR_MS = 4 * MINUTE
+/** What somebody holds goes a step each 2 minutes: the machine, its instance, its disk. */
+const OVER_AFTER_MS = 18 * MINUTE
+
+const GOOD: ImagePlan = {
+  namespace: 1,
+  nature: 'good',
+  downloadSeconds: 0,
+  snapshotClass: 0,
+  secret: undefined,
+  storageClass: 0,
+  failures: 0,
+  createdAtMs: 0,
+  ttlSeconds: undefined,
+  isInvalid: false,
+}
+const MACHINE_PLAN = { source: 0, createdAtMs: 0, interfaces: 0, hasSecret: false, ignoreOnDeploy: false } as const
+
+/** Seven images at once, and one that comes late. One of them fails, others are refreshed and deleted. Two machines have an image of their own. */
+const SCHEDULE: Omit<Schedule, 'seed'> = {
+  replicas: 1,
+  policy: { concurrency: 2, retryLimit: 1, backoffSeconds: 40, keepSourceVolume: true },
+  images: [GOOD, GOOD, { ...GOOD, nature: 'broken' }, GOOD, GOOD, GOOD, GOOD, { ...GOOD, createdAtMs: 141 * SECOND }],
+  sources: [{ hasSnapshot: true, bindsLate: false, isMadeByPerson: true }],
+  machines: [MACHINE_PLAN, MACHINE_PLAN],
+  steps: [
+    { afterMs: 20 * SECOND, action: { do: 'refresh', image: 3 } },
+    { afterMs: 0, action: { do: 'delete', image: 4 } },
+    { afterMs: MINUTE, action: { do: 'crash', replica: 0, downMs: SECOND } },
+    { afterMs: MINUTE, action: { do: 'deleteMachine', machine: 1 } },
+    { afterMs: 0, action: { do: 'delete', image: 6 } },
+  ],
+}
 
 /** What others of the tenant went through. Times aside, for a request more or less in between shifts them. */
 interface History {
@@ -28,17 +65,9 @@ interface History {
   readonly downloads: readonly string[]
 }
 
-interface Run {
-  readonly history: History
-  readonly violations: Violation[]
-  readonly events: ReadonlyMap<string, number>
-  readonly elapsedMs: number
-  readonly counts: RunResult['counts']
-}
+type TenantResult = Pick<RunResult, 'violations' | 'counts' | 'events' | 'elapsedMs'>
 
-export async function runTenants(
-  seed: number,
-): Promise<Pick<RunResult, 'violations' | 'counts' | 'events' | 'elapsedMs'>> {
+export async function runTenants(seed: number): Promise<TenantResult> {
   const alone = await run(seed, false)
   const beside = await run(seed, true)
   const violations = [...alone.violations, ...beside.violations]
@@ -48,66 +77,55 @@ export async function runTenants(
     const message = `${part} beside a tenant: ${JSON.stringify(seen)}; alone: ${JSON.stringify(expected)}`
     violations.push({ invariant: 6, message, atMs: beside.elapsedMs })
   }
-  const { events, counts, elapsedMs } = beside
-  return { violations, events, counts, elapsedMs }
+  const { counts, events, elapsedMs } = beside
+  return { violations, counts, events, elapsedMs }
 }
 
-async function run(seed: number, isForged: boolean): Promise<Run> {
-  const world = await MachineWorld.start(POLICY, {}, { seed })
-  const { time, cluster, simulators } = world.simulated
-  const violations: Violation[] = []
+async function run(seed: number, isForged: boolean): Promise<TenantResult & { readonly history: History }> {
+  const world = new World({ ...SCHEDULE, seed }, kindsOf)
+  const { time, cluster, counts, chronicle } = world
+  const driver = new Driver(world)
+  const tenant = new Tenant(cluster, TENANT, randomFrom(seedFor(seed, 'tenant')))
+  const touched: Violation[] = []
   const slots: string[] = []
   const downloads: string[] = []
-  const counts = { admissions: 0, transfers: 0, commits: 0, operatorCommits: 0 }
   let holders: readonly string[] = []
   /** Uids of the tenant's own images. */
   const own = new Set<string>()
-  cluster.onCommit((commit) => {
-    counts.commits += 1
+  world.onCommit((commit) => {
     if (!isOperator(commit.actor)) return
-    counts.operatorCommits += 1
     const { object, resource, type } = commit
-    const ledger = resource.kind === 'ConfigMap' && type !== 'DELETED' ? ledgerIn(object) : undefined
-    if (ledger !== undefined) {
-      const now = ledger.holders.map(({ name, revision, attempt }) => `${name}/${revision}/${attempt}`)
-      slots.push(...now.filter((one) => !holders.includes(one)))
-      holders = now
-    }
+    const now = (chronicle.ledger?.holders ?? []).map(({ name, revision, attempt }) =>
+      [name, revision, attempt].join('/'),
+    )
+    slots.push(...now.filter((one) => !holders.includes(one)))
+    holders = now
     const isDownload = resource === DATA_VOLUME && type === 'ADDED' && object.metadata.namespace === FARM
     if (isDownload) downloads.push(object.metadata.name)
-    const wrong = touched(commit, own)
-    if (wrong !== undefined) violations.push({ invariant: 6, message: wrong, atMs: time.elapsedMs })
+    const wrong = wrongIn(commit, own)
+    if (wrong !== undefined) touched.push({ invariant: 6, message: wrong, atMs: time.elapsedMs })
   })
-  world.simulated.create(NAMESPACE, { name: TENANT })
+  world.furnish()
+  world.startSimulators()
+  for (const replica of world.replicas) replica.start()
+  await time.run({ untilMs: MINUTE, isDone: () => world.simulators !== undefined })
+  driver.plan()
+  cluster.admin.create(NAMESPACE, objects.namespace(TENANT))
   // Uids of images of their own that exist, and never download, serve as well.
-  for (const name of ['own', 'a']) {
-    const image = world.simulated.create<KubeObject>(
-      IMAGE,
-      { namespace: TENANT, name },
-      { spec: { ...SPEC, url: urlOf(name), suspend: true } },
-    )
-    own.add(image.metadata.uid ?? '')
+  for (const name of ['own', 'image-0']) {
+    const spec = { ...objects.specOf(GOOD, `${TENANT}-${name}`, 0), suspend: true }
+    own.add(cluster.admin.create(IMAGE, objects.image(TENANT, name, spec)).metadata.uid ?? '')
   }
-  const tenant = new Tenant(cluster, TENANT, randomFrom(seedFor(seed, 'tenant')))
   if (isForged) forgeOn(world, tenant, randomFrom(seedFor(seed, 'when')))
-  simulators.cdi.script({ image: urlOf('broken') }, { type: 'error' })
-  await live(world)
+  await time.run({ untilMs: OVER_AFTER_MS })
   const history = { images: imagesOf(world), machines: machinesOf(world), slots, downloads }
-  world.stop()
+  for (const replica of world.replicas) replica.crash()
+  world.killSimulators()
+  const violations = [...world.violations, ...touched]
   return { history, violations, counts, events: tenant.done, elapsedMs: time.elapsedMs }
 }
 
-const SPEC = { sourceType: 'http', diskSize: '1Gi', storageClass: 'fast', snapshotClass: 'snap' } as const
-
-function urlOf(name: string): string {
-  return `https://images.example.com/${name}.qcow2`
-}
-
-/** As long as people do something. */
-const FORGES_FOR_MS = 4 * MINUTE
-
-function forgeOn(world: MachineWorld, tenant: Tenant, random: () => number): void {
-  const { time } = world.simulated
+function forgeOn({ time }: World, tenant: Tenant, random: () => number): void {
   const next = () => {
     tenant.act()
     // In bursts: while a download runs much is forged.
@@ -117,29 +135,9 @@ function forgeOn(world: MachineWorld, tenant: Tenant, random: () => number): voi
   next()
 }
 
-async function live(world: MachineWorld): Promise<void> {
-  for (const name of IMAGES) world.createImage(name, { ...SPEC, url: urlOf(name) })
-  const vmDiskImageRef = { namespace: FARM, name: 'clonable' }
-  for (const name of MACHINES) world.create(name, { vmDiskImageRef, interfaces: [] })
-  await world.pass(20 * SECOND)
-  const again = { metadata: { annotations: { 'pelotech.ot/sync-requested-at': 'again' } } }
-  world.patch(IMAGE, { namespace: FARM, name: 'refreshed' }, again)
-  world.delete(IMAGE, FARM, 'deleted')
-  await world.pass(MINUTE)
-  world.killOperator()
-  await world.pass(SECOND)
-  world.startOperator()
-  await world.pass(MINUTE)
-  world.createImage('late', { ...SPEC, url: urlOf('late') })
-  world.delete(MACHINE, TEAM, 'two')
-  world.delete(IMAGE, FARM, 'vanishing')
-  // What somebody holds goes a step each 2 minutes: the machine, its instance, its disk.
-  await world.pass(15 * MINUTE)
-}
-
-function imagesOf(world: MachineWorld): unknown {
-  return [...IMAGES, 'late'].map((name) => {
-    const { phase, attempts, artifact, conditions, references } = world.image(name)?.status ?? {}
+function imagesOf({ cluster }: World): unknown {
+  return cluster.admin.list<Image>(IMAGE, { namespace: FARM }).items.map(({ metadata: { name }, status = {} }) => {
+    const { phase, attempts, artifact, conditions, references } = status as NonNullable<Image['status']>
     return {
       name,
       phase,
@@ -151,16 +149,20 @@ function imagesOf(world: MachineWorld): unknown {
   })
 }
 
-function machinesOf(world: MachineWorld): unknown {
-  return MACHINES.map((name) => {
-    const { phase, kicks, conditions } = world.vm(name)?.status ?? {}
-    const said = conditions?.map(({ type, status, reason }) => [type, status, reason])
-    return { name, phase, kicks, said, events: world.events(name).sort() }
+function machinesOf({ cluster }: World): unknown {
+  const events = cluster.admin.list<KubeEvent>(EVENT, { namespace: TEAM }).items
+  const machines = cluster.admin.list<Machine>(MACHINE, { namespace: TEAM }).items.map(({ metadata, status }) => {
+    const said = status?.conditions?.map(({ type, status, reason }) => [type, status, reason])
+    return { name: metadata.name, phase: status?.phase, kicks: status?.kicks, said }
   })
+  const told = events.map(({ regarding, involvedObject, reason }) =>
+    [(regarding ?? involvedObject)?.name, reason].join(),
+  )
+  return { machines, told: told.toSorted() }
 }
 
 /** Nothing of a tenant's is written; of what names an image of theirs that exists, what downloads without a slot is deleted. */
-function touched({ type, resource, object, actor }: Commit, own: ReadonlySet<string>): string | undefined {
+function wrongIn({ type, resource, object, actor }: Commit, own: ReadonlySet<string>): string | undefined {
   const { namespace, name } = object.metadata
   const isTheirs = namespace === TENANT && resource.kind !== IMAGE.kind && resource.kind !== 'Event'
   if (!isTheirs || isChildOf(object, own)) return undefined

@@ -18,7 +18,7 @@ import {
   VOLUME_SNAPSHOT,
 } from '../../../operator/kube/resource-types.ts'
 import { IMAGE, type MemoryCluster } from '../../../sandbox/memory-cluster/index.ts'
-import { MACHINE } from '../machines/machine-world.ts'
+import { MACHINE } from '../../harness/kinds.ts'
 
 const FORGED: readonly ResourceType[] = [
   POD,

@@ -1,6 +1,5 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
-import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
@@ -9,19 +8,28 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
   VOLUME_SNAPSHOT,
 } from '../../../operator/kube/resource-types.ts'
-import { type Commit, IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import type { Instance, Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
-import type { DataVolume } from '../../harness/kinds.ts'
-import { type Trace, Traces } from '../traces.ts'
-import { MACHINE, type Machine } from './machine-world.ts'
+import { type DataVolume, IMAGE, type Image, MACHINE, type Machine } from '../../harness/kinds.ts'
+import type { Chronicle } from '../chronicle.ts'
+import type { Witness } from '../oracle/oracle.ts'
+import type { Trace } from '../traces.ts'
 
-export interface Image extends KubeObject {
-  readonly spec: object
-  readonly status?: VMDiskImageStatus
+/** What an oracle of machines judges by, and where it says so. */
+export interface MachineWitness extends Pick<Witness, 'disturbances' | 'report'> {
+  readonly traces: MachineTraces
 }
 
-/** What is in the cluster now, told by commits alone. By uid. */
-export class MachineChronicle {
+/** A machine of ours: KubeVirt's kind has the same name. */
+export function isOfMachines({ group, kind }: ResourceType): boolean {
+  return group === MACHINE.group && kind === MACHINE.kind
+}
+
+export function nameOf({ kind, metadata }: KubeObject): string {
+  return `${kind} ${keyOf(metadata)}`
+}
+
+/** What is in the cluster now of machines, and of what they are made of. By uid. */
+export class MachineTraces {
   readonly machines: ReadonlyMap<string, Trace<Machine>>
   readonly images: ReadonlyMap<string, Trace<Image>>
   readonly dataVolumes: ReadonlyMap<string, Trace<DataVolume>>
@@ -30,15 +38,11 @@ export class MachineChronicle {
   readonly secrets: ReadonlyMap<string, Trace>
   readonly kubevirt: ReadonlyMap<string, Trace<KubeVirtMachine>>
   readonly instances: ReadonlyMap<string, Trace<Instance>>
-  /** Uids of the DataVolumes and claims that a guest has run from. */
-  readonly booted = new Set<string>()
-  readonly #now: () => number
-  readonly #traces: Traces
+  readonly #chronicle: Chronicle
 
-  constructor(now: () => number) {
-    this.#now = now
-    const traces = new Traces(now)
-    this.#traces = traces
+  constructor(chronicle: Chronicle) {
+    this.#chronicle = chronicle
+    const { traces } = chronicle
     this.machines = traces.of(MACHINE)
     this.images = traces.of(IMAGE)
     this.dataVolumes = traces.of(DATA_VOLUME)
@@ -50,24 +54,19 @@ export class MachineChronicle {
   }
 
   get nowMs(): number {
-    return this.#now()
+    return this.#chronicle.nowMs
   }
 
   /** Namespaces that are being deleted. */
   get leavingNamespaces(): ReadonlySet<string> {
-    return this.#traces.leavingNamespaces
-  }
-
-  take(commit: Commit): void {
-    this.#traces.take(commit)
-    if (commit.resource === VIRTUAL_MACHINE_INSTANCE && commit.type !== 'DELETED')
-      this.#noteBoot(commit.object as Instance)
+    return this.#chronicle.traces.leavingNamespaces
   }
 
   /** Of ours, that it was made for; undefined when there is none any more. */
   machineOf(child: KubeObject): Trace<Machine> | undefined {
     const owner = controllerOf(child)
-    return owner?.kind === MACHINE.kind ? this.machines.get(owner.uid) : undefined
+    const found = owner?.kind === MACHINE.kind ? this.machines.get(owner.uid) : undefined
+    return found?.object.metadata.namespace === child.metadata.namespace ? found : undefined
   }
 
   /** By way of KubeVirt's machine. */
@@ -76,22 +75,15 @@ export class MachineChronicle {
     return machine && this.machineOf(machine.object)
   }
 
-  /** Objects of one of the maps that were made for the machine with this uid. */
-  childrenOf<T extends KubeObject>(uid: string, of: ReadonlyMap<string, Trace<T>>): Trace<T>[] {
-    return [...of.values()].filter(({ object }) => controllerOf(object)?.uid === uid)
-  }
-
-  instancesOf(uid: string): Trace<Instance>[] {
-    return this.childrenOf(uid, this.kubevirt).flatMap(({ object }) =>
-      this.childrenOf(object.metadata.uid ?? '', this.instances),
+  /** Objects of one of the maps that were made for the owner. Whoever says so from another namespace lies. */
+  childrenOf<T extends KubeObject>({ metadata }: KubeObject, of: ReadonlyMap<string, Trace<T>>): Trace<T>[] {
+    return [...of.values()].filter(
+      ({ object }) => controllerOf(object)?.uid === metadata.uid && object.metadata.namespace === metadata.namespace,
     )
   }
 
-  /** Machines that have a disk of the image, or are getting one, with that disk. */
-  usersOf(image: KubeObject): { readonly machine: Trace<Machine>; readonly disk: Trace<DataVolume> }[] {
-    return this.referencesTo(image).flatMap((machine) =>
-      this.childrenOf(machine.object.metadata.uid ?? '', this.dataVolumes).map((disk) => ({ machine, disk })),
-    )
+  instancesOf(machine: KubeObject): Trace<Instance>[] {
+    return this.childrenOf(machine, this.kubevirt).flatMap(({ object }) => this.childrenOf(object, this.instances))
   }
 
   referencesTo({ metadata }: KubeObject): Trace<Machine>[] {
@@ -99,6 +91,10 @@ export class MachineChronicle {
       const { name, namespace = own.namespace } = spec.vmDiskImageRef
       return name === metadata.name && namespace === metadata.namespace
     })
+  }
+
+  disksOf({ object }: Trace<Machine>): Trace<DataVolume>[] {
+    return this.childrenOf(object, this.dataVolumes)
   }
 
   /** Disks that are not complete, and that CDI fills from this VolumeSnapshot or claim. */
@@ -121,13 +117,5 @@ export class MachineChronicle {
       ({ object: { metadata } }) => metadata.name === of?.name && metadata.namespace === of?.namespace,
     )
     return found && this.images.get(controllerOf(found.object)?.uid ?? '')
-  }
-
-  #noteBoot({ status, spec, metadata }: Instance): void {
-    if (status?.phase !== 'Running') return
-    const names = (spec.volumes ?? []).flatMap(({ dataVolume }) => dataVolume?.name ?? [])
-    const keys = names.map((name) => keyOf({ namespace: metadata.namespace ?? '', name }))
-    for (const traces of [this.dataVolumes, this.claims] as ReadonlyMap<string, Trace<KubeObject>>[])
-      for (const [uid, { object }] of traces) if (keys.includes(keyOf(object.metadata))) this.booted.add(uid)
   }
 }

@@ -1,0 +1,118 @@
+import { LABELS, MANAGER } from '@open-terrain/constructs'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
+import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  DATA_VOLUME,
+  DEPLOYMENT,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME_CLAIM,
+  SECRET,
+} from '../../operator/kube/resource-types.ts'
+import { systemClock } from '../../operator/runtime/clock.ts'
+import { inParallel } from './stage.ts'
+
+/** What the operator creates in the namespace of a workspace, in its order. */
+const TYPES: readonly ResourceType[] = [
+  NETWORK_POLICY,
+  NETWORK_ATTACHMENT_DEFINITION,
+  PERSISTENT_VOLUME_CLAIM,
+  CONFIG_MAP,
+  DEPLOYMENT,
+  SECRET,
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+]
+
+/** An object as somebody may create it in a namespace of any name. */
+interface Model {
+  readonly type: ResourceType
+  readonly text: string
+}
+
+/**
+ * What a workspace consists of that is ready, machines of KubeVirt and their disks included, so that {@link runBareWorkspaces} can create it again without the
+ * operator.
+ */
+export async function modelOf(client: KubeClient, workspace: string): Promise<readonly Model[]> {
+  const models: Model[] = []
+  for (const type of TYPES) {
+    const { items } = await client.list<KubeObject>(type, { namespace: workspace })
+    for (const item of items) {
+      // Claims of disks come from CDI, and the certificates of the cluster from its own controllers.
+      if (item.metadata.labels?.[LABELS.managedBy] !== MANAGER) continue
+      models.push({ type, text: JSON.stringify(blank(type, item)) })
+    }
+  }
+  return models
+}
+
+/**
+ * What the simulators take for workspaces by themselves: a bare client creates all that the operator would create, and waits for nothing in between. No
+ * operator may run meanwhile. Resolves with the seconds until all guests and all containers run.
+ */
+export async function runBareWorkspaces(
+  client: KubeClient,
+  {
+    workspace,
+    models,
+    count,
+    timeoutMs,
+  }: { workspace: string; models: readonly Model[]; count: number; timeoutMs: number },
+): Promise<number> {
+  const signal = AbortSignal.timeout(timeoutMs)
+  const countOf = (type: ResourceType) => models.filter((model) => model.type === type).length * count
+  const startedAt = systemClock.monotonic()
+  await Promise.all([
+    inParallel(count, async (at) => {
+      const name = `${PREFIX}${at}`
+      await client.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } } as KubeObject)
+      for (const { type, text } of models) {
+        await client.create(type, JSON.parse(text.replaceAll(workspace, name)) as KubeObject)
+      }
+    }),
+    untilAll(client, KUBEVIRT_VIRTUAL_MACHINE, countOf(KUBEVIRT_VIRTUAL_MACHINE), isRunning, signal),
+    untilAll(client, DEPLOYMENT, countOf(DEPLOYMENT), isAvailable, signal),
+  ])
+  return (systemClock.monotonic() - startedAt) / 1_000
+}
+
+const PREFIX = 'bare-'
+
+/** Without what the API server and controllers have added. */
+function blank(type: ResourceType, object: KubeObject): object {
+  const { metadata, status: _status, ...rest } = object as KubeObject & { status?: unknown; spec?: object }
+  const { name, namespace, labels, annotations } = metadata
+  const bare = { ...rest, apiVersion: apiVersionOf(type), kind: type.kind }
+  const { volumeName: _volume, ...spec } = (rest.spec ?? {}) as Record<string, unknown>
+  return {
+    ...bare,
+    metadata: { name, namespace, labels, annotations },
+    ...(rest.spec !== undefined && { spec: type === PERSISTENT_VOLUME_CLAIM ? spec : rest.spec }),
+  }
+}
+
+type Reported = KubeObject & { readonly status?: { readonly ready?: boolean; readonly availableReplicas?: number } }
+
+const isRunning = ({ status }: Reported) => status?.ready === true
+const isAvailable = ({ status }: Reported) => (status?.availableReplicas ?? 0) > 0
+
+async function untilAll(
+  client: KubeClient,
+  type: ResourceType,
+  count: number,
+  isReady: (object: Reported) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const ready = new Set<string>()
+  for await (const event of client.watch<Reported>(type, { signal })) {
+    if (event.type === 'BOOKMARK') continue
+    const { metadata } = event.object
+    if (metadata.namespace?.startsWith(PREFIX) && isReady(event.object)) ready.add(metadata.uid ?? '')
+    if (ready.size === count) return
+  }
+  throw new Error(`of ${count} ${type.plural} that a bare client created, ${ready.size} ran in time`)
+}

@@ -1,0 +1,183 @@
+import { systemClock } from '../../../operator/runtime/clock.ts'
+import { modelOf, runBareWorkspaces } from '../bare-workspaces.ts'
+import type { BundledOperator, Requests } from '../bundled-operator.ts'
+import { atMost, type Chapter, type Figure } from '../figure.ts'
+import type { Observer } from '../observer.ts'
+import { requestTable } from '../request-table.ts'
+import { difference, total, untilQuiet, withoutRenewals } from '../requests.ts'
+import { Stage } from '../stage.ts'
+
+export interface WorkspaceLoad {
+  readonly workspaces: number
+  readonly runs: number
+}
+
+/** What it took until everything rested. */
+interface Span {
+  readonly requests: Requests
+  readonly seconds: number
+  readonly cpu: number
+}
+
+interface WorkspaceRun {
+  /** The same machines, created one by one. */
+  readonly machines: Span
+  readonly made: Span
+  readonly removed: Span
+  /** Of one workspace, as its status counts them. */
+  readonly components: number
+  readonly bareSeconds: number
+  readonly residentMb: number
+  readonly peakMb: number
+}
+
+const LIMIT = 10
+const IMAGES = 10
+const IMPORT_MS = 100
+const MACHINES_EACH = 2
+const EACH_TIMEOUT_MS = 10_000
+const MODEL = 'model-of-all'
+
+/** Many workspaces at once, of images that are there; then the removal of all. */
+export async function measureWorkspaces(load: WorkspaceLoad, tell: (line: string) => void): Promise<Chapter> {
+  const { workspaces } = load
+  const runs: WorkspaceRun[] = []
+  for (let run = 1; run <= load.runs; run += 1) {
+    const one = await oneRun(load)
+    runs.push(one)
+    tell(
+      `${workspaces} workspaces of ${one.components} components, run ${run}: all Ready in ${one.made.seconds.toFixed(1)} s (those of a bare client in ${one.bareSeconds.toFixed(1)} s), ` +
+        `${perComponent(one, workspaces).toFixed(2)} requests for each component beside those of the machines, ${one.residentMb.toFixed(1)} MB, all gone in ${one.removed.seconds.toFixed(1)} s`,
+    )
+  }
+  const figure = (title: string, of: (run: WorkspaceRun) => number, more: Omit<Figure, 'title' | 'values'>): Figure => {
+    return { title, values: runs.map(of), ...more }
+  }
+  const seconds = { unit: 's', digits: 1 }
+  const megabytes = { unit: 'MB', digits: 1 }
+  const each = (of: number, { components }: WorkspaceRun) => of / (components * workspaces)
+  return {
+    title: `${workspaces} workspaces`,
+    method:
+      'A new control plane for each run. Ten images are Succeeded, and the operator has come to rest. Then workspaces are created, 16 requests at a time, each with two machines, two container ' +
+      'clusters, two networks, two volumes and roles for Ansible. Until all are Ready, as far as the simulated KubeVirt, nodes and storage say, and the operator has come to rest again; then all are deleted, until nothing is left of them. ' +
+      'What their machines cost is measured on another control plane, where as many are created by hand, and subtracted. At the end, without an operator, a bare client creates as many ' +
+      'workspaces again, object by object. What it waits for is what the simulators take by themselves.',
+    figures: [
+      figure('API requests, without those of the machines', (run) => perComponent(run, workspaces), {
+        unit: '1/component',
+        digits: 2,
+        target: atMost(6),
+      }),
+      figure('all Ready / all run that a bare client creates', (run) => run.made.seconds / run.bareSeconds, {
+        unit: '',
+        digits: 2,
+      }),
+      figure('all Ready', (run) => run.made.seconds, seconds),
+      figure('all run that a bare client creates', (run) => run.bareSeconds, seconds),
+      figure('processor time of the operator', (run) => each(run.made.cpu * 1_000, run), {
+        unit: 'ms/component',
+        digits: 1,
+      }),
+      figure('resident memory', (run) => run.residentMb, { ...megabytes, target: atMost(160, 'MB') }),
+      figure('the most that was resident', (run) => run.peakMb, megabytes),
+      figure('deleted: all gone', (run) => run.removed.seconds, seconds),
+      figure('deleted: API requests', (run) => each(total(run.removed.requests), run), {
+        unit: '1/component',
+        digits: 2,
+      }),
+    ],
+    tables: [
+      requestTable(
+        runs.map(({ made }) => made.requests),
+        { count: workspaces, of: 'workspace' },
+      ),
+    ],
+  }
+}
+
+function perComponent({ made, machines, components }: WorkspaceRun, workspaces: number): number {
+  return (total(made.requests) - total(machines.requests)) / (components * workspaces)
+}
+
+async function oneRun({ workspaces }: WorkspaceLoad): Promise<WorkspaceRun> {
+  const machines = await machinesAlone(workspaces * MACHINES_EACH)
+  await using scene = await Scene.open()
+  const { stage, observer, operator } = scene
+  const timeoutMs = workspaces * EACH_TIMEOUT_MS
+  await stage.createWorkspace(MODEL, imageAt(0))
+  await observer.until('a workspace', () => observer.workspaces.get(MODEL)?.phase === 'Ready', timeoutMs)
+  const models = await modelOf(stage.client, MODEL)
+  const components = observer.workspaces.get(MODEL)?.total ?? 0
+  const countReady = () => [...observer.workspaces.values()].filter(({ phase }) => phase === 'Ready').length
+  const made = await scene.span(
+    () => stage.createWorkspaces('lab', workspaces, imageAt),
+    () => observer.until('all workspaces', () => countReady() === workspaces + 1, timeoutMs),
+  )
+  const { resident, peak } = await operator.memory()
+  const removed = await scene.span(
+    () => stage.deleteWorkspaces('lab', workspaces),
+    () => observer.until('that all are gone', () => observer.workspaces.size === 1, timeoutMs),
+  )
+  await operator.terminate()
+  const bare = { workspace: MODEL, models, count: workspaces, timeoutMs }
+  return {
+    machines,
+    made,
+    removed,
+    components,
+    bareSeconds: await runBareWorkspaces(stage.client, bare),
+    residentMb: resident / 1e6,
+    peakMb: peak / 1e6,
+  }
+}
+
+async function machinesAlone(count: number): Promise<Span> {
+  await using scene = await Scene.open()
+  const { stage, observer } = scene
+  return await scene.span(
+    () => stage.createMachines('machine', count, imageAt),
+    () => observer.until('all machines', () => observer.readyMachines.size === count, count * EACH_TIMEOUT_MS),
+  )
+}
+
+const imageAt = (at: number) => `image-${at % IMAGES}`
+
+/** An operator that rests, and images that are there. */
+class Scene implements AsyncDisposable {
+  readonly stage: Stage
+  readonly observer: Observer
+  readonly operator: BundledOperator
+
+  private constructor(stage: Stage, observer: Observer, operator: BundledOperator) {
+    this.stage = stage
+    this.observer = observer
+    this.operator = operator
+  }
+
+  static async open(): Promise<Scene> {
+    const stage = await Stage.start({ policy: { concurrency: String(LIMIT), imageNamespace: 'images-0' } })
+    await stage.startSimulators({ durationMs: IMPORT_MS })
+    const observer = await stage.observe()
+    const operator = await stage.startOperator()
+    await operator.untilLeading()
+    await stage.createImages('image', IMAGES)
+    await observer.until('all images', () => observer.countIn('Succeeded') === IMAGES, IMAGES * EACH_TIMEOUT_MS)
+    return new Scene(stage, observer, operator)
+  }
+
+  async span(begin: () => Promise<void>, end: () => Promise<unknown>): Promise<Span> {
+    const { operator } = this
+    const before = await untilQuiet(operator)
+    const cpuBefore = await operator.cpuSeconds()
+    const startedAt = systemClock.monotonic()
+    await Promise.all([begin(), end()])
+    const seconds = (systemClock.monotonic() - startedAt) / 1_000
+    const requests = withoutRenewals(difference(await untilQuiet(operator), before))
+    return { requests, seconds, cpu: (await operator.cpuSeconds()) - cpuBefore }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stage[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,153 @@
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
+import { SNAPSHOTS, STORAGE } from '../harness/world.ts'
+import { type Flow, QUICK, success } from './flows.ts'
+import { type Play, workspaceOf } from './play.ts'
+
+/** Every third crash: an odd number, so that those before and those after a write take turns. */
+const SAMPLE = 3
+const STATUS = 'update workspaces/status'
+const MACHINE_STATUS = 'update virtualmachines/status'
+const IMAGE = 'demo-vmdi'
+const USUAL = {
+  hasWorkspace: true,
+  sample: SAMPLE,
+  telling: [STATUS, MACHINE_STATUS, 'update vmdiskimages/status'],
+  policy: {
+    ...QUICK,
+    imageNamespace: '<namespace>',
+    imageUrlTemplate: `https://images.example.com/<namespace>/${IMAGE}.qcow2`,
+    defaultSourceType: 'http',
+    defaultDiskSize: '16Mi',
+    defaultStorageClass: STORAGE,
+    defaultSnapshotClass: SNAPSHOTS,
+    localVolumeRoot: '/srv/labs',
+  },
+}
+
+/** The proposal's, with its machine deployed; without the port of the node, which but one of many plays could have. */
+const LAB = {
+  ...DEPLOYED,
+  containerClusters: DEPLOYED.containerClusters.map((cluster) => ({
+    ...cluster,
+    containers: cluster.containers.map(({ portMappings: _node, ...container }: Container) => container),
+  })),
+} satisfies WorkspaceSpecInput
+type Container = NonNullable<WorkspaceSpecInput['containerClusters']>[number]['containers'][number]
+
+const telling = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
+const times = (count: number, write: string) => Array<string>(count).fill(write)
+
+/** The Workspace of a play. */
+class PlayedWorkspace {
+  readonly name: string
+  readonly #play: Play
+  readonly #workspaces: Workspaces
+
+  constructor(play: Play) {
+    this.name = workspaceOf(play.namespace)
+    this.#play = play
+    this.#workspaces = new Workspaces(play.world)
+  }
+
+  /** Each stage lasts until the status reports it. */
+  async standUp(): Promise<void> {
+    this.#play.holdDownloads(IMAGE)
+    await this.#workspaces.create(this.name, LAB)
+    await this.#play.untilDownloading(1, IMAGE)
+    await this.#workspaces.untilComponent(this.name, 'Image', IMAGE, ({ reason }) => reason === 'Syncing')
+    this.#play.letThrough(IMAGE)
+    await this.#play.untilSynced(IMAGE)
+    await this.#workspaces.untilReady(this.name)
+    await this.#play.until('the image names both that refer to it', () => {
+      const image = this.#play.world.mirror.images.get(`${this.#play.namespace}/${IMAGE}`)
+      return image?.status?.references?.count === 2
+    })
+  }
+
+  /** A network more, a container cluster less, another image of a container. */
+  async edit(): Promise<void> {
+    const [first] = LAB.containerClusters
+    const containers = first?.containers.map((one) => ({ ...one, image: 'registry.example.com/other:2' }))
+    await this.#workspaces.patch(this.name, {
+      networks: [...LAB.networks, { name: 'more', cidr: '10.77.0.0/24' }],
+      containerClusters: [{ ...first, containers }] as WorkspaceSpecInput['containerClusters'] & object,
+    })
+    await this.#play.until('what is not asked for is gone', () => {
+      const { deployments } = this.#play.world.mirror
+      return deployments.get(`${this.name}/ansible`) === undefined
+    })
+    await this.#workspaces.untilReady(this.name)
+  }
+
+  async delete(): Promise<void> {
+    await this.#workspaces.delete(this.name)
+  }
+}
+
+async function prepare(play: Play): Promise<void> {
+  await new PlayedWorkspace(play).standUp()
+  await play.untilQuiet()
+}
+
+export const creation: Flow = {
+  name: 'the workspace of the proposal, from nothing to Ready',
+  ...USUAL,
+  act: async (play) => await new PlayedWorkspace(play).standUp(),
+  writes: [
+    'patch workspaces',
+    'create namespaces',
+    ...times(4, 'create networkpolicies'),
+    'create vmdiskimages',
+    ...success.writes,
+    ...times(12, 'create network-attachment-definitions'),
+    ...times(2, 'create persistentvolumes'),
+    ...times(2, 'create persistentvolumeclaims'),
+    'create configmaps',
+    ...times(2, 'create deployments'),
+    'create virtualmachines',
+    'patch virtualmachines',
+    'create secrets',
+    'create datavolumes',
+    'create virtualmachines.kubevirt.io',
+    ...telling('Provisioning', 'Ready'),
+  ],
+}
+
+const change: Flow = {
+  name: 'a workspace that is edited',
+  ...USUAL,
+  prepare,
+  act: async (play) => await new PlayedWorkspace(play).edit(),
+  writes: [
+    ...times(2, 'create network-attachment-definitions'),
+    'patch configmaps',
+    'patch deployments',
+    'delete deployments',
+    ...telling('Ready'),
+  ],
+}
+
+const deletion: Flow = {
+  name: 'deletion of a workspace',
+  ...USUAL,
+  prepare,
+  act: async (play) => await new PlayedWorkspace(play).delete(),
+  writes: [
+    ...telling('Deleting'),
+    'delete virtualmachines',
+    'delete virtualmachines.kubevirt.io',
+    'delete datavolumes',
+    'delete secrets',
+    'patch virtualmachines',
+    ...times(2, 'delete deployments'),
+    'delete configmaps',
+    ...times(2, 'delete persistentvolumeclaims'),
+    ...times(2, 'delete persistentvolumes'),
+    ...times(12, 'delete network-attachment-definitions'),
+    'delete namespaces',
+    'patch workspaces',
+  ],
+}
+
+export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, deletion]

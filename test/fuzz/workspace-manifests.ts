@@ -1,0 +1,334 @@
+import fc from 'fast-check'
+import { at, type Change, changed, type Path } from './changes.ts'
+import {
+  cpu,
+  label,
+  labelValue,
+  memory,
+  oddAddress,
+  oddCpu,
+  oddLabelValue,
+  oddMemory,
+  user,
+} from './machine-manifests.ts'
+import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
+import { manifestsOf, nearValidImageSpec, rawNumber, UNKNOWN, validImageSpec } from './spec-manifests.ts'
+
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
+/** Few, so that they meet. */
+const NAMES = ['a', 'b', 'control-net', 'x'.repeat(63)] as const
+const names = fc.shuffledSubarray([...NAMES], { minLength: 2, maxLength: 3 })
+
+/** Networks with the first parts of their addresses, their length, and the numbers of hosts in them. */
+const NETS = [
+  { cidr: '10.10.0.0/24', address: (host: number) => `10.10.0.${host}`, length: 24 },
+  { cidr: '4.29.163.0/28', address: (host: number) => `4.29.163.${host}`, length: 28 },
+  { cidr: '128.0.0.0/8', address: (host: number) => `128.0.1.${host}`, length: 8 },
+  { cidr: 'fd00:10::/64', address: (host: number) => `fd00:10::${host.toString(16)}`, length: 64 },
+] as const
+const GATEWAY = 14
+
+const path = fc.constantFrom('/config', '/a/.ssh', '/var/lib/app_1', '/a/')
+const role = fc.record({
+  role: fc.constantFrom('specialize', 'lab.net.router', 'a-b_c'),
+  // Undefined is left out of JSON; a key may be anything, `__proto__` too.
+  variables: maybe(
+    fc
+      .array(
+        fc.tuple(fc.oneof(fc.constantFrom('__proto__', 'constructor', ''), fc.string({ maxLength: 5 })), anyJson),
+        { maxLength: 3 },
+      )
+      .map((entries) => Object.fromEntries(entries)),
+  ),
+})
+const roles = fc.array(role, { maxLength: 2 })
+const capability = fc.constantFrom('ALL', 'NET_ADMIN', 'NET_BIND_SERVICE')
+const port = fc.record({
+  containerPort: fc.integer({ min: 1, max: 65_535 }),
+  protocol: maybe(fc.constantFrom('tcp', 'udp', 'sctp')),
+  hostPort: maybe(fc.integer({ min: 1, max: 65_535 })),
+})
+const container = fc.record({
+  name: label,
+  image: fc.constantFrom('a', 'ghcr.io/demo/app:1.0.2'),
+  resources: maybe(fc.record({ cpu: maybe(cpu), memory: maybe(memory) })),
+  capabilities: maybe(
+    fc.record({
+      add: maybe(fc.array(capability, { maxLength: 2 })),
+      drop: maybe(fc.array(capability, { maxLength: 2 })),
+    }),
+  ),
+  env: maybe(
+    fc.uniqueArray(fc.record({ name: fc.constantFrom('A', 'b.c', '_1'), value: maybe(fc.string({ maxLength: 9 })) }), {
+      maxLength: 2,
+      selector: ({ name }) => name,
+    }),
+  ),
+  portMappings: maybe(
+    fc.uniqueArray(port, { maxLength: 2, selector: ({ hostPort = 0, protocol = 'tcp' }) => `${hostPort}/${protocol}` }),
+  ),
+})
+const vm = fc.record({
+  backingVMDiskImage: objectName,
+  baseVm: maybe(labelValue),
+  version: maybe(labelValue),
+  ignoreOnDeploy: maybe(fc.boolean()),
+  vmDiskImageTemplate: maybe(validImageSpec),
+  resources: fc.record({ cpu, memory }),
+  diskSize: maybe(diskSize),
+  users: maybe(
+    fc.uniqueArray(
+      user.map(({ ssh_authorized_keys: _keys, ...one }) => one),
+      { maxLength: 2, selector: ({ name }) => name },
+    ),
+  ),
+  ansible: maybe(fc.record({ roles: maybe(fc.record({ build: maybe(roles), deploy: maybe(roles) })) })),
+})
+
+const validSpec = fc
+  .record({
+    nets: names,
+    starts: fc.nat(3),
+    vms: fc.array(vm, { minLength: 1, maxLength: 2 }),
+    container,
+    volumes: names,
+    path,
+    hasGateway: fc.boolean(),
+    hop: fc.integer({ min: 1, max: 13 }),
+    size: diskSize,
+  })
+  .map(({ nets, starts, vms, container: one, volumes, path: containerPath, hasGateway, hop, size }) => {
+    const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
+    const nicsOf = (host: number) =>
+      nets.map((network, at) => ({ network, ipAddress: `${kindOf(at).address(host)}/${kindOf(at).length}` }))
+    const everywhere = (at: number) => (kindOf(at).cidr.includes(':') ? '::/0' : '0.0.0.0/0')
+    return {
+      vms: vms.map((each, at) => ({ ...each, name: `vm-${at}`, interfaces: nicsOf(at + 1) })),
+      containerClusters: [
+        {
+          name: 'cluster',
+          interfaces: nicsOf(9),
+          containers: [
+            {
+              ...one,
+              volumeMounts: [
+                { name: volumes[0], containerPath, readOnly: true },
+                { name: 'ansible', containerPath: '/plays' },
+              ],
+            },
+          ],
+        },
+      ],
+      volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
+      networks: nets.map((name, at) => ({
+        name,
+        cidr: kindOf(at).cidr,
+        ...(hasGateway && { rangeGateway: kindOf(at).address(GATEWAY) }),
+        routes: [{ destinationNetworkCidr: everywhere(at), nextHopIpAddress: kindOf(at).address(hop) }],
+        nameservers: { addresses: ['8.8.8.8'] },
+      })),
+    }
+  })
+
+const VM = ['vms', 0] as const
+const CLUSTER = ['containerClusters', 0] as const
+const CONTAINER = [...CLUSTER, 'containers', 0] as const
+const NET = ['networks', 0] as const
+
+const oddPath = fc.oneof(
+  slipOf(path),
+  textAround(256, ['a', '/a', '/ä']),
+  fc.constantFrom('/', '//', '/a/../b', '/..', '/a/.', '/a:b', 'a'),
+)
+const address = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(...NETS), fc.nat(255), fc.constantFrom(8, 24, 28, 31, 32, 64, 127))
+    .map(([net, host, length]) => `${net.address(host)}/${length}`),
+  fc.tuple(fc.constantFrom(...NETS), fc.nat(255)).map(([net, host]) => `${net.address(host)}/${net.length}`),
+)
+const cidr = fc.oneof(
+  fc.constantFrom(...NETS.map((net) => net.cidr), '10.10.0.0/16', '10.0.0.0/8', '0.0.0.0/0', '10.10.0.0/31', '::/0'),
+  address,
+)
+const bare = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(...NETS), fc.constantFrom(0, 1, 9, GATEWAY, 15, 255))
+    .map(([net, host]) => net.address(host)),
+  fc.constantFrom('FD00:10::1', 'fd00:10:0::1', '::', '::ffff:1.2.3.4', '010.0.0.1', '10.10.0.1/24', '10.10.0', ''),
+  oddText,
+)
+const oddPort = fc.oneof(fc.integer({ min: -1, max: 65_537 }), rawNumber, fc.constantFrom<unknown>('53', null))
+const many = (count: number, make: (at: number) => object) =>
+  fc.constant(Array.from({ length: count }, (_, index) => make(index)))
+
+const MACHINE = { backingVMDiskImage: 'a', resources: { cpu: 1, memory: '1Gi' } }
+const machineAt = (name: string, ...addresses: readonly string[]) => ({
+  ...MACHINE,
+  name,
+  interfaces: addresses.map((ipAddress) => ({ network: 'a', ipAddress })),
+})
+const LAB = { name: 'a', cidr: '10.10.0.0/24', rangeGateway: '10.10.0.14' }
+
+/** Small ones, in which nothing else can be wrong: what one rule refuses in a large one, another one often does too. */
+const smallSpec = fc.oneof(
+  fc
+    .oneof(cidr, oddAddress, fc.constantFrom('127.0.0.0/8', '224.0.0.0/8', 'fe80::/64'))
+    .map((one) => ({ networks: [{ name: 'a', cidr: one }] })),
+  fc
+    .constantFrom('fd00:10:0::1', 'FD00:10::1', 'fd00:10::1')
+    .map((rangeGateway) => ({ networks: [{ name: 'a', cidr: 'fd00:10::/64', rangeGateway }] })),
+  fc.constantFrom('fd00:10:0::1', 'FD00:10::1', 'fd00:10::1').map((nextHopIpAddress) => ({
+    networks: [{ name: 'a', cidr: 'fd00:10::/64', routes: [{ destinationNetworkCidr: '::/0', nextHopIpAddress }] }],
+  })),
+  fc
+    .constantFrom('10.10.0.0/24', '10.10.0.255/24', '10.10.0.14/24', '10.10.0.7/24')
+    .map((one) => ({ networks: [LAB], vms: [machineAt('b', one)] })),
+  fc
+    .constantFrom('FD00:10::1/64', 'fd00:10:0::1/64', 'fd00:10::/64', 'fd00:10::ffff:ffff:ffff:ffff/64')
+    .map((one) => ({ networks: [{ name: 'a', cidr: 'fd00:10::/64' }], vms: [machineAt('b', one)] })),
+  fc.constant({ networks: [LAB], vms: [machineAt('b', '10.10.0.1/24'), machineAt('c', '10.10.0.1/24')] }),
+  fc.constant({ networks: [LAB], vms: [machineAt('b', '10.10.0.1/24', '10.10.0.2/24')] }),
+  fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
+  fc.constantFrom('10.10.0.1/24', '10.10.0.2/24', '10.10.0.14/24').map((ipAddress) => ({
+    networks: [LAB],
+    vms: [machineAt('b', '10.10.0.1/24')],
+    containerClusters: [
+      { name: 'c', interfaces: [{ network: 'a', ipAddress }], containers: [{ name: 'd', image: 'e' }] },
+    ],
+  })),
+)
+
+/** One thing that is odd, at its place. */
+const oddField: fc.Arbitrary<Change> = fc.oneof(
+  { arbitrary: at([...VM, 'interfaces', 0, 'ipAddress'], fc.oneof(address, oddAddress)), weight: 6 },
+  { arbitrary: at([...CLUSTER, 'interfaces', 0, 'ipAddress'], fc.oneof(address, oddAddress)), weight: 4 },
+  ...[VM, CLUSTER].flatMap((owner) => [
+    at([...owner, 'interfaces', 0, 'network'], fc.oneof(fc.constantFrom(...NAMES, 'nowhere'), oddName)),
+    at([...owner, 'name'], fc.oneof(fc.constantFrom('vm-0', 'vm-1', 'cluster', 'all'), oddName, slipOf(label))),
+    at(
+      [...owner, 'interfaces'],
+      many(9, (index) => ({ network: `n${index}`, ipAddress: '10.0.0.1/24' })),
+    ),
+  ]),
+  { arbitrary: at([...NET, 'cidr'], fc.oneof(cidr, oddAddress)), weight: 4 },
+  { arbitrary: at([...NET, 'rangeGateway'], bare), weight: 4 },
+  { arbitrary: at([...NET, 'routes', 0, 'nextHopIpAddress'], bare), weight: 4 },
+  { arbitrary: at([...NET, 'routes', 0, 'destinationNetworkCidr'], fc.oneof(cidr, oddAddress)), weight: 4 },
+  at([...NET, 'nameservers', 'addresses', 0], bare),
+  at([...NET, 'name'], fc.oneof(fc.constantFrom(...NAMES), oddName)),
+  at(
+    ['networks'],
+    many(65, (index) => ({ name: `n${index}`, cidr: `10.${index}.0.0/16` })),
+  ),
+  at([...VM, 'backingVMDiskImage'], oddName),
+  at([...VM, 'version'], oddLabelValue),
+  at([...VM, 'resources', 'cpu'], oddCpu),
+  at([...VM, 'resources', 'memory'], oddMemory),
+  at([...VM, 'diskSize'], fc.oneof(oddQuantity, rawNumber)),
+  at([...VM, 'vmDiskImageTemplate'], nearValidImageSpec),
+  at(
+    [...VM, 'users'],
+    fc.oneof(
+      many(5, (index) => ({ name: `u${index}` })),
+      user.map((one) => [one, one]),
+      user.map((one) => [one]),
+    ),
+  ),
+  at(
+    [...VM, 'ansible', 'roles'],
+    fc.oneof(oddName, oddText, textAround(64, ['a', 'ä'])).map((name) => ({ build: [{ role: name }] })),
+  ),
+  at(
+    [...VM, 'ansible', 'roles'],
+    anyJson.map((variables) => ({ deploy: [{ role: 'a', variables }] })),
+  ),
+  at([...CONTAINER, 'image'], fc.oneof(oddText, textAround(512, ['a', 'ä']))),
+  at([...CONTAINER, 'name'], oddName),
+  at(
+    [...CONTAINER, 'resources'],
+    fc.oneof(oddQuantity, rawNumber).map((one) => ({ memory: one })),
+  ),
+  at(
+    [...CONTAINER, 'capabilities'],
+    fc
+      .oneof(fc.constantFrom('CAP_CHOWN', 'net_admin', 'NET ADMIN', '', 'A'.repeat(33)), oddText)
+      .map((one) => ({ add: [one] })),
+  ),
+  at(
+    [...CONTAINER, 'env'],
+    fc
+      .tuple(fc.oneof(oddText, fc.constantFrom('1A', 'A=B', 'A')), fc.oneof(oddText, textAround(4096)))
+      .map(([name, value]) => [{ name, value }]),
+  ),
+  at([...CONTAINER, 'volumeMounts', 0, 'name'], fc.oneof(fc.constantFrom(...NAMES, 'ansible', 'nowhere'), oddName)),
+  { arbitrary: at([...CONTAINER, 'volumeMounts', 0, 'containerPath'], oddPath), weight: 2 },
+  at(
+    [...CONTAINER, 'portMappings'],
+    oddPort.map((hostPort) => [{ containerPort: 1, hostPort }]),
+  ),
+  at(
+    [...CONTAINER, 'portMappings'],
+    port.map((one) => [one, { ...one, containerPort: 1 }]),
+  ),
+  at(
+    ['containerClusters'],
+    fc.integer({ min: 15, max: 18 }).chain((count) =>
+      many(count, (index) => ({
+        name: `c${index}`,
+        containers: [
+          {
+            name: 'a',
+            image: 'b',
+            portMappings: Array.from({ length: 16 }, (_, at) => ({
+              containerPort: 1,
+              hostPort: 1 + 16 * index + at,
+            })),
+          },
+        ],
+      })),
+    ),
+  ),
+  at(['volumes', 0, 'name'], fc.oneof(fc.constantFrom(...NAMES, 'ansible'), oddName)),
+  at(['volumes', 0, 'size'], fc.oneof(oddQuantity, rawNumber)),
+  { arbitrary: at(['volumes', 0, 'localPath'], oddPath), weight: 2 },
+)
+
+const PLACES: readonly Path[] = [
+  [],
+  ['vms'],
+  VM,
+  [...VM, 'resources'],
+  [...VM, 'interfaces', 0],
+  ['containerClusters'],
+  CLUSTER,
+  CONTAINER,
+  ['volumes', 0],
+  ['networks'],
+  NET,
+  [...NET, 'routes', 0],
+]
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  { arbitrary: oddField, weight: 8 },
+  fc.tuple(fc.constantFrom(...PLACES.slice(1)), fc.oneof(anyJson, rawNumber, fc.constant(undefined))),
+  fc
+    .tuple(fc.constantFrom(...PLACES), fc.constantFrom(...UNKNOWN), anyJson)
+    .map(([place, field, value]): Change => [[...place, field], value]),
+)
+const changes = fc.oneof(
+  { arbitrary: fc.array(change, { minLength: 1, maxLength: 1 }), weight: 4 },
+  fc.array(change, { minLength: 2, maxLength: 3 }),
+)
+const changedSpec = fc.tuple(validSpec, changes).map(([spec, list]) => list.reduce<unknown>(changed, spec))
+const nearValidSpec = fc.oneof({ arbitrary: changedSpec, weight: 5 }, smallSpec)
+const noiseSpec = fc.oneof(
+  anyJson,
+  fc.constant(undefined),
+  fc.array(change, { maxLength: 8 }).map((list) => list.reduce<unknown>(changed, {})),
+)
+
+export const workspaceManifest = manifestsOf('Workspace', {
+  valid: validSpec,
+  nearValid: nearValidSpec,
+  noise: noiseSpec,
+})

@@ -1,0 +1,107 @@
+import { POLICY_NAME } from '@open-terrain/constructs'
+import { isApiError } from '../../operator/kube/api-error.ts'
+import type { HttpKubeClient } from '../../operator/kube/http-client.ts'
+import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  SECRET,
+  STORAGE_CLASS,
+  VOLUME_SNAPSHOT_CLASS,
+} from '../../operator/kube/resource-types.ts'
+import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
+
+export const STORAGE = 'fast'
+export const SNAPSHOTS = 'snap'
+/** Of a network that guests give themselves addresses on. */
+export const NETWORK_CONFIG = '{"cniVersion":"1.0.0","name":"lab","type":"bridge","bridge":"lab0","ipam":{}}'
+
+/** What images and machines stand on, and people create: namespaces, classes, the policy, Secrets and networks. */
+export class Grounds {
+  readonly cluster: Cluster
+  readonly client: HttpKubeClient
+  /** Of the images. */
+  readonly namespace: string
+  readonly operatorNamespace: string
+  readonly namespaces: string[] = []
+
+  constructor({
+    cluster,
+    client,
+    id,
+  }: { readonly cluster: Cluster; readonly client: HttpKubeClient; readonly id: string }) {
+    this.cluster = cluster
+    this.client = client
+    this.namespace = `images-${id}`
+    this.operatorNamespace = `operator-${id}`
+  }
+
+  async setPolicy(data: Readonly<Record<string, string>>, namespace = this.operatorNamespace): Promise<void> {
+    const metadata = { namespace, name: POLICY_NAME }
+    const wanted = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
+    try {
+      await this.client.create(CONFIG_MAP, wanted)
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+      const { resourceVersion } = (await this.client.get(CONFIG_MAP, metadata)).metadata
+      const version = resourceVersion === undefined ? {} : { resourceVersion }
+      await this.client.replace(CONFIG_MAP, { ...wanted, metadata: { ...metadata, ...version } })
+    }
+  }
+
+  async createNamespace(name: string): Promise<void> {
+    await this.client.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+    this.namespaces.push(name)
+  }
+
+  async createSecret(name: string): Promise<void> {
+    const metadata = { namespace: this.namespace, name }
+    const stringData = { accessKeyId: 'id', secretKey: 'very-secret-key' }
+    await this.client.create(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata, stringData } as KubeObject)
+  }
+
+  async createConfigMap(name: string): Promise<void> {
+    const metadata = { namespace: this.namespace, name }
+    await this.client.create(CONFIG_MAP, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata,
+      data: { a: 'b' },
+    } as KubeObject)
+  }
+
+  async createStorageClass(name: string, annotations: Readonly<Record<string, string>> = {}): Promise<void> {
+    const manifest = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name, annotations } }
+    await this.#ensure(STORAGE_CLASS, { ...manifest, provisioner: 'sandbox.example.com' } as KubeObject)
+  }
+
+  /** That an interface of a machine can name. */
+  async createNetwork(name: string, namespace = this.namespace): Promise<void> {
+    const [type, metadata] = [NETWORK_ATTACHMENT_DEFINITION, { namespace, name }]
+    const object = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec: { config: NETWORK_CONFIG } }
+    await this.client.create(type, object as KubeObject)
+  }
+
+  async createSnapshotClass(name: string): Promise<void> {
+    const manifest = { apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshotClass', metadata: { name } }
+    const rest = { driver: 'sandbox.example.com', deletionPolicy: 'Delete' }
+    await this.#ensure(VOLUME_SNAPSHOT_CLASS, { ...manifest, ...rest } as KubeObject)
+  }
+
+  /** Those that images name unless a test says otherwise. */
+  async createClasses(): Promise<void> {
+    await this.createStorageClass(STORAGE)
+    if (this.cluster.foreign.crds.length > 0) await this.createSnapshotClass(SNAPSHOTS).catch(ignoreNotFound)
+  }
+
+  async #ensure(type: ResourceType, object: KubeObject): Promise<void> {
+    await this.client.create(type, object).catch((error: unknown) => {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+    })
+  }
+}
+
+export function ignoreNotFound(error: unknown): void {
+  if (!isApiError(error, 'NotFound')) throw error
+}

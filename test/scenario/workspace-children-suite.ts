@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto'
+import {
+  NETWORK_DRIVERS,
+  type NetworkDriver,
+  type WorkspaceSpec,
+  workspace as workspaceKind,
+} from '@open-terrain/constructs'
+import fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
+import { randomWorkspace } from '../../constructs/children/random-workspaces.fixtures.ts'
+import { objectsOf, renderAll } from '../../constructs/children/rendered-workspace.fixtures.ts'
+import { viewConfigMap } from '../../operator/cluster/workspace-views.ts'
+import { isAsWanted, marked } from '../../operator/controllers/workspace/decide/as-wanted.ts'
+import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  DEPLOYMENT,
+  NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  RESOURCE_QUOTA,
+} from '../../operator/kube/resource-types.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { MACHINE } from '../harness/kinds.ts'
+
+const WORKSPACE: ResourceType = workspaceKind
+const HANGS_AFTER_MS = 5 * 60_000
+const ROOTS = [undefined, '/srv/labs'] as const
+const TYPES = [
+  ...[CONFIG_MAP, DEPLOYMENT, NAMESPACE, NETWORK_ATTACHMENT_DEFINITION, NETWORK_POLICY],
+  ...[PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA, MACHINE],
+]
+const cluster = useCluster()
+
+interface Deployment extends KubeObject {
+  readonly status?: object
+}
+
+function pathOf({ group, version, plural, namespaced }: ResourceType, namespace = '', name = ''): string {
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
+  return `${root}${namespaced ? `/namespaces/${namespace}` : ''}/${plural}${name === '' ? '' : `/${name}`}`
+}
+
+function typeOf({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): ResourceType {
+  const found = TYPES.find((type) => type.kind === kind && apiVersionOf(type) === apiVersion)
+  if (found === undefined) throw new Error(`no type for ${apiVersion} ${kind}`)
+  return found
+}
+
+async function ask<T = KubeObject>(method: string, path: string, body?: object): Promise<T> {
+  const { status, text } = await cluster().controlPlane.request(method, path, body)
+  if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${text}\n${JSON.stringify(body)}`)
+  return JSON.parse(text) as T
+}
+
+/** Unknown fields, and those that are there twice, are refused. */
+const create = (type: ResourceType, object: KubeObject) =>
+  ask('POST', `${pathOf(type, object.metadata.namespace)}?fieldValidation=Strict`, object)
+
+/** Whether as many pods were admitted. Throws otherwise, with what admission says against one. */
+async function hasPods(namespace: string, count: number): Promise<void> {
+  const pods = await ask<{ items: KubeObject[] }>('GET', pathOf(POD, namespace))
+  const deployments = await ask<{ items: KubeObject[] }>('GET', pathOf(DEPLOYMENT, namespace))
+  expect(pods.items.length, JSON.stringify(deployments.items.map((item) => (item as Deployment).status))).toBe(count)
+}
+
+/** Creates the workspace and all its children, waits for its pods, and looks whether anything of them would be written again. */
+async function standUp(spec: WorkspaceSpec, driver: NetworkDriver, localVolumeRoot: string | undefined): Promise<void> {
+  const name = `lab-${randomBytes(4).toString('hex')}`
+  const { metadata } = await create(WORKSPACE, {
+    apiVersion: apiVersionOf(WORKSPACE),
+    kind: WORKSPACE.kind,
+    metadata: { name },
+    spec,
+  } as KubeObject)
+  const rendered = renderAll({ workspace: { name, uid: metadata.uid ?? '' }, spec }, driver, localVolumeRoot)
+  const { quota, clusters } = rendered
+  // A pod without a request for what a quota limits is refused, and some have none.
+  const objects = objectsOf(rendered).filter((object) => object !== quota)
+  for (const object of objects) await create(typeOf(object), marked(object as KubeObject))
+  await vi.waitFor(() => hasPods(name, clusters.length), { timeout: HANGS_AFTER_MS, interval: 100 })
+  await create(RESOURCE_QUOTA, marked(quota as KubeObject))
+  for (const object of objectsOf(rendered)) {
+    const wanted = marked(object as KubeObject)
+    const stored = await ask('GET', pathOf(typeOf(wanted), wanted.metadata.namespace, wanted.metadata.name))
+    const seen = wanted.kind === CONFIG_MAP.kind ? viewConfigMap(stored) : stored
+    expect(isAsWanted(wanted, seen), `${wanted.kind} ${wanted.metadata.name}: ${JSON.stringify(seen)}`).toBe(true)
+  }
+  await ask('DELETE', pathOf(WORKSPACE, '', name))
+}
+
+/** @param random so many workspaces at random, for each driver */
+export function workspaceChildrenSuite(random: number): void {
+  describe.each(NETWORK_DRIVERS)('the children of a workspace, on %s', (driver) => {
+    it.each(ROOTS)(
+      'as the proposal has it are accepted, admitted and stored as they are, with local volumes below %s',
+      async (root) => {
+        await standUp(PROPOSED_WORKSPACE.spec as unknown as WorkspaceSpec, driver, root)
+      },
+    )
+
+    it(`at random are so too: ${random} workspaces`, async () => {
+      const drawn = fc.sample(fc.record({ random: randomWorkspace, root: fc.constantFrom(...ROOTS) }), {
+        numRuns: random,
+        seed: 14,
+      })
+      for (const one of drawn) await standUp(one.random.spec, driver, one.root)
+    })
+  })
+}

@@ -1,0 +1,3 @@
+import { workspaceChildrenSuite } from './workspace-children-suite.ts'
+
+workspaceChildrenSuite(3)

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { NETWORK_POLICY, PERSISTENT_VOLUME } from '../../operator/kube/resource-types.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { finishInstalled } from '../harness/installed-world.ts'
+import { conditionOf } from '../harness/kinds.ts'
+import { Workspaces } from '../harness/workspaces.ts'
+
+// It is the default storage class that makes this cluster no place for other tests.
+const cluster = useOwnCluster()
+
+describe('the workspace of the proposal', () => {
+  it('goes from nothing to Ready with the rights of an installation, and with all that it made but the image that the policy retains', async () => {
+    await using workspaces = await Workspaces.start(cluster(), {
+      reclaimPolicy: 'Retain',
+      localVolumeRoot: '/srv/labs',
+    })
+    const { world } = workspaces
+    const name = workspaces.name('lab')
+    await workspaces.create(name)
+    const ready = await workspaces.untilReady(name)
+    expect(ready.status).toMatchObject({ ready: '14/14', namespace: name, counts: { total: 14, ready: 14, failed: 0 } })
+    expect(['Ready', 'Settled', 'Reconciling', 'Stalled'].map((type) => conditionOf(ready, type)?.status)).toEqual([
+      'True',
+      'True',
+      'False',
+      'False',
+    ])
+    expect(world.downloadsOf(world.urlOf('demo-vm'))).toBe(1)
+    const pods = [...world.mirror.pods.values()].filter(({ metadata }) => metadata.namespace === name)
+    const attached = pods.flatMap(({ metadata }) =>
+      JSON.parse(metadata.annotations?.['k8s.v1.cni.cncf.io/network-status'] ?? '[]').map(
+        ({ name: network, ips }: { name: string; ips?: readonly string[] }) => `${network} ${ips ?? ''}`,
+      ),
+    )
+    expect(attached).toEqual(
+      expect.arrayContaining([`${name}/bridge-inet-pod 4.29.163.7`, `${name}/control-net-pod 10.10.0.141`]),
+    )
+    const volumes = async () =>
+      (await world.client.list(PERSISTENT_VOLUME)).items.filter(({ metadata }) => metadata.name.startsWith(name))
+    expect(await volumes()).toHaveLength(2)
+
+    const ends = workspaces.recordEnds(name)
+    await workspaces.delete(name)
+    const order = [
+      'pelotech.ot/VirtualMachine',
+      'apps/Deployment',
+      'k8s.cni.cncf.io/NetworkAttachmentDefinition',
+      'v1/Namespace',
+      'pelotech.ot/Workspace',
+    ]
+    const places = order.map((kind) => ends.flatMap((end, at) => (end.startsWith(`${kind} `) ? at : [])))
+    for (const [at, kind] of order.entries()) {
+      expect(places[at], kind).not.toEqual([])
+      if (at > 0 && kind !== 'pelotech.ot/Workspace')
+        expect(Math.min(...(places[at] ?? []))).toBeGreaterThan(Math.max(...(places[at - 1] ?? [])))
+    }
+    expect(await volumes()).toEqual([])
+    expect((await world.client.list(NETWORK_POLICY, { namespace: name })).items).toEqual([])
+    expect(world.getImage('demo-vmdi')?.status?.phase).toBe('Succeeded')
+    await finishInstalled(world)
+  })
+})

@@ -1,0 +1,105 @@
+import { LABELS } from '@open-terrain/constructs'
+import { controllerOf } from '../../../operator/kube/controller-of.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import {
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  SECRET,
+  STORAGE_CLASS,
+  VIRTUAL_MACHINE_INSTANCE,
+} from '../../../operator/kube/resource-types.ts'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { IMAGE, type Image, MACHINE } from '../../harness/kinds.ts'
+import type { Actor, Kind, Reference } from '../kind.ts'
+import * as objects from '../objects.ts'
+import { isPeoplesPartKept } from '../oracle/foreign.ts'
+import type { Oracle } from '../oracle/oracle.ts'
+import { decidedWithinMs } from '../traces.ts'
+import type { World } from '../world.ts'
+import { ChildrenOracle } from './children-oracle.ts'
+import { Guests } from './guests.ts'
+import { KickLimits } from './kick-limits.ts'
+import { KickOracle } from './kick-oracle.ts'
+import { MachinePeople } from './machine-people.ts'
+import { MachineRest } from './machine-rest.ts'
+import { isOfMachines, MachineTraces } from './machine-traces.ts'
+import { Sources } from './sources.ts'
+import { UseOracle } from './use-oracle.ts'
+
+const HOUR = 3_600_000
+
+/** VirtualMachines, their guests, and the images that they name. */
+export class Machines implements Kind {
+  readonly people: MachinePeople
+  readonly actors: readonly Actor[]
+  readonly rest: MachineRest
+  readonly oracles: readonly Oracle[]
+  /** Guests that have failed often are started anew after minutes. */
+  readonly restsWithinMs = HOUR
+  readonly #world: World
+  readonly #traces: MachineTraces
+  readonly #sources: Sources
+
+  constructor(world: World) {
+    this.#world = world
+    this.#traces = new MachineTraces(world.chronicle)
+    this.#sources = new Sources(world)
+    this.people = new MachinePeople(world, this.#sources)
+    this.actors = [this.#sources, new Guests(world, this.people)]
+    this.rest = new MachineRest(world, this.people, this.#sources)
+    const { chronicle, disturbances } = world
+    const report: World['report'] = (invariant, message) => world.report(invariant, message)
+    const witness = { traces: this.#traces, disturbances, report }
+    const policy = new KickLimits({ chronicle, disturbances })
+    this.oracles = [policy, new UseOracle(witness), new KickOracle({ ...witness, policy }), new ChildrenOracle(witness)]
+  }
+
+  furnish(): void {
+    const { admin } = this.#world.cluster
+    for (const [name, more] of Object.entries(objects.MACHINE_CLASSES))
+      admin.create(
+        STORAGE_CLASS,
+        objects.make(STORAGE_CLASS, { name }, { provisioner: 'sandbox.example.com', ...more }),
+      )
+    this.#sources.furnish()
+  }
+
+  /** Of a machine the status and its finalizer, its children, its guest, and the image that it has made. */
+  permits(commit: Commit): boolean {
+    const { resource, object, type } = commit
+    if (isOfMachines(resource)) return isPeoplesPartKept(commit)
+    if (resource.kind === IMAGE.kind) return this.#permitsImage(commit)
+    if (resource === VIRTUAL_MACHINE_INSTANCE)
+      return type !== 'ADDED' && this.#traces.kubevirt.has(controllerOf(object)?.uid ?? '')
+    return [DATA_VOLUME, SECRET, KUBEVIRT_VIRTUAL_MACHINE].includes(resource) && isOfOneMachine(commit)
+  }
+
+  /** All that name it; those that have a disk of it, or are getting one, hold off an explicit deletion. */
+  referencesTo(image: KubeObject): readonly Reference[] {
+    return this.#traces.referencesTo(image).map((machine) => {
+      const [disk] = this.#traces.disksOf(machine)
+      const title = `${MACHINE.kind}/${keyOf(machine.object.metadata)}`
+      return { title, sinceMs: machine.createdAtMs, usesSinceMs: disk?.createdAtMs }
+    })
+  }
+
+  objects(): readonly (readonly [ResourceType, KubeObject])[] {
+    return [...this.#traces.machines.values()].map(({ object }) => [MACHINE, object])
+  }
+
+  /** One that the operator made is corrected as long as nothing came of it, and nobody but one machine has named it for a while. */
+  #permitsImage({ object, before, type }: Commit): boolean {
+    const isMade = (before ?? object).metadata.labels?.[LABELS.createdBy] === MACHINE.kind
+    if (before === undefined || type === 'ADDED') return isMade
+    const { nowMs } = this.#traces
+    const others = this.#traces
+      .referencesTo(object)
+      .filter(({ createdAtMs }) => nowMs - createdAtMs > decidedWithinMs(this.#world.disturbances))
+    return isMade && others.length <= 1 && (before as Image).status?.artifact === undefined
+  }
+}
+
+function isOfOneMachine({ object, before = object }: Commit): boolean {
+  const owners = [object, before].map(controllerOf)
+  return new Set(owners.map((owner) => owner?.uid)).size === 1 && owners.every((owner) => owner?.kind === MACHINE.kind)
+}

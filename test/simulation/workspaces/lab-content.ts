@@ -1,0 +1,117 @@
+import { networkNames } from '@open-terrain/constructs'
+import type { KubeObject } from '../../../operator/kube/kube-object.ts'
+import type { Workspace } from '../../harness/kinds.ts'
+import { FARM } from './labs.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: objects of many kinds, looked at field by field
+type Raw = any
+
+const NETWORKS = 'k8s.v1.cni.cncf.io/networks'
+const ENFORCE = 'pod-security.kubernetes.io/enforce'
+
+/**
+ * What of the objects of a workspace is not as its spec wants it, told from the design and not from what renders them.
+ * @param held those that stay as they are, as `Kind name`
+ */
+export function wrongIn(workspace: Workspace, parts: readonly KubeObject[], held: ReadonlySet<string>): string[] {
+  const of = (kind: string) => parts.filter((one) => one.kind === kind) as Raw[]
+  const wrong = [
+    ...isolationIn(of('NetworkPolicy')),
+    ...namespaceIn(workspace, held, of('Namespace')),
+    ...playsIn(workspace, of('ConfigMap')),
+    ...of('Deployment').flatMap((one) =>
+      held.has(`Deployment ${one.metadata.name}`) ? [] : clusterIn(workspace, one),
+    ),
+    ...of('VirtualMachine').flatMap((one) => machineIn(workspace, one)),
+    ...of('NetworkAttachmentDefinition').flatMap((one) =>
+      parsed(one) === undefined ? [`${one.metadata.name} is no configuration`] : [],
+    ),
+  ]
+  return wrong
+}
+
+function isolationIn(policies: readonly Raw[]): string[] {
+  const denies = policies.some(({ spec }) => {
+    const isForAll = Object.keys(spec.podSelector ?? { none: true }).length === 0
+    const types = [...(spec.policyTypes ?? [])].toSorted().join()
+    return isForAll && types === 'Egress,Ingress' && spec.ingress === undefined && spec.egress === undefined
+  })
+  const opens = policies.filter(({ spec }) =>
+    spec.ingress?.some((rule: Raw) => rule.from === undefined && rule.ports === undefined),
+  )
+  return [
+    ...(denies ? [] : ['nothing denies all traffic']),
+    ...opens.map(({ metadata }) => `${metadata.name} lets everything in`),
+  ]
+}
+
+/** No more than it needs. A container that is not allowed needs nothing. */
+function namespaceIn({ spec }: Workspace, held: ReadonlySet<string>, [namespace]: readonly Raw[]): string[] {
+  if (namespace === undefined) return []
+  const level = namespace.metadata.labels?.[ENFORCE]
+  const clusters = (spec.containerClusters ?? []).filter(({ name }) => !held.has(`Deployment ${name}`))
+  const ports = clusters.flatMap(({ containers }) => containers.flatMap(({ portMappings = [] }) => portMappings))
+  const needed = ports.some(({ hostPort }) => hostPort !== undefined) ? 'privileged' : 'baseline'
+  return level === needed ? [] : [`its pods may do what ${level} allows, and need ${needed}`]
+}
+
+function playsIn({ spec }: Workspace, maps: readonly Raw[]): string[] {
+  const text = JSON.stringify(maps.map(({ data }) => data))
+  const missing = (spec.vms ?? [])
+    .filter(({ name }) => !text.includes(name))
+    .map(({ name }) => `the plays do not name ${name}`)
+  return maps.length === 0 ? [] : missing
+}
+
+function clusterIn({ spec }: Workspace, deployment: Raw): string[] {
+  const { name } = deployment.metadata
+  const wanted = (spec.containerClusters ?? []).find((one) => one.name === name)
+  if (wanted === undefined || wanted.ignoreOnDeploy === true) return []
+  const { replicas, strategy, template } = deployment.spec
+  const images = template.spec.containers.map((one: Raw) => one.image)
+  const networks: Raw[] = JSON.parse(template.metadata.annotations?.[NETWORKS] ?? '[]')
+  const addresses = networks.flatMap(({ ips = [] }) => ips)
+  const checks: Readonly<Record<string, boolean>> = {
+    'is one pod': replicas === 1 && strategy.type === 'Recreate',
+    'runs its images': images.join() === wanted.containers.map(({ image }) => image).join(),
+    'has its addresses': addresses.join() === (wanted.interfaces ?? []).map(({ ipAddress }) => ipAddress).join(),
+    'is on its networks': networks.every(
+      ({ name: on }, at) => on === networkNames(wanted.interfaces?.[at]?.network ?? '').pods,
+    ),
+    'has no token': template.spec.automountServiceAccountToken === false,
+    runs: deployment.status?.availableReplicas === 1,
+  }
+  return failing(checks, `Deployment ${name}`)
+}
+
+function machineIn({ spec }: Workspace, machine: Raw): string[] {
+  const { name } = machine.metadata
+  const wanted = (spec.vms ?? []).find((one) => one.name === name)
+  if (wanted === undefined || wanted.ignoreOnDeploy === true) return []
+  const { vmDiskImageRef: ref, interfaces = [], vmDiskImageTemplate } = machine.spec
+  const checks: Readonly<Record<string, boolean>> = {
+    'names its image': ref.name === wanted.backingVMDiskImage && ref.namespace === FARM,
+    'leaves images to its workspace': vmDiskImageTemplate === undefined,
+    'has its addresses':
+      interfaces.map((one: Raw) => one.ipAddress).join() ===
+      (wanted.interfaces ?? []).map(({ ipAddress }) => ipAddress).join(),
+    'has its resources': machine.spec.resources.cpu === wanted.resources?.cpu,
+  }
+  return failing(checks, `VirtualMachine ${name}`)
+}
+
+function failing(checks: Readonly<Record<string, boolean>>, title: string): string[] {
+  return Object.entries(checks).flatMap(([what, holds]) =>
+    holds ? [] : [`of ${title} it does not hold that it ${what}`],
+  )
+}
+
+/** A CNI configuration; undefined where it is none of ours. */
+export function parsed({ spec }: Raw): { readonly name: string; readonly bridge?: string } | undefined {
+  try {
+    const config = JSON.parse(spec?.config ?? '')
+    return typeof config.name === 'string' && config.type === 'bridge' ? config : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,81 @@
+import { ansibleName, claimName, networkNames, persistentVolumeName } from '@open-terrain/constructs'
+import { controllerOf } from '../../../operator/kube/controller-of.ts'
+import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  DEPLOYMENT,
+  NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  RESOURCE_QUOTA,
+} from '../../../operator/kube/resource-types.ts'
+import { MACHINE, type Workspace } from '../../harness/kinds.ts'
+import type { Chronicle } from '../chronicle.ts'
+import type { Trace } from '../traces.ts'
+
+/** Kinds of what a workspace owns, in the order in which it goes. What stands together may go at the same time. */
+export const STAGES: readonly (readonly ResourceType[])[] = [
+  [MACHINE],
+  [DEPLOYMENT],
+  [CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, PERSISTENT_VOLUME, NETWORK_ATTACHMENT_DEFINITION],
+  [NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA],
+]
+export const PART_TYPES: readonly ResourceType[] = STAGES.flat()
+
+export function isType(resource: ResourceType, type: ResourceType): boolean {
+  return resource.group === type.group && resource.kind === type.kind
+}
+
+/** Whose an object is: its controller is that very workspace, and it is where its objects are. */
+export function isPartOf({ metadata, ...object }: KubeObject, workspace: KubeObject): boolean {
+  const owner = controllerOf({ ...object, metadata })
+  const isHome = metadata.namespace === undefined || metadata.namespace === workspace.metadata.name
+  return owner?.kind === 'Workspace' && owner.uid === workspace.metadata.uid && isHome
+}
+
+/** All that exists of a workspace. */
+export function partsOf(chronicle: Chronicle, workspace: KubeObject): Trace[] {
+  return PART_TYPES.flatMap((type) =>
+    [...chronicle.traces.of(type).values()].filter(({ object }) => isPartOf(object, workspace)),
+  )
+}
+
+/** What a workspace has to have, as `Kind name`, by the design's rules for names. What is not deployed it may have. */
+export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: boolean) {
+  const { vms = [], containerClusters = [], networks = [], volumes = [] } = spec
+  const deployed = <T extends { readonly ignoreOnDeploy?: boolean }>(all: readonly T[]) =>
+    all.filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
+  const must = [
+    `Namespace ${name}`,
+    ...networks.flatMap((one) => {
+      const names = networkNames(one.name)
+      return [names.machines, names.pods].map((own) => `NetworkAttachmentDefinition ${own}`)
+    }),
+    ...volumes.map((one) => `PersistentVolumeClaim ${claimName(one.name)}`),
+    ...(isLocal ? volumes.map((one) => `PersistentVolume ${persistentVolumeName(name, one.name)}`) : []),
+    `ConfigMap ${ansibleName(name)}`,
+    ...deployed(containerClusters).map((one) => `Deployment ${one.name}`),
+    ...deployed(vms).map((one) => `VirtualMachine ${one.name}`),
+  ]
+  const may = [
+    ...containerClusters.map((one) => `Deployment ${one.name}`),
+    ...vms.map((one) => `VirtualMachine ${one.name}`),
+  ]
+  return { must, may: new Set([...must, ...may]) }
+}
+
+/** Entries of the status, as `Kind name`. */
+export function wantedComponents({ metadata: { name }, spec }: Workspace): string[] {
+  const { vms = [], containerClusters = [], networks = [], volumes = [] } = spec
+  return [
+    `Namespace ${name}`,
+    ...new Set(vms.map(({ backingVMDiskImage }) => `Image ${backingVMDiskImage}`)),
+    ...networks.map((one) => `Network ${one.name}`),
+    ...volumes.map((one) => `Volume ${one.name}`),
+    `Ansible ${ansibleName(name)}`,
+    ...containerClusters.map((one) => `ContainerCluster ${one.name}`),
+    ...vms.map((one) => `VirtualMachine ${one.name}`),
+  ].toSorted()
+}

@@ -1,0 +1,165 @@
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { firstImageOf, pick } from '../data-syncs/vms.ts'
+import * as objects from '../objects.ts'
+import type { Schedule, SourceNature } from '../schedule.ts'
+import { urlOf } from '../sources.ts'
+import type { ClusterOfPlan, VmOfPlan, WorkspacePlan } from './workspace-schedule.ts'
+
+// What the numbers of a schedule mean.
+
+/** Where the images of workspaces are: that of machines' images too. */
+export const FARM = pick(objects.NAMESPACES, 1)
+
+const NETWORKS = ['control', 'edge', 'control-pod'] as const
+const VOLUMES = ['data', 'data-root'] as const
+const VMS = ['router', 'web', 'host'] as const
+const CLUSTERS = ['dns', 'web-front', 'ansible'] as const
+const IMAGES: readonly { readonly nature: SourceNature; readonly downloadSeconds: number }[] = [
+  { nature: 'good', downloadSeconds: 1 },
+  { nature: 'good', downloadSeconds: 8 },
+  { nature: 'good', downloadSeconds: 20 },
+  { nature: 'missing', downloadSeconds: 0 },
+]
+
+type Spec = Required<WorkspaceSpecInput>
+type Vm = Spec['vms'][number]
+type Cluster = Spec['containerClusters'][number]
+type Template = NonNullable<Vm['vmDiskImageTemplate']>
+
+/** A workspace of the schedule, as people want it by now, whether or not it exists. */
+export interface Lab {
+  readonly number: number
+  readonly name: string
+  vms: readonly VmOfPlan[]
+  clusters: readonly ClusterOfPlan[]
+  networks: ReadonlySet<number>
+  volumes: ReadonlySet<number>
+  /** By number of a cluster: how often people have put another image in. */
+  readonly renewals: Map<number, number>
+  /** Its spec breaks the schema, as if it had been stored before there was one. */
+  isSpoiled: boolean
+  isWanted: boolean
+}
+
+export function labOf(plan: WorkspacePlan, number: number): Lab {
+  const firstOf = <T>(all: readonly T[], idOf: (one: T) => number) =>
+    all.filter((one, at) => all.findIndex((other) => idOf(other) === idOf(one)) === at)
+  return {
+    number,
+    name: `lab-${number}`,
+    vms: firstOf(plan.vms, ({ vm }) => vm),
+    clusters: firstOf(plan.clusters, ({ cluster }) => cluster),
+    networks: new Set(plan.networks),
+    volumes: new Set(plan.volumes),
+    renewals: new Map(),
+    isSpoiled: false,
+    isWanted: true,
+  }
+}
+
+/** All that the lab has of each, those that its parts need included. */
+function needed(lab: Lab): { readonly networks: readonly number[]; readonly volumes: readonly number[] } {
+  const of = (numbers: readonly (number | undefined)[], more: ReadonlySet<number>) =>
+    [...new Set([...numbers, ...more])].filter((one) => one !== undefined).toSorted()
+  return {
+    networks: of(
+      [...lab.vms, ...lab.clusters].map(({ network }) => network),
+      lab.networks,
+    ),
+    volumes: of(
+      lab.clusters.map(({ volume }) => volume),
+      lab.volumes,
+    ),
+  }
+}
+
+export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
+  const { networks, volumes } = needed(lab)
+  return {
+    vms: lab.vms.map((vm) => vmOf(lab, vm, schedule)),
+    containerClusters: lab.clusters.map((cluster) => clusterOf(lab, cluster)),
+    networks: networks.map((number) => ({ name: pick(NETWORKS, number), cidr: `10.${number}.0.0/24` })),
+    volumes: volumes.map((number) => ({ name: pick(VOLUMES, number), size: '1Gi', localPath: `/${number}` })),
+    // What people wrote before there was a schema.
+    ...(lab.isSpoiled && { volumes: [{ name: 'Data!', size: 'huge' }] }),
+  }
+}
+
+function vmOf(lab: Lab, { vm, image, network, isIgnored }: VmOfPlan, schedule: Schedule): Vm {
+  const { name, template } = imageOf(image, schedule)
+  return {
+    name: pick(VMS, vm),
+    ignoreOnDeploy: isIgnored,
+    backingVMDiskImage: name,
+    ...(template !== undefined && { vmDiskImageTemplate: template }),
+    resources: { cpu: '1', memory: '256Mi' },
+    ...(network !== undefined && { interfaces: [interfaceOf(network, 10 + vm)] }),
+    ...(lab.number % 2 === 0 && { ansible: { roles: { build: [{ role: `role-${vm}` }] } } }),
+  }
+}
+
+function clusterOf(lab: Lab, { cluster, network, volume, asks, isIgnored }: ClusterOfPlan): Cluster {
+  const port = { containerPort: 80, hostPort: 30_000 + 10 * lab.number + cluster }
+  return {
+    name: pick(CLUSTERS, cluster),
+    ignoreOnDeploy: isIgnored,
+    ...(network !== undefined && { interfaces: [interfaceOf(network, 50 + cluster)] }),
+    containers: [
+      {
+        name: 'main',
+        image: `registry.example.com/${pick(CLUSTERS, cluster)}:${lab.renewals.get(cluster) ?? 0}`,
+        ...(asks === 'hostPort' && { portMappings: [port] }),
+        ...(asks === 'capability' && { capabilities: { add: ['SYS_ADMIN'] } }),
+        volumeMounts: [
+          volume === undefined
+            ? { name: 'ansible', containerPath: '/plays' }
+            : { name: pick(VOLUMES, volume), containerPath: '/data' },
+        ],
+      },
+    ],
+  }
+}
+
+function interfaceOf(network: number, host: number) {
+  return { network: pick(NETWORKS, network), ipAddress: `10.${network}.0.${host}/24` }
+}
+
+/** An image by its number: where machines have some, one of theirs. */
+export function imageOf(
+  number: number,
+  schedule: Schedule,
+): { readonly name: string; readonly template: Template | undefined } {
+  const shared = sharedImages(schedule)
+  if (shared.length > 0) return pick(shared, number)
+  const plan = pick(IMAGES, number)
+  const name = `base-${number % IMAGES.length}`
+  const template: Template = {
+    url: urlOf(name, 0, plan),
+    sourceType: 'http',
+    diskSize: '1Gi',
+    storageClass: 'fast',
+    ...(number % 2 === 0 && { snapshotClass: 'snapshots-0' }),
+  }
+  return { name, template }
+}
+
+/** Those that machines or DataSyncs of the schedule have in the namespace of images. Whose DataSync it is, it makes. */
+function sharedImages({ sources = [], dataSyncs = [] }: Schedule) {
+  const golden = sources.flatMap(({ hasSnapshot, bindsLate, release }, number) => {
+    if (release !== undefined) return []
+    const name = `golden-${number}`
+    const template: Template = {
+      url: urlOf(name, 0, { nature: 'good', downloadSeconds: 0 }),
+      sourceType: 'http',
+      diskSize: '1Gi',
+      storageClass: bindsLate ? 'late' : 'fast',
+      ...(hasSnapshot && { snapshotClass: 'snapshots-0' }),
+    }
+    return [{ name, template }]
+  })
+  const released = dataSyncs.flatMap((plan) => {
+    const namespace = pick(objects.NAMESPACES, plan.namespace)
+    return namespace === FARM ? [{ name: firstImageOf(plan, 0, namespace).key.name, template: undefined }] : []
+  })
+  return [...golden, ...released]
+}

@@ -1,0 +1,103 @@
+import { LABELS } from '@open-terrain/constructs'
+import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
+import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
+import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
+import type { Oracle } from '../oracle/oracle.ts'
+import { decidedWithinMs, mustKnow, type Trace } from '../traces.ts'
+import type { World } from '../world.ts'
+import { isPartOf, isType, partsOf, STAGES } from './lab-parts.ts'
+
+/**
+ * Invariant 7, for the order in which workspaces come and go: nothing is put into a namespace of somebody else (6); a machine is made when its image can be cloned; of a workspace that is deleted nothing goes
+ * before all that may use it, its namespace last; and when it is gone nothing of it is left.
+ */
+export class WorkspaceOrderOracle implements Oracle {
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  onCommit(commit: Commit): void {
+    const { resource, type, object, actor } = commit
+    if (isType(resource, WORKSPACE)) {
+      if (type === 'DELETED' && isOperator(actor)) this.#checkGone(object)
+      return
+    }
+    if (!isOperator(actor)) return
+    const stage = STAGES.findIndex((types) => types.some((one) => isType(resource, one)))
+    if (stage === -1) return
+    const workspace = this.#workspaceOf(object)
+    if (workspace === undefined) return
+    if (isEnd(commit) && isDeletion(workspace.object)) this.#checkOrder(commit, workspace.object, stage)
+    if (type === 'ADDED') this.#checkHome(object, workspace.object)
+    if (isType(resource, MACHINE) && type === 'ADDED') this.#checkImage(object as Machine)
+  }
+
+  #workspaceOf(object: KubeObject): Trace<Workspace> | undefined {
+    return [...this.#world.chronicle.traces.of<Workspace>(WORKSPACE).values()].find((one) =>
+      isPartOf(object, one.object),
+    )
+  }
+
+  /** What the operator may not have heard of a moment ago is no reason. */
+  #checkOrder({ object, resource, revision }: Commit, workspace: KubeObject, stage: number): void {
+    const { chronicle, disturbances } = this.#world
+    if (chronicle.traces.leavingNamespaces.has(workspace.metadata.name) && !isType(resource, NAMESPACE)) return
+    const before = (type: ResourceType) => STAGES.findIndex((types) => types.some((one) => one === type)) < stage
+    const users = STAGES.flat().filter(before)
+    const left = partsOf(chronicle, workspace).filter(({ object: one, createdAtMs }) => {
+      const isUser = users.some(({ kind }) => kind === one.kind)
+      // Whose label somebody took off is out of sight until it is to be written again.
+      const isSeen = one.kind === MACHINE.kind || one.metadata.labels?.[LABELS.workspaceUid] !== undefined
+      return isUser && isSeen && mustKnow(disturbances, chronicle.nowMs - createdAtMs)
+    })
+    const [first] = left
+    if (first !== undefined)
+      this.#report(
+        `revision ${revision}: ${object.kind} ${object.metadata.name} is deleted before ${first.object.kind} ${first.object.metadata.name} is gone`,
+      )
+  }
+
+  /** What came later than the live look may be, the garbage collector takes. */
+  #checkGone(workspace: KubeObject): void {
+    const { chronicle, disturbances } = this.#world
+    const left = partsOf(chronicle, workspace).filter(
+      ({ createdAtMs }) => chronicle.nowMs - createdAtMs > decidedWithinMs(disturbances),
+    )
+    const [first] = left.filter(({ object }) => object.kind === 'Namespace' || mustKnow(disturbances, chronicle.nowMs))
+    if (first !== undefined)
+      this.#report(
+        `Workspace ${workspace.metadata.name} is gone, and ${first.object.kind} ${first.object.metadata.name} is not`,
+      )
+  }
+
+  /** Somebody else's namespace of the name is left alone, also by what would be put into it. */
+  #checkHome({ kind, metadata: { namespace, name } }: KubeObject, workspace: KubeObject): void {
+    const { chronicle, disturbances } = this.#world
+    const home = [...chronicle.traces.of(NAMESPACE).values()].find(({ object }) => object.metadata.name === namespace)
+    if (home === undefined || isPartOf(home.object, workspace)) return
+    if (mustKnow(disturbances, chronicle.nowMs - home.createdAtMs))
+      this.#world.report(
+        6,
+        `${kind} ${name} is put into namespace ${namespace}, which is not of Workspace ${workspace.metadata.name}`,
+      )
+  }
+
+  #checkImage({ spec, metadata }: Machine): void {
+    const { chronicle, disturbances } = this.#world
+    const { name, namespace } = spec.vmDiskImageRef
+    const image = [...chronicle.traces.of<Image>(IMAGE).values()].find(
+      ({ object }) => object.metadata.name === name && object.metadata.namespace === namespace,
+    )
+    const isNews = image === undefined || chronicle.nowMs - image.changedAtMs <= decidedWithinMs(disturbances)
+    if (!isNews && image.object.status?.artifact === undefined && mustKnow(disturbances, 2_000))
+      this.#report(`machine ${metadata.namespace}/${metadata.name} is made, and image ${name} has no artifact`)
+  }
+
+  #report(message: string): void {
+    this.#world.report(7, message)
+  }
+}

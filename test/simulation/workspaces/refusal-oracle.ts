@@ -1,0 +1,36 @@
+import type { RequestInfo } from '../../../sandbox/memory-cluster/index.ts'
+import { isOperator } from '../chronicle.ts'
+import type { Oracle } from '../oracle/oracle.ts'
+import type { World } from '../world.ts'
+import { isType, PART_TYPES } from './lab-parts.ts'
+
+const MINUTE_MS = 60_000
+/** Tries of one part within a minute: after one, two, four seconds and so on; and again from the start where something else is wanted, or somebody else leads. */
+const TRIES_MAX = 40
+
+/** Invariant 7: what the API server refuses of a workspace is tried again with a growing wait. */
+export class RefusalOracle implements Oracle {
+  readonly #world: World
+  /** Times of the refusals of the last minute, by kind and key. */
+  readonly #refusals = new Map<string, number[]>()
+
+  constructor(world: World) {
+    this.#world = world
+    world.cluster.onRequest((request, code) => this.#onRequest(request, code))
+  }
+
+  onCommit(): void {
+    // Requests alone tell.
+  }
+
+  #onRequest({ actor, verb, resource, key }: RequestInfo, code: string): void {
+    const isWrite = verb === 'create' || verb === 'mergePatch'
+    if (!isWrite || !isOperator(actor) || code.startsWith('2') || !PART_TYPES.some((type) => isType(resource, type)))
+      return
+    const { nowMs } = this.#world.chronicle
+    const id = `${resource.kind} ${key}`
+    const recent = [...(this.#refusals.get(id) ?? []), nowMs].filter((at) => nowMs - at <= MINUTE_MS)
+    this.#refusals.set(id, recent)
+    if (recent.length === TRIES_MAX) this.#world.report(7, `${id} is refused ${TRIES_MAX} times in a minute (${code})`)
+  }
+}

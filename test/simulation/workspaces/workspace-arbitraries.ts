@@ -1,0 +1,152 @@
+import fc from 'fast-check'
+import { duration, maybe, networkAction } from '../arbitraries.ts'
+import type { Action } from '../schedule.ts'
+import {
+  type ClusterOfPlan,
+  LAB_GUEST_FAULTS,
+  PARTS,
+  POD_FAULTS,
+  type VmOfPlan,
+  type WorkspaceAction,
+  type WorkspacePlan,
+} from './workspace-schedule.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+const workspaceNumber = fc.nat(9)
+const sometimes = (outOf: number) => fc.nat(outOf - 1).map((roll) => roll === 0)
+/** Most machines have an image that downloads; the last one fails for ever. */
+const image = fc.oneof(
+  { weight: 5, arbitrary: fc.nat(1) },
+  { weight: 2, arbitrary: fc.constant(2) },
+  { weight: 1, arbitrary: fc.constant(3) },
+)
+
+const vm: fc.Arbitrary<VmOfPlan> = fc.record({
+  vm: fc.nat(2),
+  image,
+  network: maybe(fc.nat(2), 3),
+  isIgnored: sometimes(6),
+})
+
+const cluster: fc.Arbitrary<ClusterOfPlan> = fc.record({
+  cluster: fc.nat(2),
+  network: maybe(fc.nat(2), 3),
+  volume: maybe(fc.nat(1)),
+  asks: fc.constantFrom('nothing', 'nothing', 'nothing', 'hostPort', 'capability'),
+  isIgnored: sometimes(6),
+})
+
+export const workspace: fc.Arbitrary<WorkspacePlan> = fc.record({
+  createdAtMs: duration(5 * SECOND, MINUTE),
+  vms: fc.array(vm, { maxLength: 2, size: 'max' }),
+  clusters: fc.array(cluster, { maxLength: 2, size: 'max' }),
+  networks: fc.array(fc.nat(2), { maxLength: 2 }),
+  volumes: fc.array(fc.nat(1), { maxLength: 2 }),
+})
+
+const edit: fc.Arbitrary<WorkspaceAction> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('toggleVm' as const), workspace: workspaceNumber, vm }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('toggleCluster' as const), workspace: workspaceNumber, cluster }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constantFrom('toggleNetwork', 'toggleVolume', 'ignoreVm', 'ignoreCluster', 'renewCluster'),
+      workspace: workspaceNumber,
+      number: fc.nat(2),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('deleteWorkspace', 'recreateWorkspace', 'recreateWorkspace', 'spoilWorkspace'),
+      workspace: workspaceNumber,
+    }),
+  },
+)
+
+const harm: fc.Arbitrary<WorkspaceAction> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constantFrom('deletePart', 'spoilPart', 'unlabelPart', 'takePartName'),
+      workspace: workspaceNumber,
+      kind: fc.constantFrom(...PARTS),
+      number: fc.nat(3),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('deleteWorkspaceImage'), workspace: workspaceNumber, vm: fc.nat(1) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('crampWorkspace'),
+      workspace: workspaceNumber,
+      forMs: duration(30 * SECOND, 3 * MINUTE),
+    }),
+  },
+)
+
+const hang: fc.Arbitrary<WorkspaceAction> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('podFault'),
+      workspace: workspaceNumber,
+      fault: fc.constantFrom(...POD_FAULTS),
+      forMs: duration(MINUTE, 10 * MINUTE),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('labGuestFault'),
+      workspace: workspaceNumber,
+      fault: fc.constantFrom(...LAB_GUEST_FAULTS),
+      forMs: duration(MINUTE, 10 * MINUTE),
+    }),
+  },
+)
+
+const uprooting: fc.Arbitrary<Action> = fc.record({
+  do: fc.constant('uninstall' as const),
+  what: fc.constantFrom('CDI', 'KubeVirt', 'Multus'),
+  forMs: duration(20 * SECOND, 3 * MINUTE),
+})
+
+/** Keys of the policy that concern workspaces, with values good and bad. */
+const POLICY_VALUES: Readonly<Record<string, readonly string[]>> = {
+  allowHostPorts: ['true', 'false'],
+  unreferencedTTL: ['0s', '20s', '72h'],
+}
+
+const keys: fc.Arbitrary<Action> = fc
+  .constantFrom(...Object.entries(POLICY_VALUES))
+  .chain(([key, values]) =>
+    fc.record({ do: fc.constant('setPolicy' as const), key: fc.constant(key), value: fc.constantFrom(...values) }),
+  )
+
+/** Among the kinds that {@link networkAction} names are none of those that workspaces are made of. */
+const faultyKind = maybe(fc.constantFrom('Workspace', 'Deployment', 'VMDiskImage', ...PARTS))
+const network: fc.Arbitrary<Action> = fc
+  .tuple(networkAction, faultyKind)
+  .map(([action, kind]) => ('kind' in action ? { ...action, kind } : action) as Action)
+
+/** Kinds of actions that schedules with workspaces are made of, beside those of all schedules. */
+export const WORKSPACE_GROUPS = {
+  workspace: edit,
+  workspaceHarm: harm,
+  workspaceHang: hang,
+  workspaceUprooting: uprooting,
+  workspaceKeys: keys,
+  workspaceNetwork: network,
+} as const

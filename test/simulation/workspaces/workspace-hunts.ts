@@ -1,0 +1,57 @@
+import type fc from 'fast-check'
+import { FAMILIES } from '../families.ts'
+import type { Schedule } from '../schedule.ts'
+import type { WorkspacePlan } from './workspace-schedule.ts'
+
+// Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
+
+const SECOND = 1_000
+
+/** It has the image, and nothing else of it. */
+const NAMING: Omit<WorkspacePlan, 'createdAtMs'> = {
+  vms: [{ vm: 0, image: 0, network: undefined, isIgnored: true }],
+  clusters: [],
+  networks: [],
+  volumes: [],
+}
+
+/**
+ * The only workspace that names an image is deleted, and when the time of the image is nearly over there is another one, of which nobody tells the
+ * operator: only a live look finds it.
+ */
+const workspacesUnseen: fc.Arbitrary<Schedule> = FAMILIES.workspacesCalm.map((schedule): Schedule => {
+  const kind = 'Workspace'
+  return {
+    ...schedule,
+    replicas: 1,
+    policy: { ...schedule.policy, more: { ...schedule.policy.more, unreferencedTTL: '60s' } },
+    workspaces: [
+      { ...NAMING, createdAtMs: 0 },
+      { ...NAMING, createdAtMs: 60 * SECOND },
+    ],
+    steps: [
+      { afterMs: 30 * SECOND, action: { do: 'deleteWorkspace', workspace: 0 } },
+      { afterMs: 20 * SECOND, action: { do: 'watchFaults', fault: 'frozen', percent: 100, forMs: 90 * SECOND, kind } },
+      { afterMs: 100 * SECOND, action: { do: 'compact' } },
+    ],
+  }
+})
+
+/** Somebody has what workspaces need before they come, and while they are there. */
+const workspacesLate: fc.Arbitrary<Schedule> = FAMILIES.workspacesCalm.map((schedule): Schedule => {
+  const take = (['Deployment', 'ConfigMap', 'NetworkAttachmentDefinition', 'VirtualMachine'] as const).flatMap((kind) =>
+    [0, 1, 2].map((number) => {
+      return { afterMs: SECOND, action: { do: 'takePartName', workspace: number, kind, number } } as const
+    }),
+  )
+  const home = { afterMs: 0, action: { do: 'takePartName', workspace: 0, kind: 'Namespace', number: 0 } } as const
+  const [first, ...others] = schedule.workspaces ?? []
+  const workspaces = first === undefined ? [] : [{ ...first, createdAtMs: first.createdAtMs + 2 * SECOND }, ...others]
+  return {
+    ...schedule,
+    workspaces,
+    steps: [home, { afterMs: 5 * SECOND, action: { do: 'compact' } }, ...take, ...schedule.steps],
+  }
+})
+
+export const WORKSPACE_HUNTS = { workspacesUnseen, workspacesLate } as const

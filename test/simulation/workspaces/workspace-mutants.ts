@@ -1,0 +1,197 @@
+import type { KubeObject } from '../../../operator/kube/kube-object.ts'
+import type { Mutant } from '../mutant.ts'
+import { seam } from '../seam.ts'
+
+const WORKSPACES = {
+  asWanted: () => import('../../../operator/controllers/workspace/decide/as-wanted.ts'),
+  childRefusals: () => import('../../../operator/runtime/child-refusals.ts'),
+  constructs: () => import('@open-terrain/constructs'),
+  kinds: () => import('../../../operator/controllers/workspace/decide/kinds.ts'),
+  ownership: () => import('../../../operator/cluster/ownership.ts'),
+  pace: () => import('../../../operator/controllers/workspace/decide/pace.ts'),
+  planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),
+  references: () => import('../../../operator/controllers/workspace/references.ts'),
+  triggers: () => import('../../../operator/controllers/workspace/triggers.ts'),
+} as const
+
+/** A kind of component that stands elsewhere than it does. */
+const standing = (which: string, phase: 'Ready' | 'Provisioning', isThere?: true) =>
+  seam(WORKSPACES.kinds, 'KINDS', (kinds) =>
+    kinds.map((kind) => {
+      if (kind.kind !== which) return kind
+      return {
+        ...kind,
+        standing: (world, component) => {
+          const judged = kind.standing(world, component)
+          const said = phase === 'Ready' ? ({ phase, why: 'Ready', message: 'it works' } as const) : judged.standing
+          return { ...judged, standing: said, ...(isThere && { isThere }) }
+        },
+      }
+    }),
+  )
+
+/** Deliberate breaks of what is done for workspaces. */
+export const WORKSPACE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'all of a workspace is removed at once',
+    invariant: 7,
+    seam: seam(WORKSPACES.planDeletion, 'planWorkspaceDeletion', (planWorkspaceDeletion) => (world, now) => {
+      const plan = planWorkspaceDeletion(world, now)
+      const remove = [...world.children.values()].map(
+        ({ apiVersion, kind, metadata: { name, namespace, uid = '' } }) => {
+          return { apiVersion, kind, name, uid, ...(namespace !== undefined && { namespace }) }
+        },
+      )
+      return plan.finalizer === 'release' ? plan : { ...plan, remove }
+    }),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'a workspace is let go before all of it is gone',
+    invariant: 7,
+    alsoCaughtAs: [6],
+    seam: seam(WORKSPACES.planDeletion, 'planWorkspaceDeletion', () => ({ workspace }) => {
+      return { status: workspace.status, finalizer: 'release', apply: [], remove: [], events: [] }
+    }),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'a machine that the spec does not name any more stays',
+    invariant: 7,
+    seam: seam(WORKSPACES.planDeletion, 'lastIn', (lastIn) => (world, qualifies) => {
+      return lastIn(world, (object: KubeObject) => object.kind !== 'VirtualMachine' && qualifies(object))
+    }),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'what has the name of a part is one',
+    invariant: 6,
+    seam: seam(WORKSPACES.ownership, 'isChildOf', (isChildOf) => (object, owner) => {
+      return owner.kind === 'Workspace' || isChildOf(object, owner)
+    }),
+    kind: 'workspacesLate',
+  },
+  {
+    name: 'networks of two workspaces have one bridge',
+    invariant: 6,
+    seam: seam(WORKSPACES.constructs, 'renderWorkspaceNetwork', (renderWorkspaceNetwork) => (props) => {
+      const elsewhere = renderWorkspaceNetwork({ ...props, workspace: { ...props.workspace, name: 'lab' } })
+      return renderWorkspaceNetwork(props).map((one, at) => ({ ...one, spec: elsewhere[at]?.spec ?? one.spec }))
+    }),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'nothing keeps others out of a workspace',
+    invariant: 7,
+    seam: seam(WORKSPACES.constructs, 'renderWorkspaceNetworkPolicies', (renderWorkspaceNetworkPolicies) => (props) => {
+      return renderWorkspaceNetworkPolicies(props).filter(({ metadata }) => metadata.name !== 'default-deny')
+    }),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'a machine looks for its image in its own namespace',
+    invariant: 7,
+    alsoCaughtAs: [5],
+    seam: seam(WORKSPACES.constructs, 'renderWorkspaceMachine', (renderWorkspaceMachine) => (props) => {
+      return renderWorkspaceMachine({ ...props, imageNamespace: props.workspace.name })
+    }),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'machines do not wait for their images',
+    invariant: 7,
+    seam: standing('Image', 'Provisioning', true),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'a workspace is Ready though its machines are not',
+    invariant: 7,
+    seam: standing('VirtualMachine', 'Ready'),
+    kind: 'workspacesHanging',
+  },
+  {
+    name: 'a workspace is Ready though its containers are not',
+    invariant: 7,
+    seam: standing('ContainerCluster', 'Ready'),
+    kind: 'workspacesHanging',
+  },
+  {
+    name: 'what somebody changed stays as it is',
+    invariant: 7,
+    seam: seam(WORKSPACES.asWanted, 'isAsWanted', () => () => true),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'a part is written though it is as it should be',
+    invariant: 7,
+    seam: seam(WORKSPACES.asWanted, 'isAsWanted', () => () => false),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'the status of a workspace is written though it says nothing new',
+    invariant: 7,
+    seam: seam(WORKSPACES.pace, 'workspacePaceOf', () => () => ({ isStatusDue: true })),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'nobody looks again when a part of a workspace changes',
+    invariant: 7,
+    seam: seam(WORKSPACES.triggers, 'listenForWorkspaceTriggers', () => () => []),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'what is refused is tried again at once',
+    invariant: 7,
+    seam: seam(
+      WORKSPACES.childRefusals,
+      'ChildRefusals',
+      (ChildRefusals) =>
+        class extends ChildRefusals {
+          override isDue() {
+            return true
+          }
+
+          override wake(uid: string) {
+            const wake = super.wake(uid)
+            return wake && { ...wake, afterMs: 0 }
+          }
+        },
+    ),
+    kind: 'workspacesLate',
+  },
+  {
+    name: 'a workspace does not keep its images',
+    invariant: 5,
+    alsoCaughtAs: [7],
+    seam: seam(
+      WORKSPACES.references,
+      'WorkspaceReferences',
+      (WorkspaceReferences) =>
+        class extends WorkspaceReferences {
+          override cached() {
+            return { count: 0, names: [], users: [] }
+          }
+
+          override async live() {
+            return this.cached()
+          }
+        },
+    ),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'the references of workspaces are not counted at the moment of the decision',
+    invariant: 5,
+    seam: seam(
+      WORKSPACES.references,
+      'WorkspaceReferences',
+      (WorkspaceReferences) =>
+        class extends WorkspaceReferences {
+          override async live(image: Parameters<InstanceType<typeof WorkspaceReferences>['live']>[0]) {
+            return this.cached(image)
+          }
+        },
+    ),
+    kind: 'workspacesUnseen',
+  },
+]

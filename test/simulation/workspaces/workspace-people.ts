@@ -1,0 +1,277 @@
+import { LABELS } from '@open-terrain/constructs'
+import { controllerOf } from '../../../operator/kube/controller-of.ts'
+import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  DEPLOYMENT,
+  NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  RESOURCE_QUOTA,
+} from '../../../operator/kube/resource-types.ts'
+import { IMAGE, MACHINE, type Machine, WORKSPACE } from '../../harness/kinds.ts'
+import { isDeletion } from '../chronicle.ts'
+import { pick } from '../data-syncs/vms.ts'
+import type { People } from '../kind.ts'
+import * as objects from '../objects.ts'
+import { ASK_AGAIN_MS, find, leaveRefused } from '../people.ts'
+import type { Action } from '../schedule.ts'
+import type { World } from '../world.ts'
+import { FARM, imageOf, type Lab, labOf, specOf } from './labs.ts'
+import type { ClusterOfPlan, Part, VmOfPlan, WorkspaceAction } from './workspace-schedule.ts'
+
+const PART_TYPES: Readonly<Record<Part, ResourceType>> = {
+  Namespace: NAMESPACE,
+  NetworkPolicy: NETWORK_POLICY,
+  NetworkAttachmentDefinition: NETWORK_ATTACHMENT_DEFINITION,
+  PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIM,
+  ConfigMap: CONFIG_MAP,
+  Deployment: DEPLOYMENT,
+  VirtualMachine: MACHINE,
+}
+
+/** What somebody writes into a part instead of what is there. */
+const SPOILS: Readonly<Record<Part, object>> = {
+  Namespace: { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } },
+  NetworkPolicy: { spec: { podSelector: { matchLabels: { nobody: 'here' } } } },
+  NetworkAttachmentDefinition: { spec: { config: '{"cniVersion":"0.3.1","type":"loopback"}' } },
+  PersistentVolumeClaim: { metadata: { labels: { [LABELS.managedBy]: 'somebody' } } },
+  ConfigMap: { data: { 'inventory.yaml': 'nobody' } },
+  Deployment: { spec: { replicas: 0 } },
+  VirtualMachine: { spec: { resources: { cpu: '2' } } },
+}
+
+/** Names that people take where parts of that kind are to be. */
+const TAKEN: Readonly<Record<Exclude<Part, 'Namespace' | 'NetworkPolicy'>, readonly string[]>> = {
+  NetworkAttachmentDefinition: ['control', 'edge'],
+  PersistentVolumeClaim: ['data'],
+  ConfigMap: ['ansible'],
+  Deployment: ['dns', 'web-front', 'ansible'],
+  VirtualMachine: ['router', 'web', 'host'],
+}
+
+const NAMESAKE = { metadata: { labels: { owner: 'somebody' } } }
+
+/** What people do to workspaces, and to what these are made of. */
+export class WorkspacePeople implements People {
+  readonly labs: readonly Lab[]
+  /** Objects that somebody made where a workspace wants one of its own. */
+  readonly #namesakes: { readonly type: ResourceType; readonly key: ObjectKey }[] = []
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+    this.labs = (world.schedule.workspaces ?? []).map(labOf)
+  }
+
+  plan(): number {
+    const times = (this.#world.schedule.workspaces ?? []).map(({ createdAtMs }) => createdAtMs)
+    for (const [number, atMs] of times.entries())
+      this.#world.time.schedule(atMs, () => this.#ensure(pick(this.labs, number)))
+    return Math.max(0, ...times)
+  }
+
+  carryOut(action: Action): boolean {
+    if (!('workspace' in action) || action.do === 'podFault' || action.do === 'labGuestFault') return false
+    this.#act(action, pick(this.labs, action.workspace))
+    return true
+  }
+
+  /** Somebody's objects, and quotas that leave no room, are in the way for ever. What a disk is to be made from is asked for again. */
+  clearAway(): void {
+    for (const { type, key } of this.#namesakes.splice(0)) {
+      const found = find(this.#world, type, key)
+      if (found !== undefined && controllerOf(found) === undefined)
+        leaveRefused(() => this.#world.cluster.admin.delete(type, key))
+    }
+    for (const lab of this.labs) {
+      if (lab.isWanted) this.#ensure(lab)
+      this.#freeClaims(lab)
+      this.#freeImages(lab)
+    }
+  }
+
+  deleteAll(): void {
+    for (const lab of this.labs) this.#delete(lab)
+  }
+
+  #act(action: WorkspaceAction, lab: Lab): void {
+    switch (action.do) {
+      case 'deleteWorkspace':
+        this.#delete(lab)
+        return
+      case 'recreateWorkspace':
+        this.#delete(lab)
+        lab.isWanted = true
+        this.#ensure(lab)
+        return
+      case 'deletePart':
+      case 'spoilPart':
+      case 'unlabelPart':
+        this.#harm(action.do, lab, action.kind, action.number)
+        return
+      case 'takePartName':
+        this.#take(lab, action.kind, action.number)
+        return
+      case 'deleteWorkspaceImage': {
+        if (lab.vms.length === 0) return
+        const { name } = imageOf(pick(lab.vms, action.vm).image, this.#world.schedule)
+        leaveRefused(() => this.#world.cluster.admin.delete(IMAGE, { namespace: FARM, name }))
+        return
+      }
+      case 'crampWorkspace':
+        this.#cramp(lab, action.forMs)
+        return
+      default:
+        this.#edit(action, lab)
+        this.#rewrite(lab)
+    }
+  }
+
+  #edit(action: WorkspaceAction, lab: Lab): void {
+    switch (action.do) {
+      case 'spoilWorkspace':
+        lab.isSpoiled = !lab.isSpoiled
+        return
+      case 'toggleVm':
+        lab.vms = toggled(lab.vms, action.vm, ({ vm }: VmOfPlan) => vm)
+        return
+      case 'toggleCluster':
+        lab.clusters = toggled(lab.clusters, action.cluster, ({ cluster }: ClusterOfPlan) => cluster)
+        return
+      case 'toggleNetwork':
+        lab.networks = flipped(lab.networks, action.number % 3)
+        return
+      case 'toggleVolume':
+        lab.volumes = flipped(lab.volumes, action.number % 2)
+        return
+      case 'ignoreVm':
+        lab.vms = lab.vms.map((one, at) => (at === action.number ? { ...one, isIgnored: !one.isIgnored } : one))
+        return
+      case 'ignoreCluster':
+        lab.clusters = lab.clusters.map((one, at) =>
+          at === action.number ? { ...one, isIgnored: !one.isIgnored } : one,
+        )
+        return
+      case 'renewCluster':
+        lab.renewals.set(action.number, (lab.renewals.get(action.number) ?? 0) + 1)
+        return
+      default:
+    }
+  }
+
+  /** Creates it as soon as its namesake is gone. */
+  #ensure(lab: Lab): void {
+    if (!lab.isWanted) return
+    const { cluster, time, schedule } = this.#world
+    const found = find(this.#world, WORKSPACE, { name: lab.name })
+    if (found === undefined)
+      cluster.admin.create(WORKSPACE, objects.make(WORKSPACE, { name: lab.name }, { spec: specOf(lab, schedule) }))
+    else if (isDeletion(found)) time.schedule(ASK_AGAIN_MS, () => this.#ensure(lab))
+  }
+
+  #rewrite(lab: Lab): void {
+    const found = find(this.#world, WORKSPACE, { name: lab.name })
+    const spec = specOf(lab, this.#world.schedule)
+    if (found !== undefined) this.#world.cluster.admin.replace(WORKSPACE, { ...found, spec } as KubeObject)
+  }
+
+  #delete(lab: Lab): void {
+    lab.isWanted = false
+    leaveRefused(() => this.#world.cluster.admin.delete(WORKSPACE, { name: lab.name }))
+  }
+
+  #partsOf({ name }: Lab, kind: Part): readonly KubeObject[] {
+    const type = PART_TYPES[kind]
+    const { admin } = this.#world.cluster
+    if (kind === 'Namespace') return [find(this.#world, type, { name })].filter((one) => one !== undefined)
+    try {
+      return admin.list(type, { namespace: name, labelSelector: LABELS.workspaceUid }).items
+    } catch {
+      // Nobody serves it at the moment.
+      return []
+    }
+  }
+
+  #harm(what: 'deletePart' | 'spoilPart' | 'unlabelPart', lab: Lab, kind: Part, number: number): void {
+    const parts = this.#partsOf(lab, kind)
+    if (parts.length === 0) return
+    const { metadata } = pick(parts, number)
+    const { admin } = this.#world.cluster
+    const type = PART_TYPES[kind]
+    leaveRefused(() => {
+      if (what === 'deletePart') admin.delete(type, metadata)
+      else if (what === 'spoilPart') admin.mergePatch(type, metadata, SPOILS[kind])
+      else admin.mergePatch(type, metadata, { metadata: { labels: { [LABELS.workspaceUid]: null } } })
+    })
+  }
+
+  /** A claim that somebody deleted stays as long as a pod runs from it. */
+  #freeClaims({ name: namespace }: Lab): void {
+    const { admin } = this.#world.cluster
+    const leaving = admin.list(PERSISTENT_VOLUME_CLAIM, { namespace }).items.filter(isDeletion)
+    if (leaving.length === 0) return
+    for (const { metadata } of admin.list(POD, { namespace, labelSelector: LABELS.containerCluster }).items)
+      leaveRefused(() => admin.delete(POD, metadata))
+  }
+
+  /** An image that somebody deleted stays as long as a machine has a disk of it: the machines are made anew. */
+  #freeImages({ name: namespace }: Lab): void {
+    const { admin } = this.#world.cluster
+    for (const { metadata, spec } of admin.list(MACHINE, { namespace }).items as readonly Machine[]) {
+      const { name } = spec.vmDiskImageRef
+      const image = find(this.#world, IMAGE, { namespace: FARM, name })
+      if (image !== undefined && isDeletion(image)) leaveRefused(() => admin.delete(MACHINE, metadata))
+    }
+  }
+
+  /** Where the name is free. A workspace's namespace has to be there, or is what is taken. */
+  #take({ name: namespace }: Lab, kind: Part, number: number): void {
+    if (kind === 'NetworkPolicy') return
+    const type = PART_TYPES[kind]
+    const name =
+      kind === 'ConfigMap' ? `${namespace}-ansible` : kind === 'Namespace' ? namespace : pick(TAKEN[kind], number)
+    const key = type.namespaced ? { namespace, name } : { name }
+    leaveRefused(() => {
+      this.#world.cluster.admin.create(type, namesakeOf(type, key))
+      this.#namesakes.push({ type, key })
+    })
+  }
+
+  #cramp({ name: namespace }: Lab, forMs: number): void {
+    const { admin } = this.#world.cluster
+    const hard = { pods: '0', persistentvolumeclaims: '0' }
+    const quota = objects.make(RESOURCE_QUOTA, { namespace, name: 'cramped' }, { spec: { hard } })
+    leaveRefused(() => admin.create(RESOURCE_QUOTA, quota))
+    this.#world.trouble.later(forMs, () => leaveRefused(() => admin.delete(RESOURCE_QUOTA, quota.metadata)))
+  }
+}
+
+function toggled<T>(all: readonly T[], one: T, idOf: (one: T) => number): readonly T[] {
+  const others = all.filter((other) => idOf(other) !== idOf(one))
+  return others.length < all.length ? others : [...all, one]
+}
+
+function flipped(numbers: ReadonlySet<number>, one: number): ReadonlySet<number> {
+  const others = [...numbers].filter((other) => other !== one)
+  return new Set(others.length < numbers.size ? others : [...others, one])
+}
+
+function namesakeOf(type: ResourceType, key: ObjectKey): KubeObject {
+  const labels = { app: 'somebodys' }
+  const spec =
+    type === DEPLOYMENT
+      ? { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [] } } }
+      : type === MACHINE
+        ? { ignoreOnDeploy: true, resources: { cpu: '1', memory: '1Gi' }, vmDiskImageRef: { name: 'nobodys' } }
+        : {}
+  return {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    ...NAMESAKE,
+    metadata: { ...NAMESAKE.metadata, ...key },
+    spec,
+  } as KubeObject
+}

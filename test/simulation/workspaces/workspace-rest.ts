@@ -1,0 +1,196 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
+import {
+  conditionOf,
+  IMAGE,
+  type Image,
+  MACHINE,
+  type Machine,
+  WORKSPACE,
+  type Workspace,
+} from '../../harness/kinds.ts'
+import { isDeletion } from '../chronicle.ts'
+import type { Ends, Rest } from '../kind.ts'
+import { find } from '../people.ts'
+import type { World } from '../world.ts'
+import { wrongIn } from './lab-content.ts'
+import { partsOf, wantedComponents, wantedParts } from './lab-parts.ts'
+import { FARM, type Lab } from './labs.ts'
+
+interface Component {
+  readonly kind: string
+  readonly name: string
+  readonly phase: string
+  readonly reason: string
+}
+
+/** Where each workspace has to stand once nothing disturbs anybody: all that it is made of is there, right, and nothing else. */
+export class WorkspaceRest implements Rest {
+  readonly #world: World
+  readonly #labs: readonly Lab[]
+
+  constructor(world: World, labs: readonly Lab[]) {
+    this.#world = world
+    this.#labs = labs
+  }
+
+  restless(): string[] {
+    return this.#labs.flatMap((lab) => {
+      const found = find<Workspace>(this.#world, WORKSPACE, { name: lab.name })
+      if (!lab.isWanted)
+        return found === undefined ? this.#leftOf(lab) : [`${lab.name} is still there: ${found.status?.message}`]
+      return found === undefined
+        ? [`${lab.name} is not there yet`]
+        : this.#wrong(lab, found).map((text) => `${lab.name}: ${text}`)
+    })
+  }
+
+  ends(): Ends {
+    const ends = this.#labs.map((lab) => {
+      const found = find<Workspace>(this.#world, WORKSPACE, { name: lab.name })
+      return [
+        `workspace ${lab.name}`,
+        found === undefined ? 'gone' : this.#outcomeOf(found),
+        this.#isDecided(lab, found),
+      ] as const
+    })
+    return {
+      whole: Object.fromEntries(ends.map(([title, end]) => [title, end])),
+      decided: Object.fromEntries(ends.filter(([, , isDecided]) => isDecided).map(([title, end]) => [title, end])),
+    }
+  }
+
+  /** Whether it was deleted, or made anew, before workspaces used it is a matter of moments. */
+  isUndecided({ metadata }: KubeObject): boolean {
+    return metadata.namespace === FARM
+  }
+
+  #leftOf({ name }: Lab): string[] {
+    return this.#world.chronicle.traces.leavingNamespaces.has(name) ? [`namespace ${name} is still there`] : []
+  }
+
+  #wrong({ isSpoiled }: Lab, workspace: Workspace): string[] {
+    const { metadata, status = {} } = workspace
+    if (isDeletion(workspace)) return [`being deleted: ${status.message}`]
+    if (status.observedGeneration !== metadata.generation) return ['it does not tell of its spec yet']
+    if (isSpoiled)
+      return status.phase === 'Failed' && status.reason === 'InvalidSpec'
+        ? []
+        : [`${status.phase}, ${status.reason}, with a spec that is invalid`]
+    return [...this.#wrongStatus(workspace), ...this.#wrongParts(workspace)]
+  }
+
+  #wrongStatus(workspace: Workspace): string[] {
+    const components: readonly Component[] = workspace.status?.components ?? []
+    const named = components.map(({ kind, name }) => `${kind} ${name}`).toSorted()
+    if (!isDeepStrictEqual(named, wantedComponents(workspace))) return [`it tells of ${named.join(', ')}`]
+    const waits = this.#failedImages(workspace).length > 0
+    const wrong = components.flatMap((one) => {
+      const wanted = this.#phasesOf(workspace, one, waits)
+      return wanted.includes(one.phase)
+        ? []
+        : [`${one.kind} ${one.name} is ${one.phase} (${one.reason}), expected ${wanted.join(' or ')}`]
+    })
+    const phase = ['Failed', 'Provisioning', 'Ready'].find((wanted) => components.some((one) => one.phase === wanted))
+    const isSettled = conditionOf(workspace, 'Settled')?.status === (phase === 'Provisioning' ? 'False' : 'True')
+    return [
+      ...wrong,
+      ...(workspace.status?.phase === phase ? [] : [`it is ${workspace.status?.phase}, expected ${phase}`]),
+      ...(isSettled ? [] : ['Settled is wrong']),
+    ]
+  }
+
+  #failedImages({ spec }: Workspace): readonly string[] {
+    const names = (spec.vms ?? []).map(({ backingVMDiskImage }) => backingVMDiskImage)
+    return names.filter((name) => this.#imageOf(name)?.status?.artifact === undefined)
+  }
+
+  #imageOf(name: string): Image | undefined {
+    return find<Image>(this.#world, IMAGE, { namespace: FARM, name })
+  }
+
+  #phasesOf(workspace: Workspace, { kind, name }: Component, waits: boolean): readonly string[] {
+    const { spec } = workspace
+    if (kind === 'Namespace') return ['Ready']
+    if (kind === 'Image') {
+      const image = this.#imageOf(name)
+      if (image?.status?.artifact !== undefined) return ['Ready']
+      return [image === undefined ? 'Provisioning' : 'Failed']
+    }
+    const cluster =
+      kind === 'ContainerCluster' ? (spec.containerClusters ?? []).find((one) => one.name === name) : undefined
+    const ports = cluster?.containers.flatMap(({ portMappings = [] }) => portMappings) ?? []
+    const adds = cluster?.containers.flatMap(({ capabilities }) => capabilities?.add ?? []) ?? []
+    const isForbidden =
+      ports.some(({ hostPort }) => hostPort !== undefined) && this.#world.policy.data['allowHostPorts'] === 'false'
+    if (isForbidden || adds.length > 0) return ['Failed']
+    // What was there before stays, what is new waits.
+    return waits ? ['Ready', 'Provisioning'] : ['Ready']
+  }
+
+  #wrongParts(workspace: Workspace): string[] {
+    const { chronicle, policy, schedule } = this.#world
+    const isComplete = this.#failedImages(workspace).length === 0
+    const isLocal = schedule.policy.more?.['localVolumeRoot'] !== undefined
+    const parts = partsOf(chronicle, workspace).map(({ object }) => object)
+    const { must, may } = wantedParts(workspace, isLocal)
+    const names = new Set(parts.map(({ kind, metadata }) => `${kind} ${metadata.name}`))
+    const held = new Set(this.#heldOf(workspace, policy.data['allowHostPorts'] === 'false'))
+    const missing = isComplete ? must.filter((one) => !names.has(one) && !held.has(one)) : []
+    const free = new Set(['NetworkPolicy', 'ResourceQuota'])
+    const extra = parts.filter(({ kind, metadata }) => !free.has(kind) && !may.has(`${kind} ${metadata.name}`))
+    const going = parts.filter(isDeletion)
+    return [
+      ...missing.map((one) => `${one} is missing`),
+      ...extra.map(({ kind, metadata }) => `${kind} ${metadata.name} is left over`),
+      ...going.map(({ kind, metadata }) => `${kind} ${metadata.name} is being deleted`),
+      ...wrongIn(workspace, parts, held),
+      ...this.#restless(workspace),
+    ]
+  }
+
+  /** What the platform does not allow is not there, or as it was before. */
+  #heldOf({ spec }: Workspace, areHostPortsForbidden: boolean): string[] {
+    return (spec.containerClusters ?? []).flatMap(({ name, containers }) => {
+      const ports = containers.flatMap(({ portMappings = [] }) => portMappings)
+      const adds = containers.some(({ capabilities }) => (capabilities?.add ?? []).length > 0)
+      const isHeld = adds || (areHostPortsForbidden && ports.some(({ hostPort }) => hostPort !== undefined))
+      return isHeld ? [`Deployment ${name}`] : []
+    })
+  }
+
+  /** Machines have a rest of their own. */
+  #restless(workspace: Workspace): string[] {
+    const machines = [...this.#world.chronicle.traces.of<Machine>(MACHINE).values()].map(({ object }) => object)
+    const ours = machines.filter(({ metadata }) => metadata.namespace === workspace.metadata.name)
+    const waits = new Set(this.#failedImages(workspace))
+    return ours
+      .filter(({ spec }) => !waits.has(spec.vmDiskImageRef.name))
+      .filter(({ status }) => status?.phase !== 'Ready')
+      .map(({ metadata, status }) => `machine ${keyOf(metadata)} is ${status?.phase}: ${status?.message}`)
+  }
+
+  #outcomeOf(workspace: Workspace): unknown {
+    const { phase, components = [] } = workspace.status ?? {}
+    const ignored = new Set(
+      [...(workspace.spec.containerClusters ?? []), ...(workspace.spec.vms ?? [])]
+        .filter(({ ignoreOnDeploy }) => ignoreOnDeploy === true)
+        .map(({ name }) => name),
+    )
+    const parts = partsOf(this.#world.chronicle, workspace)
+      .map(({ object }) => object)
+      .filter(({ metadata }) => !ignored.has(metadata.name))
+    return {
+      phase,
+      components: components.map((one) => `${one.kind} ${one.name}: ${one.phase}`),
+      parts: parts.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted(),
+    }
+  }
+
+  /** With an image that fails, or is somebody's, what exists depends on when that began. */
+  #isDecided({ isSpoiled }: Lab, workspace: Workspace | undefined): boolean {
+    if (workspace === undefined) return true
+    const asksForMore = this.#heldOf(workspace, true).length > 0
+    return !isSpoiled && !asksForMore && this.#failedImages(workspace).length === 0
+  }
+}

@@ -1,0 +1,78 @@
+/** A workspace of a schedule. Numbers name images, networks and volumes, so that many want the same ones. */
+export interface WorkspacePlan {
+  readonly createdAtMs: number
+  readonly vms: readonly VmOfPlan[]
+  readonly clusters: readonly ClusterOfPlan[]
+  /** Numbers of its networks and volumes, beside those that vms and clusters need. */
+  readonly networks: readonly number[]
+  readonly volumes: readonly number[]
+}
+
+export interface VmOfPlan {
+  /** Number of its name. */
+  readonly vm: number
+  /** Number of its image: see `IMAGES`, or one that machines name too. */
+  readonly image: number
+  /** Undefined: it is on the pod network. */
+  readonly network: number | undefined
+  readonly isIgnored: boolean
+}
+
+export interface ClusterOfPlan {
+  /** Number of its name. */
+  readonly cluster: number
+  readonly network: number | undefined
+  /** Undefined: it mounts nothing but the plays. */
+  readonly volume: number | undefined
+  /** Asks for more than some policies allow: a port of the node, or a capability. */
+  readonly asks: 'nothing' | 'hostPort' | 'capability'
+  readonly isIgnored: boolean
+}
+
+/** What of a workspace people and others take, spoil or occupy. Names are those of its parts, by number. */
+export const PARTS = [
+  'Namespace',
+  'NetworkPolicy',
+  'NetworkAttachmentDefinition',
+  'PersistentVolumeClaim',
+  'ConfigMap',
+  'Deployment',
+  'VirtualMachine',
+] as const
+export type Part = (typeof PARTS)[number]
+
+export const POD_FAULTS = ['unschedulable', 'imagePull', 'notCreated', 'crashLoop', 'notReady'] as const
+export type PodFault = (typeof POD_FAULTS)[number]
+
+/** By people, to one workspace. */
+export type WorkspaceAction =
+  | { readonly do: 'deleteWorkspace' | 'recreateWorkspace' | 'spoilWorkspace'; readonly workspace: number }
+  /** Where it has one of that name, it has it no more. */
+  | { readonly do: 'toggleVm'; readonly workspace: number; readonly vm: VmOfPlan }
+  | { readonly do: 'toggleCluster'; readonly workspace: number; readonly cluster: ClusterOfPlan }
+  | {
+      readonly do: 'toggleNetwork' | 'toggleVolume' | 'ignoreVm' | 'ignoreCluster' | 'renewCluster'
+      readonly workspace: number
+      readonly number: number
+    }
+  | {
+      readonly do: 'deletePart' | 'spoilPart' | 'unlabelPart' | 'takePartName'
+      readonly workspace: number
+      readonly kind: Part
+      readonly number: number
+    }
+  /** The image of one of its machines is deleted. */
+  | { readonly do: 'deleteWorkspaceImage'; readonly workspace: number; readonly vm: number }
+  /** Nothing more may be made in its namespace, for a while. */
+  | { readonly do: 'crampWorkspace'; readonly workspace: number; readonly forMs: number }
+  /** Pods of its container clusters, or its machines, cannot run as they should. */
+  | {
+      readonly do: 'podFault'
+      readonly workspace: number
+      readonly fault: PodFault
+      readonly forMs: number
+    }
+  | { readonly do: 'labGuestFault'; readonly workspace: number; readonly fault: LabGuestFault; readonly forMs: number }
+
+export const LAB_GUEST_FAULTS = ['neverReady', 'slowStart', 'unschedulable', 'podRefused', 'guestCrash'] as const
+export type LabGuestFault = (typeof LAB_GUEST_FAULTS)[number]

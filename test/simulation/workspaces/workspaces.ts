@@ -1,0 +1,93 @@
+import { LABELS } from '@open-terrain/constructs'
+import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
+import { isDeletion, isPerson } from '../chronicle.ts'
+import type { Actor, Kind, Reference } from '../kind.ts'
+import { isPeoplesPartKept } from '../oracle/foreign.ts'
+import type { Oracle } from '../oracle/oracle.ts'
+import { decidedWithinMs } from '../traces.ts'
+import type { World } from '../world.ts'
+import { IsolationOracle } from './isolation-oracle.ts'
+import { LabFaults } from './lab-faults.ts'
+import { isPartOf, isType, PART_TYPES } from './lab-parts.ts'
+import { FARM } from './labs.ts'
+import { WorkspaceOrderOracle } from './order-oracle.ts'
+import { RefusalOracle } from './refusal-oracle.ts'
+import { WorkspaceStatusOracle } from './status-oracle.ts'
+import { WorkspacePeople } from './workspace-people.ts'
+import { WorkspaceRest } from './workspace-rest.ts'
+
+/** What hangs is started anew with waits of minutes. */
+const HOUR = 3_600_000
+
+/** Workspaces, and all that they are made of but their machines' own parts. */
+export class Workspaces implements Kind {
+  readonly people: WorkspacePeople
+  readonly actors: readonly Actor[]
+  readonly rest: WorkspaceRest
+  readonly oracles: readonly Oracle[]
+  readonly restsWithinMs = 2 * HOUR
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+    this.people = new WorkspacePeople(world)
+    this.actors = [new LabFaults(world, this.people.labs)]
+    this.rest = new WorkspaceRest(world, this.people.labs)
+    const status = new WorkspaceStatusOracle(world)
+    this.oracles = [
+      { onCommit: (commit) => this.#noteHarm(commit, status) },
+      status,
+      new WorkspaceOrderOracle(world),
+      new IsolationOracle(world),
+      new RefusalOracle(world),
+    ]
+  }
+
+  /** Of a workspace the status and its finalizer, its parts, and the images that it has made. */
+  permits(commit: Commit): boolean {
+    const { resource, object, before = object } = commit
+    if (isType(resource, WORKSPACE)) return isPeoplesPartKept(commit)
+    if (isType(resource, IMAGE)) return this.#permitsImage(commit)
+    if (!PART_TYPES.some((type) => isType(resource, type))) return false
+    return [...this.#traces.values()].some((one) => [object, before].every((part) => isPartOf(part, one.object)))
+  }
+
+  /** Each one that has a machine of it: its machines count for themselves, as users too. */
+  referencesTo(image: KubeObject): readonly Reference[] {
+    const { namespace, name } = image.metadata
+    if (namespace !== FARM) return []
+    return [...this.#traces.values()]
+      .filter(
+        ({ object }) => !isDeletion(object) && (object.spec.vms ?? []).some((vm) => vm.backingVMDiskImage === name),
+      )
+      .map(({ object, specAtMs }) => {
+        return { title: `${WORKSPACE.kind}/${keyOf(object.metadata)}`, sinceMs: specAtMs, usesSinceMs: undefined }
+      })
+  }
+
+  objects(): readonly (readonly [ResourceType, KubeObject])[] {
+    return [...this.#traces.values()].map(({ object }) => [WORKSPACE, object])
+  }
+
+  get #traces() {
+    return this.#world.chronicle.traces.of<Workspace>(WORKSPACE)
+  }
+
+  /** One that the operator made is corrected as long as nothing came of it, and nobody but one workspace has named it for a while. */
+  #permitsImage({ object, before, type }: Commit): boolean {
+    const isMade = (before ?? object).metadata.labels?.[LABELS.createdBy] === WORKSPACE.kind
+    if (before === undefined || type === 'ADDED') return isMade && object.metadata.namespace === FARM
+    const { chronicle, disturbances } = this.#world
+    const sinceMs = chronicle.nowMs - decidedWithinMs(disturbances)
+    const others = this.referencesTo(object).filter((one) => one.sinceMs < sinceMs)
+    return isMade && others.length <= 1 && (before as Image).status?.artifact === undefined
+  }
+
+  #noteHarm({ actor, object, resource }: Commit, status: WorkspaceStatusOracle): void {
+    const isTheirs = isType(resource, WORKSPACE) || isType(resource, MACHINE)
+    const { name, namespace = name } = object.metadata
+    if (isPerson(actor) || (isTheirs && isDeletion(object as Machine))) status.noteHarm(namespace)
+  }
+}
