@@ -230,10 +230,5 @@ export {
   renderWorkspaceVolume,
   type WorkspaceVolumeProps,
 } from './children/workspace-volume.ts'
-export { AdmissionPolicies, type AdmissionPoliciesProps } from './platform/admission-policies.ts'
-export { Crd, resourceSchema } from './platform/crd.ts'
-export { Operator, type OperatorProps } from './platform/operator.ts'
-export { type PolicyValues, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './platform/policy.ts'
-export { UserRoles } from './platform/user-roles.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
 export type { StructuralSchema } from './schema/structural.ts'

@@ -8,7 +8,6 @@ import {
   REASON_HELP,
   type ReasonHelp,
   type Resource,
-  resourceSchema,
   type StructuralSchema,
   VIRTUAL_MACHINE_REASON_HELP,
   virtualMachine,
@@ -16,6 +15,7 @@ import {
   WORKSPACE_REASON_HELP,
   workspace,
 } from '@open-terrain/constructs'
+import { resourceSchema } from '@open-terrain/constructs/platform'
 
 const REASONS_BY_KIND: readonly (readonly [Resource, string, Readonly<Record<string, ReasonHelp>>])[] = [
   [vmDiskImage, 'In conditions, in `status.attempts` and in Events.', REASON_HELP],

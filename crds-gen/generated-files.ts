@@ -1,4 +1,5 @@
-import { Crd, dataSync, type Resource, render, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { dataSync, type Resource, render, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { Crd } from '@open-terrain/constructs/platform'
 import { stringify } from 'yaml'
 import { apiReference } from './api-reference.ts'
 

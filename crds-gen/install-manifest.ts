@@ -1,4 +1,5 @@
-import { AdmissionPolicies, Crd, Operator, render, SyncOperatorPolicy, UserRoles } from '@open-terrain/constructs'
+import { render } from '@open-terrain/constructs'
+import { AdmissionPolicies, Crd, Operator, SyncOperatorPolicy, UserRoles } from '@open-terrain/constructs/platform'
 import { RESOURCES, toYaml } from './generated-files.ts'
 
 /**

@@ -20,7 +20,8 @@ const { scripts: _scripts, ...manifest } = JSON.parse(readFileSync(join(construc
   string,
   unknown
 >
-const published = { ...manifest, exports: { '.': { types: './index.d.ts', default: './index.js' } } }
+const entry = (folder: string) => ({ types: `${folder}/index.d.ts`, default: `${folder}/index.js` })
+const published = { ...manifest, exports: { '.': entry('.'), './platform': entry('./platform') } }
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
 if (existsSync(join(root, 'LICENSE'))) copyFileSync(join(root, 'LICENSE'), join(dist, 'LICENSE'))
 console.log(dist)

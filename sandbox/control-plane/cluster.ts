@@ -1,4 +1,5 @@
-import { AdmissionPolicies, type PolicyValues, render, SyncOperatorPolicy, UserRoles } from '@open-terrain/constructs'
+import { render } from '@open-terrain/constructs'
+import { AdmissionPolicies, type PolicyValues, SyncOperatorPolicy, UserRoles } from '@open-terrain/constructs/platform'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONTROLLERS, ControlPlane, type ControlPlaneOptions } from './control-plane.ts'
 import { type ForeignCrds, foreignCrds } from './foreign-crds.ts'

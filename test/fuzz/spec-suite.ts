@@ -1,11 +1,5 @@
-import {
-  dataSync,
-  resourceSchema,
-  type StructuralSchema,
-  virtualMachine,
-  vmDiskImage,
-  workspace,
-} from '@open-terrain/constructs'
+import { dataSync, type StructuralSchema, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { resourceSchema } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { useOwnCluster } from '../harness/cluster.ts'

@@ -1,4 +1,5 @@
-import { Operator, render } from '@open-terrain/constructs'
+import { render } from '@open-terrain/constructs'
+import { Operator } from '@open-terrain/constructs/platform'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'

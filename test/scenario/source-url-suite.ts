@@ -1,4 +1,5 @@
-import { AdmissionPolicies, isUrlAllowed, POLICY_DEFAULTS, parsePolicy, render } from '@open-terrain/constructs'
+import { isUrlAllowed, POLICY_DEFAULTS, parsePolicy, render } from '@open-terrain/constructs'
+import { AdmissionPolicies } from '@open-terrain/constructs/platform'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { oddUrl } from '../fuzz/odd-urls.ts'

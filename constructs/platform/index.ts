@@ -1,0 +1,14 @@
+/** What platform teams install: `@open-terrain/constructs/platform`. It needs cdk8s-plus-29, which nothing else of the package does. */
+export { AdmissionPolicies, type AdmissionPoliciesProps } from './admission-policies.ts'
+export { Crd, resourceSchema } from './crd.ts'
+export {
+  INSTALLATION_PARTS,
+  type Installation,
+  type InstallationPart,
+  type InstallationProps,
+  type Manifest,
+  renderInstallation,
+} from './installation.ts'
+export { Operator, type OperatorProps } from './operator.ts'
+export { type PolicyValues, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
+export { UserRoles } from './user-roles.ts'
