@@ -68,7 +68,7 @@ export class Operator {
     this.#options = options
     this.metrics = options.metrics ?? new RuntimeMetrics()
     this.#imageMetrics = new ImageMetrics(this.metrics.registry, clock)
-    this.#machineMetrics = new MachineMetrics(this.metrics.registry)
+    this.#machineMetrics = new MachineMetrics(this.metrics.registry, clock)
     this.#dataSyncPhases = new PhaseGauge(
       this.metrics.registry,
       'ot_data_sync_phase',
@@ -81,6 +81,12 @@ export class Operator {
       'Workspaces by phase',
       Object.keys(WORKSPACE_PHASES),
     )
+    this.#workspacePhases.observeLongestWait(
+      this.metrics.registry,
+      'ot_workspace_longest_wait_seconds',
+      'How long the Workspace that has waited longest has not been ready; 0 where none waits',
+      clock,
+    )
     this.#reflectors = new Reflectors({ ...basics, onRelist: ({ name }) => this.metrics.relisted(name) })
     const cluster = new ClusterCaches(this.#reflectors)
     this.#imageCaches = new ImageCaches(cluster)
@@ -88,7 +94,8 @@ export class Operator {
     this.#machineCaches = new MachineCaches(this.#reflectors, images, cluster)
     this.#dataSyncCaches = new DataSyncCaches(this.#reflectors, images, cluster)
     this.#workspaceCaches = new WorkspaceCaches(this.#reflectors, images, this.#machineCaches.machines, cluster)
-    for (const { name, store } of this.#reflectors.kept) this.metrics.observeCache(name, () => store.size)
+    for (const { name, store, silentMs } of this.#reflectors.kept)
+      this.metrics.observeCache(name, () => ({ objects: store.size, silentSeconds: silentMs() / 1_000 }))
     const valid = new Meters(this.metrics.registry).gauge(
       'ot_config_valid',
       '0 while a key of the policy has a value that is not used',

@@ -13,6 +13,12 @@ export interface ControllerMetrics {
   observeDepth(depth: () => number): void
 }
 
+/** Of the cache of one kind. */
+interface CacheFacts {
+  readonly objects: number
+  readonly silentSeconds: number
+}
+
 /**
  * The metrics of the machinery, under the names that controller-runtime and client-go use, so that dashboards made for
  * those work. Each operator instance has its own registry.
@@ -72,8 +78,13 @@ export class RuntimeMetrics {
   readonly #leading = this.#meters.gauge('leader_election_master_status', '1 while this replica leads', 'name')
   readonly #relists = this.#meters.counter('ot_informer_relists_total', 'Complete lists of a kind', 'kind')
   readonly #cached = this.#meters.gauge('ot_informer_objects', 'Objects of a kind in the cache', 'kind')
+  readonly #silent = this.#meters.gauge(
+    'ot_informer_silent_seconds',
+    'How long the API server has told nothing of a kind; it does so once a minute at least',
+    'kind',
+  )
   readonly #depths = new Map<string, () => number>()
-  readonly #cacheSizes = new Map<string, () => number>()
+  readonly #caches = new Map<string, () => CacheFacts>()
 
   /** Adds what Node tells of this process: once in a process, since its collectors never stop. */
   observeProcess(): void {
@@ -104,8 +115,8 @@ export class RuntimeMetrics {
     this.#leading.set({ name }, leads ? 1 : 0)
   }
 
-  observeCache(kind: string, size: () => number): void {
-    this.#cacheSizes.set(kind, size)
+  observeCache(kind: string, facts: () => CacheFacts): void {
+    this.#caches.set(kind, facts)
   }
 
   relisted(kind: string): void {
@@ -115,7 +126,11 @@ export class RuntimeMetrics {
   /** The exposition text. */
   async render(): Promise<string> {
     for (const [name, depth] of this.#depths) this.#workqueueDepth.set({ name }, depth())
-    for (const [kind, size] of this.#cacheSizes) this.#cached.set({ kind }, size())
+    for (const [kind, facts] of this.#caches) {
+      const { objects, silentSeconds } = facts()
+      this.#cached.set({ kind }, objects)
+      this.#silent.set({ kind }, silentSeconds)
+    }
     return await this.registry.metrics()
   }
 }

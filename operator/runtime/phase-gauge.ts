@@ -1,4 +1,6 @@
 import type { Registry } from 'prom-client'
+import type { Clock } from './clock.ts'
+import { longestWaitSeconds } from './longest-wait.ts'
 import { Meters } from './meters.ts'
 
 /** How many objects of a kind are in each phase, in the eyes of the replica that leads: 0 for the others. */
@@ -9,6 +11,11 @@ export class PhaseGauge {
   constructor(registry: Registry, name: string, help: string, all: readonly string[]) {
     const phases = () => Array.from(this.#objects()).flatMap((object) => phaseOf(object) ?? [])
     new Meters(registry).counted(name, help, 'phase', phases, all)
+  }
+
+  /** Reports beside it for how long the object that has waited longest has not been ready. */
+  observeLongestWait(registry: Registry, name: string, help: string, clock: Pick<Clock, 'now'>): void {
+    new Meters(registry).observed(name, help, () => longestWaitSeconds(this.#objects(), clock.now()))
   }
 
   /** Where it is read; undefined where this replica does not lead. */

@@ -117,6 +117,26 @@ describe('a reflector', () => {
     expect([isSynced(), store.size]).toEqual([true, 600])
   })
 
+  it('says how long the server has told nothing', async () => {
+    const { reflector } = await start()
+    await clock.advance(30_000)
+    expect(reflector.silentMs).toBe(30_000)
+    watch().send({ type: 'BOOKMARK', resourceVersion: '300' })
+    await settled()
+    expect(reflector.silentMs).toBe(0)
+    client.before = () => {
+      throw apiError('Unavailable')
+    }
+    watch().end()
+    await clock.advance(120_000)
+    expect(reflector.silentMs).toBe(120_000)
+    client.before = () => {
+      throw apiError('NotFound')
+    }
+    await clock.advance(60_000)
+    expect(reflector.silentMs).toBeLessThan(60_000)
+  })
+
   it('takes in what the watch says', async () => {
     await start()
     watch().send({ type: 'ADDED', object: secret('a', '201') })

@@ -63,6 +63,8 @@ export class Reflector<T extends Stored> {
   /** Asked to look again; it may have come while a look was under way. */
   #isPoked = false
   #listedAt = Number.NEGATIVE_INFINITY
+  /** When the API server last told anything; undefined before the first try. */
+  #heardAt: number | undefined
   #failures = 0
   /** How often in a row the kind was not found. */
   #missing = 0
@@ -79,6 +81,12 @@ export class Reflector<T extends Stored> {
   /** Whether the API server serves this kind; undefined until known. */
   get installed(): boolean | undefined {
     return this.#installed
+  }
+
+  /** How long the API server has told nothing: no object, no bookmark, not even that it does not serve the kind. In milliseconds. */
+  get silentMs(): number {
+    const now = this.#options.clock.monotonic()
+    return now - (this.#heardAt ?? now)
   }
 
   /** Resolves at the first complete list, or when the kind is known not to be installed. */
@@ -105,6 +113,7 @@ export class Reflector<T extends Stored> {
 
   async run(signal: AbortSignal): Promise<void> {
     let position = UNLISTED
+    this.#hear()
     while (!signal.aborted) {
       try {
         position = await this.#proceed(position, signal)
@@ -160,6 +169,7 @@ export class Reflector<T extends Stored> {
     const project = (object: KubeObject) => this.#project(object)
     for await (const page of listPages(client, type, { ...selection, signal, project })) {
       for (const item of page.items) if (item !== undefined) items.push(item)
+      this.#hear()
       resourceVersion = page.resourceVersion
     }
     return { items, resourceVersion }
@@ -218,12 +228,15 @@ export class Reflector<T extends Stored> {
     const overdue = new AbortController()
     const cancel = clock.setTimer(() => overdue.abort(), (timeoutSeconds + GRACE_SECONDS) * 1_000)
     try {
-      yield* client.watch(type, {
+      for await (const event of client.watch(type, {
         ...selection,
         ...(resourceVersion !== undefined && { resourceVersion }),
         timeoutSeconds,
         signal: AbortSignal.any([signal, overdue.signal]),
-      })
+      })) {
+        this.#hear()
+        yield event
+      }
     } finally {
       cancel()
     }
@@ -248,6 +261,10 @@ export class Reflector<T extends Stored> {
     this.#setInstalled(true)
     this.#options.onRelist?.()
     this.#synced.resolve()
+  }
+
+  #hear(): void {
+    this.#heardAt = this.#options.clock.monotonic()
   }
 
   #take(event: WatchEvent<KubeObject>): Position {
@@ -281,6 +298,7 @@ export class Reflector<T extends Stored> {
 
   async #recover(error: unknown, position: Position, signal: AbortSignal): Promise<Position> {
     if (isApiError(error, 'NotFound')) {
+      this.#hear()
       this.#missing += 1
       if (this.#installed === true && this.#missing < MISSING_CONFIRMED) {
         await this.#pause(error, signal)

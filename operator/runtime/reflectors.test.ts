@@ -52,6 +52,14 @@ it('finds an object by its kind, and takes in what was written', async () => {
   ])
 })
 
+it('says how long it has heard nothing of a kind, and nothing of one that nobody needs', async () => {
+  const { reflectors } = build((all) => all.add(POD, new Store<KubeObject>(), (object) => object, { onDemand: true }))
+  await reflectors.synced()
+  await clock.advance(10_000)
+  const silent = Object.fromEntries(reflectors.kept.map(({ name, silentMs }) => [name, silentMs()]))
+  expect(silent).toMatchObject({ Secret: 10_000, Pod: 0 })
+})
+
 it('looks for a kind at once when its definition appears, and tells when it is there', async () => {
   const { reflectors, dataVolumes } = build()
   await reflectors.synced()

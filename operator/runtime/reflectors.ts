@@ -22,6 +22,8 @@ export interface Kept {
   readonly store: Store<Stored>
   /** Empty until somebody needs it. */
   readonly onDemand: boolean
+  /** How long the API server has told nothing of the kind; 0 where nobody needs it yet. */
+  readonly silentMs: () => number
 }
 
 /**
@@ -69,7 +71,9 @@ export class Reflectors {
     })
     this.#all.push(reflector as unknown as Reflector<Stored>)
     if (onDemand) this.#unneeded.set(reflector as unknown as Reflector<Stored>, Promise.withResolvers())
-    this.#kept.push({ type, name, selection, store: store as unknown as Store<Stored>, onDemand })
+    const isUnneeded = () => this.#unneeded.has(reflector as unknown as Reflector<Stored>)
+    const silentMs = () => (isUnneeded() ? 0 : reflector.silentMs)
+    this.#kept.push({ type, name, selection, store: store as unknown as Store<Stored>, onDemand, silentMs })
   }
 
   /** All copies, by kind. */

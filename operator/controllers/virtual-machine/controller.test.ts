@@ -73,7 +73,7 @@ async function start(vm: MachineView, prepare: (bench: CachesBench) => void, ref
     log,
     runtimeMetrics,
     events: new EventRecorder({ client, clock, log, random, component: 'test', instance: 'me' }),
-    metrics: new MachineMetrics(runtimeMetrics.registry),
+    metrics: new MachineMetrics(runtimeMetrics.registry, clock),
     countReferences: async () => ({ ...references, users: [] }),
     policy: () => POLICY_DEFAULTS,
     onPolicyChange: () => () => undefined,

@@ -9,10 +9,10 @@ import { MachineMetrics } from './machine-metrics.ts'
 import { aVM } from './machine-objects.fixtures.ts'
 
 let registry = new Registry()
-let metrics = new MachineMetrics(registry)
+let metrics = new MachineMetrics(registry, { now: () => START + 60_000 })
 beforeEach(() => {
   registry = new Registry()
-  metrics = new MachineMetrics(registry)
+  metrics = new MachineMetrics(registry, { now: () => START + 60_000 })
 })
 
 /** Lines of the exposition text that are about this metric. */
@@ -65,6 +65,11 @@ describe('the gauges', () => {
     expect(await lines('ot_vm_waiting{')).toEqual([])
   })
 
+  it('tell how long the machine that has waited longest has waited', async () => {
+    metrics.readFrom(() => [{ status: statusOf(waiting('Cloning', '')) }, { status: statusOf(RUNNING) }])
+    expect(await lines('ot_vm_longest_wait_seconds')).toEqual(['ot_vm_longest_wait_seconds 60'])
+  })
+
   it('count a machine that has no status yet as one that is provisioned, for no reason that is known', async () => {
     metrics.readFrom(() => [{ status: {} }])
     expect(await lines('ot_vm_phase{phase="Provisioning"}')).toEqual(['ot_vm_phase{phase="Provisioning"} 1'])
@@ -103,7 +108,7 @@ describe('a kick', () => {
 
 it('tells how long a machine took to become Ready, once', async () => {
   const registry = new Registry()
-  const metrics = new MachineMetrics(registry)
+  const metrics = new MachineMetrics(registry, { now: () => START + 60_000 })
   const ready = { type: 'Ready', status: 'True', reason: 'Running', message: '' } as const
   const before = { phase: 'Provisioning', provisioningSince: '2026-01-01T00:00:00.000Z' } as const
   const after = { phase: 'Ready', conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:42.000Z' }] } as const

@@ -4,10 +4,12 @@ import {
   type VirtualMachineStatus,
 } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
+import type { Clock } from '../../runtime/clock.ts'
+import { longestWaitSeconds, type Waiter } from '../../runtime/longest-wait.ts'
 import { Meters } from '../../runtime/meters.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 
-type Machine = { readonly status: VirtualMachineStatus }
+type Machine = Pick<Waiter, 'metadata'> & { readonly status: VirtualMachineStatus }
 
 /** What the gauges look at of a status; the reason is undefined until one is told. */
 function factsOf(status: VirtualMachineStatus) {
@@ -31,7 +33,7 @@ export class MachineMetrics {
   readonly #provisioning: Histogram
   #machines: () => Iterable<Machine> = () => []
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, clock: Pick<Clock, 'now'>) {
     const meters = new Meters(registry)
     const facts = () => Array.from(this.#machines(), ({ status }) => factsOf(status))
     const phases = () => facts().map(({ phase }) => phase)
@@ -50,6 +52,11 @@ export class MachineMetrics {
       'ot_vm_full_copies',
       'VirtualMachines whose disk CDI copied instead of cloning it',
       () => facts().filter(({ isFullCopy }) => isFullCopy).length,
+    )
+    meters.observed(
+      'ot_vm_longest_wait_seconds',
+      'How long the VirtualMachine that has waited longest has not been ready; 0 where none waits',
+      () => longestWaitSeconds(this.#machines(), clock.now()),
     )
     this.#provisioning = meters.histogram(
       'ot_vm_provision_seconds',

@@ -4,11 +4,15 @@ import type { ImageCaches } from './caches.ts'
 import type { FleetFacts, ImageMetrics } from './image-metrics.ts'
 
 /** What the gauges are read from. */
-export function fleetFactsOf({ state, queue }: Admission, { images }: ImageCaches): FleetFacts {
+export function fleetFactsOf(admission: Admission, { images }: ImageCaches): FleetFacts {
+  const { state, queue } = admission
   return {
     slotsInUse: state?.holders.length ?? 0,
     limit: state?.limit ?? 0,
     queued: queue.size,
+    get withoutSlot() {
+      return admission.countStrays()
+    },
     // Thousands: only for the gauges that look at them.
     get statuses() {
       return [...images.values()].map(({ status }) => status)

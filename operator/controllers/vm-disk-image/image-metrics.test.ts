@@ -63,12 +63,17 @@ describe('the gauges', () => {
     const registry = new Registry()
     const metrics = new ImageMetrics(registry, new FakeClock())
     const condition = (type: string) => ({ type, status: 'True', reason: '', message: '' }) as const
+    const artifact = (restoreSize: string) =>
+      ({ kind: 'VolumeSnapshot', name: 'a', revision: '01234567', restoreSize }) as const
     const statuses: VMDiskImageStatus[] = [
       { phase: 'Queued', references: { count: 3, names: [] }, conditions: [condition('DeletionBlocked')] },
       { phase: 'Queued', references: { count: 1, names: [] } },
-      { conditions: [condition('Unreferenced')] },
+      { conditions: [condition('Unreferenced')], artifact: artifact('10Gi') },
+      { conditions: [condition('Unreferenced')], artifact: artifact('odd') },
+      { artifact: artifact('5Gi') },
+      { phase: 'Failed', conditions: [{ ...condition('Reconciling'), reason: 'RetryLimitExceeded' }] },
     ]
-    const facts = { slotsInUse: 2, limit: 4, queued: 7, statuses }
+    const facts = { slotsInUse: 2, limit: 4, queued: 7, withoutSlot: 1, statuses }
     const read = async () => [
       ...(await lines(registry, 'ot_sync_active')),
       ...(await lines(registry, 'ot_sync_concurrency_limit')),
@@ -76,6 +81,8 @@ describe('the gauges', () => {
       ...(await lines(registry, 'ot_vmdi_phase{phase="Queued"}')),
       ...(await lines(registry, 'ot_vmdi_references')),
       ...(await lines(registry, 'ot_vmdi_unreferenced')),
+      ...(await lines(registry, 'ot_sync_without_slot')),
+      ...(await lines(registry, 'ot_vmdi_failed{')),
       ...(await lines(registry, 'ot_vmdi_deletion_blocked')),
     ]
     metrics.readFrom(() => facts)
@@ -85,11 +92,29 @@ describe('the gauges', () => {
       'ot_sync_queue_length 7',
       'ot_vmdi_phase{phase="Queued"} 2',
       'ot_vmdi_references 4',
-      'ot_vmdi_unreferenced 1',
+      'ot_vmdi_unreferenced 2',
+      'ot_vmdi_unreferenced_bytes 10737418240',
+      'ot_sync_without_slot 1',
+      'ot_vmdi_failed{reason="RetryLimitExceeded"} 1',
       'ot_vmdi_deletion_blocked 1',
     ])
     metrics.readFrom(undefined)
     expect((await read()).every((line) => line.endsWith(' 0'))).toBe(true)
+  })
+})
+
+describe('a look-alike', () => {
+  it('is an increase from the first one on', async () => {
+    const registry = new Registry()
+    const metrics = new ImageMetrics(registry, new FakeClock())
+    const before = await lines(registry, 'ot_look_alikes_total{')
+    metrics.lookAlike('Pod')
+    const after = await lines(registry, 'ot_look_alikes_total{')
+    expect([before.length, before.at(-1), after.at(-1)]).toEqual([
+      4,
+      'ot_look_alikes_total{kind="Pod"} 0',
+      'ot_look_alikes_total{kind="Pod"} 1',
+    ])
   })
 })
 

@@ -1,10 +1,13 @@
-import { type Attempt, PHASES, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { type Attempt, PHASES, parseQuantity, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { ImageView } from '../../images/image-view.ts'
 import type { Condition } from '../../runtime/conditions.ts'
 import { Meters } from '../../runtime/meters.ts'
+import { reasonOf } from '../../runtime/standing.ts'
 import { ImageWaits } from './image-waits.ts'
 
+/** What looks like a child of an image, and may be none. */
+const IMITATED = ['DataVolume', 'VolumeSnapshot', 'PersistentVolumeClaim', 'Pod']
 const WAITS = [1, 5, 15, 60, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400]
 
 /** What there is now, in the eyes of the replica that leads. */
@@ -13,6 +16,8 @@ export interface FleetFacts {
   readonly limit: number
   /** Images that wait for a slot. */
   readonly queued: number
+  /** Downloads of ours that hold no slot. */
+  readonly withoutSlot: number
   readonly statuses: readonly VMDiskImageStatus[]
 }
 
@@ -40,23 +45,36 @@ export class ImageMetrics {
     observed('ot_sync_active', 'Slots in use: images that are downloading', ({ slotsInUse }) => slotsInUse)
     observed('ot_sync_concurrency_limit', 'Slots that there are (policy key concurrency)', ({ limit }) => limit)
     observed('ot_sync_queue_length', 'Images that wait for a slot', ({ queued }) => queued)
+    observed(
+      'ot_sync_without_slot',
+      'Downloads that hold no slot; each is stopped as soon as it is seen',
+      ({ withoutSlot }) => withoutSlot,
+    )
     observed('ot_vmdi_references', 'References to VMDiskImages, all together', ({ statuses }) =>
       statuses.reduce((sum, { references }) => sum + (references?.count ?? 0), 0),
     )
     const having = (name: string, help: string, type: string) =>
-      observed(name, help, ({ statuses }) => {
-        const has = (one: Condition) => one.type === type && one.status === 'True'
-        return statuses.filter(({ conditions }) => conditions?.some(has)).length
-      })
+      observed(name, help, ({ statuses }) => statuses.filter((status) => isTrue(status, type)).length)
     having('ot_vmdi_unreferenced', 'VMDiskImages that nothing refers to', 'Unreferenced')
+    observed(
+      'ot_vmdi_unreferenced_bytes',
+      'Smallest size of clones of VMDiskImages that nothing refers to',
+      ({ statuses }) =>
+        statuses.reduce((sum, status) => sum + (isTrue(status, 'Unreferenced') ? bytesOf(status) : 0), 0),
+    )
     having('ot_vmdi_deletion_blocked', 'VMDiskImages that are to be deleted and are in use', 'DeletionBlocked')
     const phases = () => (this.#facts?.().statuses ?? []).flatMap(({ phase }) => phase ?? [])
     meters.counted('ot_vmdi_phase', 'VMDiskImages by phase', 'phase', phases, Object.keys(PHASES))
+    meters.counted('ot_vmdi_failed', 'VMDiskImages that are Failed, by reason', 'reason', () =>
+      (this.#facts?.().statuses ?? []).flatMap((status) => (status.phase === 'Failed' ? (reasonOf(status) ?? []) : [])),
+    )
     this.#lookAlikes = meters.counter(
       'ot_look_alikes_total',
       'Objects that look like children of VMDiskImages and are not, by kind',
       'kind',
     )
+    // From 0, so that the first one is an increase.
+    for (const kind of IMITATED) this.#lookAlikes.inc({ kind }, 0)
     this.#wait = meters.histogram(
       'ot_sync_wait_seconds',
       'Time that images waited for a slot alone: from the ticket, or from when nothing was missing any more',
@@ -121,6 +139,15 @@ export class ImageMetrics {
     const seconds = secondsBetween(startedAt, Date.parse(endedAt))
     if (outcome === 'Succeeded' && seconds !== undefined) this.#duration.observe(seconds)
   }
+}
+
+function isTrue({ conditions }: VMDiskImageStatus, type: string): boolean {
+  return conditions?.some((one: Condition) => one.type === type && one.status === 'True') ?? false
+}
+
+/** Of the artifact; 0 before there is one. */
+function bytesOf({ artifact }: VMDiskImageStatus): number {
+  return Number(parseQuantity(artifact?.restoreSize ?? '0') ?? 0)
 }
 
 /** A DataVolume can end twice: one whose claim is deleted downloads again. */

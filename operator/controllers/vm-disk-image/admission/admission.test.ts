@@ -232,6 +232,7 @@ describe('a download that the ledger, as last read, has no slot for', () => {
     await settled()
     expect(bench.admission.isStray(dataVolume)).toBe(false)
     expect(bench.admission.slotOf('uid-x')).toMatchObject({ name: 'x' })
+    expect(bench.admission.countStrays()).toBe(0)
   })
 
   it('is a stray once a new look at the ledger has no slot for it either, and its image is told', async () => {
@@ -244,6 +245,7 @@ describe('a download that the ledger, as last read, has no slot for', () => {
       await settled()
     }
     expect(bench.admission.isStray(dataVolume)).toBe(true)
+    expect(bench.admission.countStrays()).toBe(1)
     expect(bench.changed).toContain('team/x')
     expect(bench.client.said('get')).toHaveLength(reads + 1)
   })

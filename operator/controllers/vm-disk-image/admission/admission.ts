@@ -68,6 +68,11 @@ export class Admission {
     return this.#strays.isKnown(dataVolume)
   }
 
+  /** How many downloads of ours have no slot in the ledger as it was last read. */
+  countStrays(): number {
+    return this.state === undefined ? 0 : this.#strays.countOurs(this.state)
+  }
+
   refusalOf(uid: string): Refusal | undefined {
     return this.#slots.refusalOf(uid)
   }
