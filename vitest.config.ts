@@ -12,6 +12,10 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     isolate: false,
     setupFiles: ['test/setup/fail-on-console.ts', 'test/setup/properties.ts'],
   },
+  // Mocks of Pulumi are set before a program is loaded, so each file has modules of its own.
+  infra: {
+    folders: ['infra'],
+  },
   toolchain: {
     folders: ['test/toolchain'],
     globalSetup: ['test/setup/binaries.ts'],

@@ -15,6 +15,7 @@ const CHECKS: readonly (readonly [title: string, ...args: string[]])[] = [
     '.dependency-cruiser.cjs',
     'constructs',
     'crds-gen',
+    'infra',
     'operator',
     'sandbox',
     'test',

@@ -10,5 +10,5 @@ export {
   renderInstallation,
 } from './installation.ts'
 export { Operator, type OperatorProps } from './operator.ts'
-export { type PolicyValues, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
+export { type PolicyValues, policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
 export { UserRoles } from './user-roles.ts'

@@ -37,7 +37,8 @@ export class SyncOperatorPolicy extends ApiObject {
   }
 }
 
-function policyData(values: PolicyValues): Record<string, string> {
+/** The values as the ConfigMap has them, unchecked. */
+export function policyData(values: PolicyValues): Record<string, string> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given.map(([key, value]) => [key, textOf(value)]))
 }

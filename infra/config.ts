@@ -1,0 +1,185 @@
+import {
+  compareQuantities,
+  OPERATOR_NAMESPACE,
+  POLICY_DEFAULTS,
+  POLICY_KEYS,
+  type PolicyKeyName,
+  parsePolicy,
+  parseQuantity,
+  parseVMDiskImageSpec,
+  problemsText,
+} from '@open-terrain/constructs'
+import { type InstallationProps, type PolicyValues, policyData } from '@open-terrain/constructs/platform'
+import { z } from 'zod'
+import { imageProblem } from './image-reference.ts'
+
+/** Configuration keys of a stack begin with it: `open-terrain:<key>`. */
+export const PROJECT = 'open-terrain'
+
+const objectName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, {
+  error: 'must be a name of lower-case letters, digits and dashes, of at most 63 characters',
+})
+const flag = z.boolean({ error: 'must be true or false' })
+const quantity = z
+  .string({ error: 'must be a quantity in quotes, such as "500m" or "256Mi"' })
+  .refine((text) => parseQuantity(text) !== undefined, { error: 'must be a quantity such as 500m or 256Mi' })
+const amounts = z.strictObject({ cpu: quantity.optional(), memory: quantity.optional() })
+
+const image = z
+  .string({ error: 'must be a container image, such as registry.example/open-terrain/operator:1.4.0' })
+  .superRefine((text, context) => {
+    const message = imageProblem(text)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+
+const resources = z
+  .strictObject({ requests: amounts.optional(), limits: amounts.optional() })
+  .superRefine((given, context) => {
+    for (const name of ['cpu', 'memory'] as const) {
+      const request = given.requests?.[name]
+      const limit = given.limits?.[name]
+      if (request === undefined || limit === undefined || (compareQuantities(request, limit) ?? 0) <= 0) continue
+      const message = `must not be more than the limit, ${limit}`
+      context.addIssue({ code: 'custom', path: ['requests', name], message })
+    }
+  })
+
+const policyValue = z.union(
+  [z.string(), z.number(), z.boolean(), z.array(z.string()), z.record(z.string(), z.union([z.string(), z.number()]))],
+  { error: 'must be a text, a number, true or false, a list of texts, or texts by name' },
+)
+
+/** The operator's own rules, so that nothing gets into a cluster that it would refuse there. */
+const policy = z.record(z.string(), policyValue).superRefine((values, context) => {
+  for (const { key, message } of parsePolicy(policyData(values as PolicyValues), POLICY_DEFAULTS).problems) {
+    const isKnown = (POLICY_KEYS as readonly string[]).includes(key)
+    context.addIssue({
+      code: 'custom',
+      path: [key],
+      message: isKnown ? message : `is not a key of the policy: take one of ${POLICY_KEYS.join(', ')}`,
+    })
+  }
+})
+
+const images = z.record(
+  objectName,
+  z.record(z.string(), z.unknown()).superRefine((spec, context) => {
+    const parsed = parseVMDiskImageSpec(spec)
+    if (!parsed.ok)
+      context.addIssue({
+        code: 'custom',
+        message: `must be the spec of a VMDiskImage: ${problemsText(parsed.problems)}`,
+      })
+  }),
+)
+
+const SCHEMA = z
+  .strictObject({
+    image,
+    namespace: objectName.default(OPERATOR_NAMESPACE),
+    imageNamespace: objectName.default(POLICY_DEFAULTS.imageNamespace),
+    cdiNamespace: objectName.default('cdi'),
+    replicas: z
+      .number({ error: 'must be a whole number from 1 to 5' })
+      .int({ error: 'must be a whole number from 1 to 5' })
+      .min(1, { error: 'must be at least 1; set policy.concurrency to 0 to pause downloads' })
+      .max(5, { error: 'must be at most 5: one leads, the others only wait for its Lease' })
+      .default(2),
+    resources: resources.default({}),
+    policy: policy.default({}),
+    monitoring: z
+      .strictObject({
+        enabled: flag.default(false),
+        labels: z.record(z.string(), z.string({ error: 'must be a text' })).optional(),
+      })
+      .default({ enabled: false }),
+    networkPolicies: flag.default(true),
+    protect: flag.default(true),
+    images: images.default({}),
+  })
+  .superRefine(({ imageNamespace, namespace, policy: values }, context) => {
+    if (imageNamespace === namespace)
+      context.addIssue({
+        code: 'custom',
+        path: ['imageNamespace'],
+        message: 'must be another namespace than the operator has: images outlive it',
+      })
+    const other = values['imageNamespace']
+    if (other !== undefined && other !== imageNamespace)
+      context.addIssue({
+        code: 'custom',
+        path: ['policy', 'imageNamespace'],
+        message: `must be left out: the key imageNamespace says it, ${imageNamespace}`,
+      })
+  })
+
+/** The configuration of one environment, with all defaults. Pulumi.yaml describes the keys. */
+export type EnvironmentConfig = z.output<typeof SCHEMA>
+
+/** The keys that there are, without `secrets`, which no file has in clear text. */
+export const CONFIG_KEYS = Object.keys(SCHEMA.shape) as readonly (keyof EnvironmentConfig)[]
+
+/** Keys whose value is a text, whatever it looks like. */
+const TEXTS: readonly string[] = ['image', 'namespace', 'imageNamespace', 'cdiNamespace']
+
+/** What is wrong with a stack's configuration: a line for each key, with its value and what to do. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`the configuration of the stack is not valid\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+/**
+ * Checks the values of a stack by key, without the prefix `open-terrain:`. Numbers, flags and objects may be JSON texts, as Pulumi hands them over.
+ * Throws a ConfigError that names every key that is wrong.
+ */
+export function parseConfig(given: Readonly<Record<string, unknown>>): EnvironmentConfig {
+  const { secrets: _secrets, ...values } = given
+  const plain = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, plainValue(key, value)]))
+  const result = SCHEMA.safeParse(plain)
+  if (result.success) return result.data
+  throw new ConfigError(result.error.issues.flatMap((issue) => problemLines(issue, plain)))
+}
+
+function plainValue(key: string, value: unknown): unknown {
+  if (TEXTS.includes(key) || typeof value !== 'string') return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+function problemLines(issue: z.core.$ZodIssue, values: unknown): string[] {
+  const path = issue.path.map(String)
+  if (issue.code === 'unrecognized_keys') {
+    const known = path.length === 0 ? `: the keys are ${CONFIG_KEYS.join(', ')} and secrets` : ': remove it'
+    return issue.keys.map((key) => `${PROJECT}:${[...path, key].join('.')} is not a key${known}`)
+  }
+  const key = `${PROJECT}:${path.join('.')}`
+  const value = path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], values)
+  if (value === undefined && path.length === 1)
+    return [`${key} is not set: run pulumi config set ${path[0]} <value>; it ${issue.message}`]
+  return [`${key}: ${JSON.stringify(value)} ${issue.message}`]
+}
+
+/** The configuration as the platform's constructs take it. */
+export function installationProps(config: EnvironmentConfig): InstallationProps {
+  const { images: _images, protect: _protect, resources: given, policy: values, ...shared } = config
+  const props = {
+    ...shared,
+    ...(Object.keys(given).length === 0 ? {} : { resources: given }),
+    policy: policyOf(config.imageNamespace, values),
+  }
+  return props as InstallationProps
+}
+
+function policyOf(imageNamespace: string, values: EnvironmentConfig['policy']): PolicyValues {
+  const isDefault = imageNamespace === POLICY_DEFAULTS.imageNamespace
+  const all: Partial<Record<PolicyKeyName, unknown>> = { ...values, ...(isDefault ? {} : { imageNamespace }) }
+  return all as PolicyValues
+}
