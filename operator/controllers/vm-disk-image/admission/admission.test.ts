@@ -245,9 +245,17 @@ describe('a download that the ledger, as last read, has no slot for', () => {
       await settled()
     }
     expect(bench.admission.isStray(dataVolume)).toBe(true)
-    expect(bench.admission.countStrays()).toBe(1)
     expect(bench.changed).toContain('team/x')
     expect(bench.client.said('get')).toHaveLength(reads + 1)
+  })
+
+  it('is counted where we have made it, and not where somebody else has', async () => {
+    await bench.start()
+    inherited('theirs')
+    const { metadata } = inherited('ours')
+    expect(bench.admission.countStrays()).toBe(0)
+    downloading('ours', metadata.uid)
+    expect(bench.admission.countStrays()).toBe(1)
   })
 })
 
