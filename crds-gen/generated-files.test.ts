@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATA_SYNC_REASONS, POLICY_KEYS, REASONS, VIRTUAL_MACHINE_REASONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { parse, parseAllDocuments } from 'yaml'
+import { parse } from 'yaml'
 import { findDrift } from './drift.ts'
 import { generatedFiles } from './generated-files.ts'
-import { installManifest } from './install-manifest.ts'
 
 describe('generatedFiles', () => {
   it('are what is committed', () => {
@@ -64,36 +63,6 @@ describe('generatedFiles', () => {
     const reference = generatedFiles().get('api.md') ?? ''
     const reasons = [REASONS, VIRTUAL_MACHINE_REASONS, DATA_SYNC_REASONS].flatMap((kind) => Object.values(kind))
     for (const word of [...reasons, ...POLICY_KEYS]) expect(reference).toContain(`| \`${word}\` |`)
-  })
-})
-
-describe('installManifest', () => {
-  it('has everything in the order in which it can be applied', () => {
-    const objects = parseAllDocuments(installManifest('registry.example/operator:1')).map((document) => document.toJS())
-    expect(objects.map(({ kind }) => kind)).toEqual([
-      'CustomResourceDefinition',
-      'CustomResourceDefinition',
-      'CustomResourceDefinition',
-      'CustomResourceDefinition',
-      'Namespace',
-      'ServiceAccount',
-      'ClusterRole',
-      'ClusterRoleBinding',
-      'Role',
-      'RoleBinding',
-      'Deployment',
-      'PodDisruptionBudget',
-      'ConfigMap',
-      'ClusterRole',
-      'ClusterRole',
-      'ClusterRole',
-      'ClusterRole',
-      'ClusterRole',
-      'ValidatingAdmissionPolicy',
-      'ValidatingAdmissionPolicyBinding',
-      'ValidatingAdmissionPolicy',
-      'ValidatingAdmissionPolicyBinding',
-    ])
   })
 })
 

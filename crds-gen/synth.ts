@@ -4,7 +4,8 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { installManifest } from './install-manifest.ts'
+import { INSTALLATION_PARTS, renderInstallation } from '@open-terrain/constructs/platform'
+import { toYaml } from './generated-files.ts'
 
 const REPOSITORY = 'open-terrain-operator'
 
@@ -13,5 +14,7 @@ const { version } = JSON.parse(readFileSync(join(root, 'constructs/package.json'
 const folder = process.env.CDK8S_OUTDIR ?? join(root, 'dist')
 const file = join(folder, 'install.yaml')
 mkdirSync(folder, { recursive: true })
-writeFileSync(file, installManifest(process.env.OPERATOR_IMAGE ?? `${REPOSITORY}:${version}`))
+const policy = { concurrency: 4, retryLimit: 2, retryBackoffDuration: '5m' }
+const parts = renderInstallation({ image: process.env.OPERATOR_IMAGE ?? `${REPOSITORY}:${version}`, policy })
+writeFileSync(file, INSTALLATION_PARTS.flatMap((part) => parts[part].map(toYaml)).join('---\n'))
 console.log(file)

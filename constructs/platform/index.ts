@@ -9,6 +9,8 @@ export {
   type Manifest,
   renderInstallation,
 } from './installation.ts'
+export { Namespaces, type NamespacesProps, RETAIN_ANNOTATION } from './namespaces.ts'
+export { NetworkPolicies, type NetworkPoliciesOptions, type NetworkPoliciesProps } from './network-policies.ts'
 export { Operator, type OperatorProps } from './operator.ts'
 export { type PolicyValues, policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
 export { UserRoles } from './user-roles.ts'

@@ -5,6 +5,8 @@ import { workspace } from '../api/workspace.ts'
 import { render } from '../children/render.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
 import { Crd } from './crd.ts'
+import { Namespaces } from './namespaces.ts'
+import { NetworkPolicies, type NetworkPoliciesOptions } from './network-policies.ts'
 import { Operator, type OperatorProps } from './operator.ts'
 import { type PolicyValues, SyncOperatorPolicy } from './policy.ts'
 import { UserRoles } from './user-roles.ts'
@@ -12,6 +14,10 @@ import { UserRoles } from './user-roles.ts'
 export interface InstallationProps extends OperatorProps {
   /** Keys of the policy that differ from the operator's defaults. */
   readonly policy?: PolicyValues
+  /** Where the images of workspaces are; the policy says the same. @default `imageNamespace` of `policy`, else `vmdi-farm` */
+  readonly imageNamespace?: string
+  /** Whether there are NetworkPolicies, or which. @default true: those that `NetworkPolicies` has by default */
+  readonly networkPolicies?: boolean | NetworkPoliciesOptions
 }
 
 /** An object as the API server takes it. */
@@ -23,29 +29,45 @@ export interface Manifest {
 }
 
 /** The parts of an installation, in the order in which they are applied. The same objects, whoever applies them. */
-export const INSTALLATION_PARTS = ['crds', 'access', 'policy', 'operator'] as const
+export const INSTALLATION_PARTS = ['crds', 'namespaces', 'access', 'policy', 'operator', 'monitoring'] as const
 export type InstallationPart = (typeof INSTALLATION_PARTS)[number]
 export type Installation = Readonly<Record<InstallationPart, readonly Manifest[]>>
 
-/** All that a cluster needs of us besides CDI, KubeVirt and a snapshot controller. Throws at synth, naming the property, on what cannot work. */
+/**
+ * All that a cluster needs of us besides CDI, KubeVirt and a snapshot controller. CRDs, and with them the record of everybody's data, and the
+ * namespace of images are meant to outlive the rest: they are parts of their own. Throws, naming the property, on what cannot work.
+ */
 export function renderInstallation(props: InstallationProps): Installation {
-  const { policy = {}, ...operator } = props
+  const { policy = {}, imageNamespace = policy.imageNamespace, networkPolicies = true, ...operator } = props
+  if (policy.imageNamespace !== undefined && policy.imageNamespace !== imageNamespace)
+    throw new Error(
+      `imageNamespace is "${imageNamespace}", and that of policy is "${policy.imageNamespace}": leave one of them out`,
+    )
   const { namespace } = operator
+  const ofOperator = namespace === undefined ? {} : { namespace }
+  const ofImages = imageNamespace === undefined ? {} : { imageNamespace }
   return {
     crds: manifests((chart) => {
       for (const resource of [vmDiskImage, virtualMachine, dataSync, workspace])
         new Crd(chart, resource.crdName, resource)
     }),
+    namespaces: manifests((chart) => {
+      new Namespaces(chart, 'Namespaces', { ...ofOperator, ...ofImages })
+    }),
     access: manifests((chart) => {
       new UserRoles(chart, 'UserRoles')
-      new AdmissionPolicies(chart, 'AdmissionPolicies', namespace === undefined ? {} : { namespace })
+      new AdmissionPolicies(chart, 'AdmissionPolicies', ofOperator)
     }),
     policy: manifests((chart) => {
-      new SyncOperatorPolicy(chart, 'Policy', { ...policy, ...(namespace === undefined ? {} : { namespace }) })
+      new SyncOperatorPolicy(chart, 'Policy', { ...policy, ...ofOperator, ...ofImages })
     }),
     operator: manifests((chart) => {
       new Operator(chart, 'Operator', operator)
+      if (networkPolicies === false) return
+      const options = networkPolicies === true ? {} : networkPolicies
+      new NetworkPolicies(chart, 'NetworkPolicies', { ...options, ...ofOperator, ...ofImages })
     }),
+    monitoring: [],
   }
 }
 

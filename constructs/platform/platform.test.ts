@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { render } from '../children/render.ts'
 import { CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
+import { Namespaces, RETAIN_ANNOTATION } from './namespaces.ts'
 import { Operator } from './operator.ts'
+import { heapFlag } from './operator-heap.ts'
 import { SyncOperatorPolicy } from './policy.ts'
 import { UserRoles } from './user-roles.ts'
 
@@ -54,6 +56,32 @@ describe('Operator', () => {
     expect(deployment).toMatchObject({ spec: { template: { spec: { containers: [{ env }] } } } })
   })
 
+  it('has a heap that fits its limit of memory, and requests no more than that', () => {
+    expect(containerOf({}).resources).toEqual({
+      requests: { cpu: '100m', memory: '192Mi' },
+      limits: { memory: '320Mi' },
+    })
+    expect(containerOf({}).env).toContainEqual({ name: 'NODE_OPTIONS', value: '--max-old-space-size=192' })
+    const large = containerOf({ limits: { cpu: '2', memory: '1Gi' } })
+    expect(large.resources).toEqual({ requests: { cpu: '100m', memory: '192Mi' }, limits: { cpu: '2', memory: '1Gi' } })
+    expect(large.env).toContainEqual({ name: 'NODE_OPTIONS', value: '--max-old-space-size=614' })
+    expect(containerOf({ limits: { memory: '160M' } }).resources.requests).toEqual({ cpu: '100m', memory: '160M' })
+  })
+
+  it('says its version in labels, and in no selector', () => {
+    const objects = render((chart) => new Operator(chart, 'Operator', { image: 'r.example/o:1', version: '1.2.3' }))
+    const deployment = objects.find((one) => 'kind' in one && one.kind === 'Deployment')
+    const labels = expect.objectContaining({ 'app.kubernetes.io/version': '1.2.3' })
+    expect(deployment).toMatchObject({
+      metadata: { labels },
+      spec: {
+        selector: { matchLabels: { 'app.kubernetes.io/name': 'open-terrain-operator' } },
+        template: { metadata: { labels } },
+      },
+    })
+    expect(JSON.stringify(objects).match(/1\.2\.3/g)).toHaveLength(2)
+  })
+
   it('grants no wildcard, and writes to pods to nobody', () => {
     const rules = [...CLUSTER_ACCESS, ...NAMESPACE_ACCESS]
     expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
@@ -68,6 +96,45 @@ describe('Operator', () => {
       (rule) => rule.verbs,
     )
     expect(verbs).toEqual(expect.arrayContaining(['use', 'create']))
+  })
+})
+
+interface OperatorContainer {
+  readonly env: readonly object[]
+  readonly resources: { readonly requests: object; readonly limits: object }
+}
+
+function containerOf(resources: object): OperatorContainer {
+  const objects = render(
+    (chart) => new Operator(chart, 'Operator', { image: 'registry.example/operator:1', resources }),
+  )
+  const deployments = objects as { spec?: { template?: { spec: { containers: OperatorContainer[] } } } }[]
+  const [container] = deployments.flatMap(({ spec }) => spec?.template?.spec.containers ?? [])
+  return container as OperatorContainer
+}
+
+describe('heapFlag', () => {
+  it('names the property of a limit that is none', () => {
+    for (const text of ['a lot', '', '1', '-1Gi'])
+      expect(() => heapFlag(text)).toThrow(`resources.limits.memory: "${text}" is not an amount of memory`)
+  })
+})
+
+describe('Namespaces', () => {
+  it('are, in full', () => {
+    expect(render((chart) => new Namespaces(chart, 'Namespaces'))).toMatchSnapshot()
+  })
+
+  it('keep the images apart, where they are retained', () => {
+    const names = { namespace: 'ops', imageNamespace: 'images' }
+    const [operator, images] = render((chart) => new Namespaces(chart, 'Namespaces', names))
+    expect(operator).toMatchObject({ metadata: { name: 'ops' } })
+    expect(JSON.stringify(operator)).not.toContain(RETAIN_ANNOTATION)
+    expect(images).toMatchObject({ metadata: { name: 'images', annotations: { [RETAIN_ANNOTATION]: 'true' } } })
+    const both = { namespace: 'ops', imageNamespace: 'ops' }
+    expect(() => render((chart) => new Namespaces(chart, 'Namespaces', both))).toThrow(
+      'render/Namespaces: imageNamespace is "ops", the namespace of the operator: name another one',
+    )
   })
 })
 

@@ -1,4 +1,4 @@
-import { ApiObject } from 'cdk8s'
+import { k8s } from 'cdk8s-plus-29'
 import type { Construct } from 'constructs'
 import {
   OPERATOR_NAMESPACE,
@@ -24,7 +24,7 @@ export interface SyncOperatorPolicyProps extends PolicyValues {
 }
 
 /** The global policy as a ConfigMap. Throws at synth, naming key and value, on what the operator would refuse. */
-export class SyncOperatorPolicy extends ApiObject {
+export class SyncOperatorPolicy extends k8s.KubeConfigMap {
   constructor(scope: Construct, id: string, props: SyncOperatorPolicyProps = {}) {
     const { namespace = OPERATOR_NAMESPACE, ...values } = props
     const data = policyData(values)
@@ -33,7 +33,7 @@ export class SyncOperatorPolicy extends ApiObject {
       const lines = problems.map(({ key, value, message }) => `${key}: ${JSON.stringify(value)} ${message}`)
       throw new Error(`${scope.node.path}/${id}: the policy is not valid\n  ${lines.join('\n  ')}`)
     }
-    super(scope, id, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: POLICY_NAME, namespace }, data })
+    super(scope, id, { metadata: { name: POLICY_NAME, namespace }, data })
   }
 }
 

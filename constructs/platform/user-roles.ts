@@ -1,4 +1,4 @@
-import { ApiObject } from 'cdk8s'
+import { k8s } from 'cdk8s-plus-29'
 import { Construct } from 'constructs'
 import { dataSync } from '../api/data-sync.ts'
 import { GROUP } from '../api/shared.ts'
@@ -6,6 +6,8 @@ import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { workspace } from '../api/workspace.ts'
 import { type AccessRule, allow, READ } from './access.ts'
+import { PART_OF } from './operator-names.ts'
+import { policyRules } from './rbac.ts'
 
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'] as const
 
@@ -41,11 +43,9 @@ export class UserRoles extends Construct {
   }
 
   private add(name: string, rules: readonly AccessRule[], labels: Record<string, string> = {}): void {
-    new ApiObject(this, name, {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain', ...labels } },
-      rules,
+    new k8s.KubeClusterRole(this, name, {
+      metadata: { name, labels: { ...PART_OF, ...labels } },
+      rules: policyRules(rules),
     })
   }
 }

@@ -1,5 +1,4 @@
-import { render } from '@open-terrain/constructs'
-import { AdmissionPolicies, type PolicyValues, SyncOperatorPolicy, UserRoles } from '@open-terrain/constructs/platform'
+import { type PolicyValues, renderInstallation } from '@open-terrain/constructs/platform'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONTROLLERS, ControlPlane, type ControlPlaneOptions } from './control-plane.ts'
 import { type ForeignCrds, foreignCrds } from './foreign-crds.ts'
@@ -32,8 +31,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   await controlPlane.start()
   try {
     for (const name of namespaces) await createNamespace(controlPlane, name)
-    if (access) for (const object of accessObjects()) await createObject(controlPlane, object)
-    if (policy !== undefined) for (const object of policyObjects(policy)) await createObject(controlPlane, object)
+    if (access) for (const object of installed('access')) await createObject(controlPlane, object)
+    if (policy !== undefined) for (const object of installed('policy', policy)) await createObject(controlPlane, object)
   } catch (error) {
     await controlPlane.stop()
     throw error
@@ -55,17 +54,9 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
   ConfigMap: `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps`,
 }
 
-function accessObjects(): KubeObject[] {
-  return render((chart) => {
-    new UserRoles(chart, 'UserRoles')
-    new AdmissionPolicies(chart, 'AdmissionPolicies', { namespace: OPERATOR_NAMESPACE })
-  }) as KubeObject[]
-}
-
-function policyObjects(values: PolicyValues): KubeObject[] {
-  return render((chart) => {
-    new SyncOperatorPolicy(chart, 'Policy', { namespace: OPERATOR_NAMESPACE, ...values })
-  }) as KubeObject[]
+/** Of the same installation that others have; its operator runs outside of the cluster. */
+function installed(part: 'access' | 'policy', policy: PolicyValues = {}): readonly KubeObject[] {
+  return renderInstallation({ image: 'none', namespace: OPERATOR_NAMESPACE, policy })[part]
 }
 
 async function createObject(controlPlane: ControlPlane, object: KubeObject): Promise<void> {

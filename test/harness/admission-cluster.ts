@@ -1,6 +1,5 @@
+import { renderInstallation } from '@open-terrain/constructs/platform'
 import { afterAll, beforeAll } from 'vitest'
-import { parseAllDocuments } from 'yaml'
-import { installManifest } from '../../crds-gen/install-manifest.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { type Cluster, OPERATOR_NAMESPACE } from '../../sandbox/control-plane/cluster.ts'
 import { CONTROLLERS } from '../../sandbox/control-plane/control-plane.ts'
@@ -52,8 +51,8 @@ export class AdmissionCluster {
   async start(): Promise<void> {
     this.#admin = new ApiUser(this.#cluster().controlPlane.kubeconfigPath)
     this.#users.push(this.#admin)
-    const manifest = parseAllDocuments(installManifest('operator')).map((document) => document.toJS() as KubeObject)
-    await install(this.#admin, manifest)
+    const { access, operator } = renderInstallation({ image: 'operator' })
+    await install(this.#admin, [...operator, ...access])
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,45 @@
+import { k8s } from 'cdk8s-plus-29'
+import { Construct } from 'constructs'
+import { OPERATOR_NAMESPACE, POLICY_DEFAULTS } from '../api/policy.ts'
+import { OPERATOR_LABELS, PART_OF } from './operator-names.ts'
+
+/** On objects that outlive the installation: what applies manifests, such as the Pulumi component, leaves them in the cluster when it removes the rest. */
+export const RETAIN_ANNOTATION = 'pelotech.ot/retain'
+
+/** The same in the words of the tools that apply manifests from Git. */
+const RETAINED = {
+  [RETAIN_ANNOTATION]: 'true',
+  'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+  'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+}
+
+export interface NamespacesProps {
+  /** Of the operator. @default `sync-operator` */
+  readonly namespace?: string
+  /** Of the images that workspaces share: `imageNamespace` of the policy. @default `vmdi-farm` */
+  readonly imageNamespace?: string
+}
+
+/**
+ * Where the operator is, and where the images are. The second holds everybody's disks and is retained, so the two cannot be one. Throws, naming the
+ * property, where they are.
+ */
+export class Namespaces extends Construct {
+  constructor(scope: Construct, id: string, props: NamespacesProps = {}) {
+    super(scope, id)
+    const { namespace = OPERATOR_NAMESPACE, imageNamespace = POLICY_DEFAULTS.imageNamespace } = props
+    if (imageNamespace === namespace)
+      throw new Error(
+        `${this.node.path}: imageNamespace is "${namespace}", the namespace of the operator: name another one, because images stay when the operator goes`,
+      )
+    new k8s.KubeNamespace(this, 'Operator', {
+      metadata: {
+        name: namespace,
+        labels: { ...OPERATOR_LABELS, 'pod-security.kubernetes.io/enforce': 'restricted' },
+      },
+    })
+    new k8s.KubeNamespace(this, 'Images', {
+      metadata: { name: imageNamespace, labels: PART_OF, annotations: RETAINED },
+    })
+  }
+}

@@ -1,0 +1,97 @@
+import { k8s } from 'cdk8s-plus-29'
+import { Construct } from 'constructs'
+import { OPERATOR_NAMESPACE, POLICY_DEFAULTS } from '../api/policy.ts'
+import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_PORTS, OPERATOR_SELECTOR, PART_OF } from './operator-names.ts'
+
+const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
+/** On the pods of CDI that download. */
+const IMPORTERS = { 'cdi.kubevirt.io': 'importer' }
+/** Link-local addresses, where nodes and clouds have their metadata, and the metadata addresses of clouds beyond these. */
+const METADATA_V4 = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32']
+const METADATA_V6 = ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128']
+
+export interface NetworkPoliciesOptions {
+  /** Labels of the namespaces whose pods may read the metrics port. @default the namespace `monitoring` */
+  readonly metricsFrom?: Readonly<Record<string, string>>
+  /**
+   * Ports of the API server, at any address, since no selector reaches it: both that of its Service and that which it listens on.
+   * @default 443 and 6443
+   */
+  readonly apiServerPorts?: readonly number[]
+  /**
+   * What importer pods may not reach beyond link-local and metadata addresses, such as the ranges of pods and Services; `false` leaves importers
+   * without a NetworkPolicy. Sources in a private network stay reachable unless they are listed here. Ranges in CIDR notation, such as `10.0.0.0/8`.
+   * @default no further range
+   */
+  readonly importers?: false | { readonly deniedRanges?: readonly string[] }
+}
+
+export interface NetworkPoliciesProps extends NetworkPoliciesOptions {
+  /** Of the operator. @default `sync-operator` */
+  readonly namespace?: string
+  /** Where images are. @default `vmdi-farm` */
+  readonly imageNamespace?: string
+}
+
+/**
+ * What may pass to and from the pods of the operator, and where the importers of the image namespace may download from. Into the operator come
+ * probes from anywhere, as kubelets have addresses that no selector knows, and readers of metrics from chosen namespaces; out of it go DNS and
+ * requests to the API server. It downloads nothing itself.
+ *
+ * Importers in other namespaces have no such rule: what is applied there is for those who own them to say.
+ */
+export class NetworkPolicies extends Construct {
+  constructor(scope: Construct, id: string, props: NetworkPoliciesProps = {}) {
+    super(scope, id)
+    const { namespace = OPERATOR_NAMESPACE, imageNamespace = POLICY_DEFAULTS.imageNamespace, importers = {} } = props
+    new k8s.KubeNetworkPolicy(this, 'Operator', {
+      metadata: { name: OPERATOR_NAME, namespace, labels: OPERATOR_LABELS },
+      spec: operatorRules(props),
+    })
+    if (importers === false) return
+    new k8s.KubeNetworkPolicy(this, 'Importers', {
+      metadata: { name: 'open-terrain-importers', namespace: imageNamespace, labels: PART_OF },
+      spec: importerRules(importers.deniedRanges ?? []),
+    })
+  }
+}
+
+function operatorRules(props: NetworkPoliciesOptions): k8s.NetworkPolicySpec {
+  const { metricsFrom = { [NAMESPACE_NAME]: 'monitoring' }, apiServerPorts = [443, 6443] } = props
+  return {
+    podSelector: { matchLabels: OPERATOR_SELECTOR },
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [
+      { ports: [port(OPERATOR_PORTS.health)] },
+      { ports: [port(OPERATOR_PORTS.metrics)], from: [{ namespaceSelector: { matchLabels: { ...metricsFrom } } }] },
+    ],
+    egress: [DNS, { ports: apiServerPorts.map((one) => port(one)) }],
+  }
+}
+
+function importerRules(deniedRanges: readonly string[]): k8s.NetworkPolicySpec {
+  const isV6 = (range: string) => range.includes(':')
+  return {
+    podSelector: { matchLabels: IMPORTERS },
+    // Ingress stays open: CDI reads the progress from them.
+    policyTypes: ['Egress'],
+    egress: [
+      DNS,
+      {
+        to: [
+          { ipBlock: { cidr: '0.0.0.0/0', except: [...METADATA_V4, ...deniedRanges.filter((one) => !isV6(one))] } },
+          { ipBlock: { cidr: '::/0', except: [...METADATA_V6, ...deniedRanges.filter(isV6)] } },
+        ],
+      },
+    ],
+  }
+}
+
+function port(number: number, protocol: 'TCP' | 'UDP' = 'TCP'): k8s.NetworkPolicyPort {
+  return { port: k8s.IntOrString.fromNumber(number), protocol }
+}
+
+/** At any address, because a DNS cache on the node has a link-local one; on 5353 a cluster's DNS listens where that is OpenShift's. */
+const DNS: k8s.NetworkPolicyEgressRule = {
+  ports: [53, 5353].flatMap((number) => [port(number, 'UDP'), port(number, 'TCP')]),
+}

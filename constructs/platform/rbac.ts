@@ -1,0 +1,12 @@
+import type { k8s } from 'cdk8s-plus-29'
+import type { AccessRule } from './access.ts'
+
+/** Rules as Roles and ClusterRoles have them. */
+export function policyRules(rules: readonly AccessRule[]): k8s.PolicyRule[] {
+  return rules.map(({ apiGroups, resources, verbs, resourceNames }) => ({
+    apiGroups: [...apiGroups],
+    resources: [...resources],
+    verbs: [...verbs],
+    ...(resourceNames === undefined ? {} : { resourceNames: [...resourceNames] }),
+  }))
+}
