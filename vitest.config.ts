@@ -38,7 +38,7 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
   },
   scenario: {
     folders: ['test/scenario'],
-    globalSetup: ['test/setup/shared-cluster.ts'],
+    globalSetup: ['test/setup/shared-cluster.ts', 'test/setup/bundle.ts'],
     // Each file drives an operator and simulators of its own, which wait for each other for much of their time.
     maxWorkers: SIDE_BY_SIDE,
     // A worker keeps its cluster from file to file (test/harness/cluster.ts).

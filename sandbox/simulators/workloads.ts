@@ -8,6 +8,7 @@ import { KUBELET_FINALIZER, SELECTED_NODE } from './annotations.ts'
 import { Delays } from './delays.ts'
 import { type Claim, type Container, isTerminating, type Pod, uidOf } from './models.ts'
 import { attach, attached } from './multus/multus.ts'
+import { isOperatorPod } from './operator-pods/template.ts'
 import type { PodStatus } from './pod-status.ts'
 import { NODE_LABELS, NODE_NAME, nodeOf, on, placePod, unavailable } from './scheduler.ts'
 import { needsConsumer } from './storage.ts'
@@ -34,7 +35,7 @@ export interface WorkloadOptions {
 }
 
 /**
- * Scheduler and kubelet of the pods of Deployments; all other pods are somebody else's. Containers do nothing: they run and are ready, until
+ * Scheduler and kubelet of the pods of Deployments, but for the operator's own; all other pods are somebody else's. Containers do nothing: they run and are ready, until
  * a script says otherwise. Nothing is kept in memory that matters: a restarted simulator goes on from what the cluster shows. The node of a
  * pod stands in an annotation, and a finalizer holds a deleted one until it has ended, as for all pods of the sandbox.
  */
@@ -300,5 +301,6 @@ export class Workloads {
 }
 
 function isWorkload(pod: Pod | undefined): boolean {
+  if (isOperatorPod(pod)) return false
   return pod?.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'ReplicaSet') ?? false
 }

@@ -8,6 +8,7 @@ import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ImageServer } from '../../sandbox/image-server/image-server.ts'
 import type { SimulatorOptions, Simulators } from '../../sandbox/simulators/index.ts'
+import { isOperatorPod } from '../../sandbox/simulators/operator-pods/template.ts'
 import { describeWorld } from './describe-world.ts'
 import { EtcdHistory } from './etcd-history.ts'
 import { Gate } from './gate.ts'
@@ -325,7 +326,9 @@ export class World extends Grounds implements AsyncDisposable {
     const { images, dataVolumes, claims, pods, snapshots, dataSources } = this.mirror
     const stores = [images, dataVolumes, claims, pods, snapshots, dataSources]
     return stores.flatMap((store) =>
-      this.#mine(store as Valued<KubeObject>).map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+      this.#mine(store as Valued<KubeObject>)
+        .filter((object) => !isOperatorPod(object))
+        .map(({ kind, metadata }) => `${kind} ${metadata.name}`),
     )
   }
 

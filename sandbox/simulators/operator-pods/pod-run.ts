@@ -1,0 +1,217 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { parse, stringify } from 'yaml'
+import { isApiError } from '../../../operator/kube/api-error.ts'
+import type { KubeClient } from '../../../operator/kube/kube-client.ts'
+import { POD } from '../../../operator/kube/resource-types.ts'
+import { sleep, systemClock } from '../../../operator/runtime/clock.ts'
+import type { Logger } from '../../../operator/runtime/log.ts'
+import type { ControlPlane } from '../../control-plane/control-plane.ts'
+import type { Watchdog } from '../../control-plane/watchdog.ts'
+import { NODE_NAME } from '../scheduler.ts'
+import { ContainerProcess, type Exit } from './container-process.ts'
+import { type Standing, statusOf } from './pod-status.ts'
+import { probe } from './probe.ts'
+import { type ContainerImage, commandOf, type OperatorContainer, type OperatorPod, probeUrl } from './template.ts'
+
+/** Of a ServiceAccount's token in a pod; nothing here lives as long. */
+const TOKEN_SECONDS = 3_607
+const RETRY_MS = 500
+const RESTART_MAX_MS = 300_000
+
+/** What a node has for its pods. */
+export interface Node {
+  readonly client: KubeClient
+  readonly controlPlane: Pick<ControlPlane, 'request' | 'kubeconfigYaml'>
+  /** Undefined: nobody has pushed such an image. */
+  readonly imageOf: (image: string) => ContainerImage | undefined
+  readonly watchdog: Watchdog
+  /** For files of the pods. */
+  readonly folder: string
+  readonly log: Logger
+  /** Before the first restart of a container, in milliseconds; doubles with each. */
+  readonly restartBaseMs: number
+  readonly onLine: (pod: OperatorPod, line: string) => void
+}
+
+/** The life of one pod, from its node to its end. */
+export class PodRun {
+  readonly #node: Node
+  readonly #pod: OperatorPod
+  readonly #leaving = new AbortController()
+  #graceMs = 0
+  #isOver = false
+  #process: ContainerProcess | undefined
+  #standing: Standing = {
+    state: { waiting: { reason: 'ContainerCreating' } },
+    isRunning: false,
+    isReady: false,
+    restarts: 0,
+  }
+  #reporting: Promise<void> = Promise.resolve()
+
+  constructor(node: Node, pod: OperatorPod) {
+    this.#node = node
+    this.#pod = pod
+  }
+
+  /** Somebody has deleted the pod: it has so much time for a graceful stop. */
+  leave(graceMs: number): void {
+    this.#graceMs = graceMs
+    this.#leaving.abort()
+  }
+
+  /** The pod does not exist any more, or the node goes down: its process ends at once, without a word. */
+  abandon(): void {
+    this.#isOver = true
+    this.#leaving.abort()
+    this.#process?.kill()
+  }
+
+  /** Never throws. */
+  async run(): Promise<void> {
+    await this.#persist(() => this.#bind())
+    while (!this.#leaving.signal.aborted) {
+      const exit = await this.#persist(() => this.#runContainer())
+      if (exit === undefined || this.#leaving.signal.aborted) break
+      await this.#backOff(exit)
+    }
+    if (!this.#isOver) await this.#persist(() => this.#confirmEnd(), true)
+  }
+
+  async #bind(): Promise<void> {
+    if (this.#pod.spec.nodeName !== undefined) return
+    const { namespace, name } = this.#pod.metadata
+    const target = { apiVersion: 'v1', kind: 'Node', name: NODE_NAME }
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, namespace }, target }
+    await this.#ask('POST', '/binding', binding, [409])
+  }
+
+  /** Runs until the container ends by itself, is not alive any more, or the pod is deleted. */
+  async #runContainer(): Promise<Exit> {
+    const [container] = this.#pod.spec.containers
+    if (container === undefined) throw new Error(`pod ${this.#pod.metadata.name} has no container`)
+    const image = this.#node.imageOf(container.image)
+    if (image === undefined) {
+      this.#report({ state: { waiting: { reason: 'ErrImagePull', message: `${container.image}: not found` } } })
+      throw new Error(`there is no image ${container.image}`)
+    }
+    const { argv, env } = commandOf(this.#pod, container, image)
+    const access = await this.#access()
+    const { watchdog, onLine } = this.#node
+    const started = new ContainerProcess({
+      argv,
+      env: { ...access, ...env },
+      watchdog,
+      onLine: (line) => onLine(this.#pod, line),
+    })
+    this.#process = started
+    if (this.#isOver) started.kill()
+    this.#report({ state: { running: { startedAt: started.startedAt } }, isRunning: true })
+    const ended = new AbortController()
+    const probing = this.#probe(container, started, ended.signal)
+    const leaving = Promise.withResolvers<void>()
+    this.#leaving.signal.addEventListener('abort', () => leaving.resolve(), { once: true })
+    if (this.#leaving.signal.aborted) leaving.resolve()
+    await Promise.race([started.exited, leaving.promise])
+    const exit = await (this.#isOver ? started.exited : started.end(this.#graceMs))
+    ended.abort()
+    await probing
+    this.#report({ state: terminated(started, exit), isRunning: false, isReady: false })
+    return exit
+  }
+
+  async #probe(container: OperatorContainer, started: ContainerProcess, signal: AbortSignal): Promise<void> {
+    const { livenessProbe, readinessProbe } = container
+    if (readinessProbe === undefined) this.#report({ isReady: true })
+    await Promise.all([
+      readinessProbe &&
+        probe(readinessProbe, probeUrl(this.#pod, container, readinessProbe), signal, (isReady) =>
+          this.#report({ isReady }),
+        ),
+      livenessProbe &&
+        probe(livenessProbe, probeUrl(this.#pod, container, livenessProbe), signal, (isAlive) => {
+          if (!isAlive) void started.end((this.#pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000)
+        }),
+    ])
+  }
+
+  async #backOff(exit: Exit): Promise<void> {
+    const { restarts, state } = this.#standing
+    const waitMs = Math.min(RESTART_MAX_MS, this.#node.restartBaseMs * 2 ** Math.min(restarts, 20))
+    this.#node.log.warn({ pod: this.#pod.metadata.name, ...exit }, 'a container ended, and is started again')
+    this.#report({ state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: state, restarts: restarts + 1 })
+    await sleep(systemClock, waitMs, this.#leaving.signal).catch(() => undefined)
+  }
+
+  /** A kubeconfig of the pod's ServiceAccount, with a token that ends with the pod. */
+  async #access(): Promise<Readonly<Record<string, string>>> {
+    const { namespace, name, uid = '' } = this.#pod.metadata
+    const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name, uid }
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' }
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${this.#pod.spec.serviceAccountName}/token`
+    const spec = { audiences: [], expirationSeconds: TOKEN_SECONDS, boundObjectRef }
+    const { controlPlane, folder } = this.#node
+    const { status, text } = await controlPlane.request('POST', path, { ...request, spec })
+    if (status !== 201) throw new Error(`no token for pod ${name}: ${text}`)
+    const { token } = (JSON.parse(text) as { status: { token: string } }).status
+    const config = parse(controlPlane.kubeconfigYaml) as { users: { name: string }[] }
+    const users = config.users.map((user) => ({ name: user.name, user: { token } }))
+    const home = join(folder, uid)
+    await mkdir(home, { recursive: true })
+    const file = join(home, 'kubeconfig')
+    await writeFile(file, stringify({ ...config, users }), { mode: 0o600 })
+    // A container has no other home and no other program than its own.
+    return { KUBECONFIG: file, HOME: home }
+  }
+
+  /** The kubelet's last word: without it, the API server keeps a deleted pod. */
+  async #confirmEnd(): Promise<void> {
+    await this.#reporting
+    // A ReplicaSet gives no name twice.
+    await this.#ask('DELETE', '?gracePeriodSeconds=0', undefined, [404])
+  }
+
+  async #ask(method: string, suffix: string, body: object | undefined, fine: readonly number[]): Promise<void> {
+    const { namespace, name } = this.#pod.metadata
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}${suffix}`
+    const { status, text } = await this.#node.controlPlane.request(method, path, body)
+    if (status >= 300 && !fine.includes(status))
+      throw new Error(`${method} ${path} is answered with ${status}: ${text}`)
+  }
+
+  /** Writes what has changed, one after the other, and without holding up the container. */
+  #report(news: Partial<Standing>): void {
+    this.#standing = { ...this.#standing, ...news }
+    this.#reporting = this.#reporting.then(() => this.#persist(() => this.#writeStatus(), true))
+  }
+
+  async #writeStatus(): Promise<void> {
+    const { client } = this.#node
+    const pod = await client.get<OperatorPod>(POD, this.#pod.metadata).catch((error: unknown) => {
+      if (!isApiError(error, 'NotFound')) throw error
+    })
+    if (pod === undefined || pod.metadata.uid !== this.#pod.metadata.uid) return
+    const status = statusOf(pod, this.#standing, `${new Date().toISOString().slice(0, 19)}Z`)
+    if (isDeepStrictEqual(status, pod.status)) return
+    await client.replaceStatus(POD, { ...pod, status } as OperatorPod)
+  }
+
+  /** Tries until it works, or is not needed any more: `isLast` for what also has to be done for a pod that ends. */
+  async #persist<T>(work: () => Promise<T>, isLast = false): Promise<T | undefined> {
+    while (!this.#isOver && (isLast || !this.#leaving.signal.aborted)) {
+      try {
+        return await work()
+      } catch (error) {
+        this.#node.log.info({ pod: this.#pod.metadata.name, error: String(error) }, 'the node tries again')
+        await sleep(systemClock, RETRY_MS, isLast ? undefined : this.#leaving.signal).catch(() => undefined)
+      }
+    }
+    return undefined
+  }
+}
+
+function terminated({ startedAt }: ContainerProcess, { exitCode, finishedAt }: Exit): object {
+  return { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt, finishedAt } }
+}

@@ -1,0 +1,45 @@
+import { sleep, systemClock } from '../../../operator/runtime/clock.ts'
+import type { ProbeSpec } from './template.ts'
+
+/**
+ * Asks as a kubelet does until `signal` aborts, and tells each change of the verdict: so many answers of the other kind in a row as
+ * the thresholds say. The first verdict is told too.
+ */
+export async function probe(
+  spec: ProbeSpec,
+  url: string,
+  signal: AbortSignal,
+  onVerdict: (isGood: boolean) => void,
+): Promise<void> {
+  const { initialDelaySeconds = 0, periodSeconds = 10, successThreshold = 1, failureThreshold = 3 } = spec
+  let verdict: boolean | undefined
+  let last: boolean | undefined
+  let row = 0
+  if (initialDelaySeconds > 0) await pause(initialDelaySeconds, signal)
+  while (!signal.aborted) {
+    const isGood = await answers(url, spec.timeoutSeconds ?? 1, signal)
+    if (signal.aborted) return
+    row = isGood === last ? row + 1 : 1
+    last = isGood
+    if (isGood !== verdict && row >= (isGood ? successThreshold : failureThreshold)) {
+      verdict = isGood
+      onVerdict(isGood)
+    }
+    await pause(periodSeconds, signal)
+  }
+}
+
+async function answers(url: string, timeoutSeconds: number, signal: AbortSignal): Promise<boolean> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1_000)])
+  return await fetch(url, { signal: limit }).then(
+    async (response) => {
+      await response.body?.cancel()
+      return response.status < 400
+    },
+    () => false,
+  )
+}
+
+async function pause(seconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(systemClock, seconds * 1_000, signal).catch(() => undefined)
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { Installation } from '../harness/installation.ts'
+import { World } from '../harness/world.ts'
+
+describe('an installation from its manifests', () => {
+  const cluster = useOwnCluster()
+
+  it('runs two replicas that are ready, one of which leads until it is stopped, and then the other one', async () => {
+    await using world = await World.start(cluster(), { idle: true })
+    await using installation = await Installation.start(world)
+    await installation.apply({ policy: { concurrency: 4 } })
+    await installation.untilRolledOut()
+    const first = await installation.untilLeading()
+    await world.createImage('before')
+    await world.untilSynced('before')
+
+    await installation.deletePod(first)
+    await installation.untilLeading((pod) => pod !== first)
+    await world.until('the first leader is gone', () => !installation.pods.some((pod) => pod.metadata.name === first))
+    const last = installation.said.filter(({ pod }) => pod === first).at(-1)
+    expect(last?.line).toContain('"msg":"stopped"')
+    await world.createImage('after')
+    await world.untilSynced('after')
+    await installation.untilRolledOut()
+    await world.finish()
+  })
+})
