@@ -25,6 +25,10 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     globalSetup: ['test/setup/cloud-init.ts'],
     setupFiles: ['test/setup/properties.ts'],
   },
+  monitoring: {
+    folders: ['test/monitoring'],
+    globalSetup: ['test/setup/prometheus.ts'],
+  },
   simulation: {
     folders: ['test/simulation'],
     // Each of them drives a process of its own: more than two at a time only wait for a core.

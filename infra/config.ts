@@ -91,6 +91,9 @@ const SCHEMA = z
       .strictObject({
         enabled: flag.default(false),
         labels: z.record(z.string(), z.string({ error: 'must be a text' })).optional(),
+        interval: z.string({ error: 'must be a duration such as 30s' }).optional(),
+        runbookUrl: z.string({ error: 'must be a URL' }).optional(),
+        alerts: z.record(z.string(), z.unknown()).optional(),
       })
       .default({ enabled: false }),
     networkPolicies: flag.default(true),
@@ -169,9 +172,11 @@ function problemLines(issue: z.core.$ZodIssue, values: unknown): string[] {
 
 /** The configuration as the platform's constructs take it. */
 export function installationProps(config: EnvironmentConfig): InstallationProps {
-  const { images: _images, protect: _protect, resources: given, policy: values, ...shared } = config
+  const { images: _images, protect: _protect, resources: given, policy: values, monitoring, ...shared } = config
+  const { enabled, ...ofMonitoring } = monitoring
   const props = {
     ...shared,
+    ...(enabled ? { monitoring: ofMonitoring } : {}),
     ...(Object.keys(given).length === 0 ? {} : { resources: given }),
     policy: policyOf(config.imageNamespace, values),
   }

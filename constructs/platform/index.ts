@@ -1,5 +1,14 @@
 /** What platform teams install: `@open-terrain/constructs/platform`. It needs cdk8s-plus-29, which nothing else of the package does. */
 export { AdmissionPolicies, type AdmissionPoliciesProps } from './admission-policies.ts'
+export {
+  ALERTS,
+  type Alert,
+  type AlertName,
+  type AlertOverride,
+  type AlertSeverity,
+  fullName,
+  runbookAnchor,
+} from './alerts.ts'
 export { Crd, resourceSchema } from './crd.ts'
 export {
   INSTALLATION_PARTS,
@@ -8,7 +17,9 @@ export {
   type InstallationProps,
   type Manifest,
   renderInstallation,
+  renderMonitoring,
 } from './installation.ts'
+export { Monitoring, type MonitoringProps } from './monitoring.ts'
 export { Namespaces, type NamespacesProps, RETAIN_ANNOTATION } from './namespaces.ts'
 export { NetworkPolicies, type NetworkPoliciesOptions, type NetworkPoliciesProps } from './network-policies.ts'
 export { Operator, type OperatorProps } from './operator.ts'

@@ -5,6 +5,7 @@ import { workspace } from '../api/workspace.ts'
 import { render } from '../children/render.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
 import { Crd } from './crd.ts'
+import { Monitoring, type MonitoringProps } from './monitoring.ts'
 import { Namespaces } from './namespaces.ts'
 import { NetworkPolicies, type NetworkPoliciesOptions } from './network-policies.ts'
 import { Operator, type OperatorProps } from './operator.ts'
@@ -18,6 +19,8 @@ export interface InstallationProps extends OperatorProps {
   readonly imageNamespace?: string
   /** Whether there are NetworkPolicies, or which. @default true: those that `NetworkPolicies` has by default */
   readonly networkPolicies?: boolean | NetworkPoliciesOptions
+  /** How clusters with the Prometheus operator are to scrape and alert. @default nothing of it */
+  readonly monitoring?: Omit<MonitoringProps, 'namespace'>
 }
 
 /** An object as the API server takes it. */
@@ -38,7 +41,7 @@ export type Installation = Readonly<Record<InstallationPart, readonly Manifest[]
  * namespace of images are meant to outlive the rest: they are parts of their own. Throws, naming the property, on what cannot work.
  */
 export function renderInstallation(props: InstallationProps): Installation {
-  const { policy = {}, imageNamespace = policy.imageNamespace, networkPolicies = true, ...operator } = props
+  const { policy = {}, imageNamespace = policy.imageNamespace, networkPolicies = true, monitoring, ...operator } = props
   if (policy.imageNamespace !== undefined && policy.imageNamespace !== imageNamespace)
     throw new Error(
       `imageNamespace is "${imageNamespace}", and that of policy is "${policy.imageNamespace}": leave one of them out`,
@@ -67,8 +70,15 @@ export function renderInstallation(props: InstallationProps): Installation {
       const options = networkPolicies === true ? {} : networkPolicies
       new NetworkPolicies(chart, 'NetworkPolicies', { ...options, ...ofOperator, ...ofImages })
     }),
-    monitoring: [],
+    monitoring: monitoring === undefined ? [] : renderMonitoring({ ...monitoring, ...ofOperator }),
   }
+}
+
+/** What a cluster with the Prometheus operator needs to scrape and alert. Throws, naming the property. */
+export function renderMonitoring(props: MonitoringProps = {}): readonly Manifest[] {
+  return manifests((chart) => {
+    new Monitoring(chart, 'Monitoring', props)
+  })
 }
 
 function manifests(build: Parameters<typeof render>[0]): readonly Manifest[] {

@@ -1,0 +1,90 @@
+import { ApiObject } from 'cdk8s'
+import { Construct } from 'constructs'
+import { OPERATOR_NAMESPACE } from '../api/policy.ts'
+import { ALERTS, type Alert, type AlertName, type AlertOverride, fullName, runbookAnchor } from './alerts.ts'
+import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_SELECTOR } from './operator-names.ts'
+
+const API_VERSION = 'monitoring.coreos.com/v1'
+/** Path in this repository: whoever has it elsewhere says where. */
+const RUNBOOK = 'docs/operations.md'
+const DURATION = /^(0s|([1-9]\d*(ms|s|m|h|d|w))+)$/
+
+export interface MonitoringProps {
+  /** Where the operator is. @default `sync-operator` */
+  readonly namespace?: string
+  /** By which the cluster's Prometheus selects monitors and rules, such as `release: kube-prometheus-stack`. @default none more */
+  readonly labels?: Readonly<Record<string, string>>
+  /** How often Prometheus reads the metrics, as a duration of Prometheus. @default `30s` */
+  readonly interval?: string
+  /** URL of the runbook; each alert adds the anchor of its section. @default `docs/operations.md` */
+  readonly runbookUrl?: string
+  /** What is different for an alert, by the end of its name; `false` leaves it out. */
+  readonly alerts?: { readonly [Name in AlertName]?: AlertOverride | false }
+}
+
+/**
+ * A PodMonitor and a PrometheusRule, for clusters with the Prometheus operator: its CRDs have to be there. Throws at synth, naming the property, on a duration that is none, or an
+ * alert that does not exist.
+ */
+export class Monitoring extends Construct {
+  constructor(scope: Construct, id: string, props: MonitoringProps = {}) {
+    super(scope, id)
+    const { namespace = OPERATOR_NAMESPACE, labels = {}, interval = '30s' } = props
+    this.checkDuration('interval', interval)
+    const metadata = {
+      name: OPERATOR_NAME,
+      namespace,
+      labels: { ...OPERATOR_LABELS, ...labels },
+    }
+    new ApiObject(this, 'PodMonitor', {
+      apiVersion: API_VERSION,
+      kind: 'PodMonitor',
+      metadata,
+      spec: { selector: { matchLabels: OPERATOR_SELECTOR }, podMetricsEndpoints: [{ port: 'metrics', interval }] },
+    })
+    new ApiObject(this, 'PrometheusRule', {
+      apiVersion: API_VERSION,
+      kind: 'PrometheusRule',
+      metadata,
+      spec: { groups: [{ name: 'open-terrain', rules: this.rules(props) }] },
+    })
+  }
+
+  private rules({ alerts = {}, runbookUrl = RUNBOOK }: MonitoringProps): object[] {
+    for (const name of Object.keys(alerts)) {
+      if (Object.hasOwn(ALERTS, name)) continue
+      throw new Error(
+        `${this.node.path}: alerts.${name} does not exist, write one of ${Object.keys(ALERTS).join(', ')}`,
+      )
+    }
+    return (Object.keys(ALERTS) as AlertName[]).flatMap((name) => {
+      const override = alerts[name] ?? {}
+      return override === false ? [] : [this.rule(name, override, runbookUrl)]
+    })
+  }
+
+  private rule(name: AlertName, override: AlertOverride, runbookUrl: string): object {
+    const alert: Alert = { ...ALERTS[name], ...override }
+    this.checkDuration(`alerts.${name}.for`, alert.for)
+    if (override.above !== undefined && !('above' in ALERTS[name]))
+      throw new Error(`${this.node.path}: alerts.${name}.above means nothing, this alert has no threshold: remove it`)
+    return {
+      alert: fullName(name),
+      expr: alert.above === undefined ? alert.expr : `${alert.expr} > ${alert.above}`,
+      for: alert.for,
+      labels: { severity: alert.severity },
+      annotations: {
+        summary: alert.summary,
+        description: alert.description,
+        runbook_url: `${runbookUrl}#${runbookAnchor(name)}`,
+      },
+    }
+  }
+
+  private checkDuration(property: string, text: string): void {
+    if (DURATION.test(text)) return
+    throw new Error(
+      `${this.node.path}: ${property} "${text}" is not a duration of Prometheus: write for example 30s or 1h30m`,
+    )
+  }
+}

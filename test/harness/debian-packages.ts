@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { holdLock } from '../../sandbox/control-plane/directory-lock.ts'
+
+const run = promisify(execFile)
+/** Nothing that we run is slower on a machine that has what it needs. */
+const TIMEOUT_MS = 180_000
+const NO_CONNECTION = [
+  '-o',
+  'Acquire::Retries=1',
+  '-o',
+  'Acquire::http::Timeout=20',
+  '-o',
+  'Acquire::https::Timeout=20',
+]
+
+/** Calls a command of apt, and returns what it says. */
+export type Apt = (command: string, ...args: readonly string[]) => Promise<string>
+
+export interface DebianTool<T> {
+  /** For people, and for the folder in the cache. */
+  readonly name: string
+  /** Which packages it takes. */
+  readonly packages: (apt: Apt) => Promise<readonly string[]>
+  /** What of the unpacked packages is kept, as a path from the root. */
+  readonly kept: string
+  /** Looks for it on this machine, and in the folder of the cache. */
+  readonly findIn: (cache: string) => Promise<T | undefined>
+}
+
+/**
+ * Finds a tool, or gets it: what `findIn` finds, else the distribution's packages taken out of their archives into `~/.cache/open-terrain/<name>/<distribution and its version>`
+ * (needs apt and dpkg-deb, no rights). Undefined where neither is possible; `report` was told why.
+ */
+export async function resolveDebianTool<T>(
+  tool: DebianTool<T>,
+  report: (line: string) => void,
+): Promise<T | undefined> {
+  const cache = await cacheFolder(tool.name)
+  const present = await tool.findIn(cache)
+  if (present !== undefined) return present
+
+  const release = await holdLock(`${cache}.lock`, () => report(`another process is getting ${tool.name}: waiting`))
+  try {
+    const late = await tool.findIn(cache)
+    if (late !== undefined) return late
+    report(`getting ${tool.name} (once)`)
+    await obtain(tool, cache).catch((error: Error) => report(`cannot get ${tool.name}: ${error.message}`))
+    return await tool.findIn(cache)
+  } finally {
+    await release()
+  }
+}
+
+async function cacheFolder(name: string): Promise<string> {
+  const base = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
+  const [id = process.platform, version = ''] = ['ID', 'VERSION_ID'].map((key) => fieldOf(release, key))
+  return join(base, 'open-terrain', name, `${id}-${version}`)
+}
+
+function fieldOf(release: string, key: string): string | undefined {
+  return new RegExp(`^${key}="?([A-Za-z0-9._-]+)"?$`, 'm').exec(release)?.[1]
+}
+
+/** Under its final name only once it is whole. */
+async function obtain(
+  { packages, kept }: Pick<DebianTool<unknown>, 'packages' | 'kept'>,
+  cache: string,
+): Promise<void> {
+  await mkdir(join(cache, '..'), { recursive: true })
+  const staging = await mkdtemp(`${cache}.`)
+  try {
+    await download(packages, staging)
+    const root = join(staging, 'root')
+    for (const file of await readdir(staging)) {
+      if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', join(staging, file), root], { timeout: TIMEOUT_MS })
+    }
+    await rm(cache, { recursive: true, force: true })
+    await rename(join(root, kept), cache)
+  } finally {
+    await rm(staging, { recursive: true, force: true })
+  }
+}
+
+/** With the package lists of this machine; with fresh ones of our own where those are missing or out of date. */
+async function download(packages: DebianTool<unknown>['packages'], folder: string): Promise<void> {
+  try {
+    await downloadWith([], packages, folder)
+  } catch {
+    const lists = ['-o', `Dir::State::Lists=${join(folder, 'lists')}`, '-o', `Dir::Cache=${join(folder, 'apt')}`]
+    for (const path of ['lists/partial', 'apt/archives/partial']) await mkdir(join(folder, path), { recursive: true })
+    await callApt('apt-get', [...lists, 'update'], folder)
+    await downloadWith(lists, packages, folder)
+  }
+}
+
+async function downloadWith(
+  options: readonly string[],
+  packages: DebianTool<unknown>['packages'],
+  folder: string,
+): Promise<void> {
+  const apt: Apt = (command, ...args) => callApt(command, [...options, ...args], folder)
+  await apt('apt-get', 'download', ...(await packages(apt)))
+}
+
+async function callApt(command: string, args: readonly string[], cwd: string): Promise<string> {
+  // As root apt would become another user, who may not write here.
+  const options = ['-q', '-o', 'APT::Sandbox::User=root', ...NO_CONNECTION]
+  const { stdout } = await run(command, [...options, ...args], {
+    cwd,
+    timeout: TIMEOUT_MS,
+    env: { ...process.env, LC_ALL: 'C' },
+  })
+  return stdout
+}

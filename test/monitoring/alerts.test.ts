@@ -1,0 +1,98 @@
+import { ALERTS, type AlertName, fullName } from '@open-terrain/constructs/platform'
+import { describe, expect, inject, it } from 'vitest'
+import { type AlertCase, CASES, type Series } from './cases.ts'
+import type { Prometheus } from './prometheus.ts'
+import { promtool, testRules } from './promtool.ts'
+import { renderedRules } from './rendered.ts'
+
+const found = inject('prometheus')
+const RULES = renderedRules()
+const NAMES = Object.keys(ALERTS) as AlertName[]
+/** Every five minutes of what the series of a case last. */
+const ALWAYS = Array.from({ length: 46 }, (_, at) => `${(at + 1) * 5}m`)
+
+function prometheus(): Prometheus {
+  if (found === undefined || typeof found === 'string') throw new Error(found)
+  return found
+}
+
+const inputs = (series: Series) => Object.entries(series).map(([name, values]) => ({ series: name, values }))
+
+function firing(name: AlertName, { labels = {}, summary, description }: AlertCase['fires']): object {
+  const runbook_url = `docs/operations.md#${fullName(name).toLowerCase()}`
+  const exp_labels = { severity: ALERTS[name].severity, ...labels }
+  return { exp_labels, exp_annotations: { summary, description, runbook_url } }
+}
+
+/** When a case is looked at, and which of the alert fires then. */
+function looks(name: AlertName, at: readonly string[], exp_alerts: readonly object[] = []): object[] {
+  return at.map((eval_time) => ({ eval_time, alertname: fullName(name), exp_alerts }))
+}
+
+describe.skipIf(found === undefined)('the rules of the alerts', () => {
+  it('pass the checks of Prometheus', async () => {
+    const said = await promtool(prometheus(), ['check', 'rules', 'rules.yaml'], { 'rules.yaml': RULES })
+    expect(said).toContain(`SUCCESS: ${NAMES.length} rules found`)
+  })
+
+  it.each(NAMES)('%s fires', async (name) => {
+    const { fires } = CASES[name]
+    const alert_rule_test = [...looks(name, ['0m']), ...looks(name, [fires.after], [firing(name, fires)])]
+    await testRules(prometheus(), RULES, [{ interval: '1m', input_series: inputs(fires.series), alert_rule_test }])
+  })
+
+  it.each(NAMES.filter((name) => ALERTS[name].for !== '0s'))('%s waits as long as it is told to', async (name) => {
+    const { series } = CASES[name].fires
+    const held = renderedRules({ alerts: { [name]: { for: '5h' } } })
+    await testRules(prometheus(), held, [
+      { interval: '1m', input_series: inputs(series), alert_rule_test: looks(name, ALWAYS) },
+    ])
+  })
+
+  it.each(
+    NAMES.flatMap((name) => Object.entries(CASES[name].silent).map(([what, series]) => [name, what, series] as const)),
+  )('%s is silent about %s', async (name, _what, series) => {
+    await testRules(prometheus(), RULES, [
+      { interval: '1m', input_series: inputs(series), alert_rule_test: looks(name, ALWAYS) },
+    ])
+  })
+
+  it('OverLimit fires where a download begins above a limit that was lowered', async () => {
+    const silent = CASES.OverLimit.silent['a limit that was lowered while they ran, and none that began since']
+    const started = 'ot_sync_started_total{namespace="sync-operator",pod="a"}'
+    const { labels, summary, description } = CASES.OverLimit.fires
+    const expected = firing('OverLimit', {
+      ...CASES.OverLimit.fires,
+      labels: labels ?? {},
+      summary,
+      description: description.replace('1 are', '4 are'),
+    })
+    await testRules(prometheus(), RULES, [
+      {
+        interval: '1m',
+        input_series: inputs({ ...silent, [started]: '0+1x20 20x30 21x190' }),
+        alert_rule_test: [...looks('OverLimit', ['45m']), ...looks('OverLimit', ['55m'], [expected])],
+      },
+    ])
+  })
+
+  it('NoLeader fires where no replica can be read', async () => {
+    const { summary, description } = CASES.NoLeader.fires
+    const expected = firing('NoLeader', {
+      series: {},
+      after: '',
+      labels: { name: 'sync-operator' },
+      summary,
+      description,
+    })
+    await testRules(prometheus(), RULES, [
+      { interval: '1m', input_series: inputs({ up: '0x20' }), alert_rule_test: looks('NoLeader', ['5m'], [expected]) },
+    ])
+  })
+
+  it('are tested by what can fail', async () => {
+    const { series } = CASES.PolicyInvalid.fires
+    const wrong = [{ interval: '1m', input_series: inputs(series), alert_rule_test: looks('PolicyInvalid', ['5m']) }]
+    await expect(testRules(prometheus(), RULES, wrong)).rejects.toThrow(/OpenTerrainPolicyInvalid/)
+  })
+})

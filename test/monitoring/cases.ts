@@ -1,0 +1,197 @@
+import type { AlertName } from '@open-terrain/constructs/platform'
+
+/** A series by its name and labels, and its values minute by minute as promtool writes them. */
+export type Series = Readonly<Record<string, string>>
+
+export interface AlertCase {
+  readonly fires: {
+    readonly series: Series
+    /** By then, as a duration; a minute before its `for` is over it does not. */
+    readonly after: string
+    /** Beside its name and severity. */
+    readonly labels?: Readonly<Record<string, string>>
+    readonly summary: string
+    readonly description: string
+  }
+  /** What must not set it off, by what it is. */
+  readonly silent: Readonly<Record<string, Series>>
+}
+
+const NS = 'namespace="sync-operator"'
+const gauge = (name: string, value: string) => ({
+  [`${name}{${NS},pod="a"}`]: `${value}x240`,
+  // The replica that stands by.
+  [`${name}{${NS},pod="b"}`]: '0x240',
+})
+const labelled = (name: string, labels: string, values: string) => ({ [`${name}{${NS},pod="a",${labels}}`]: values })
+const slots = (active: number, limit: number, queued: number, started = '0x240') => ({
+  ...gauge('ot_sync_active', `${active}`),
+  ...gauge('ot_sync_concurrency_limit', `${limit}`),
+  ...gauge('ot_sync_queue_length', `${queued}`),
+  ...gauge('ot_sync_without_slot', '0'),
+  [`ot_sync_started_total{${NS},pod="a"}`]: started,
+})
+const leads = (pod: string, values: string) => ({
+  [`leader_election_master_status{${NS},pod="${pod}",name="sync-operator"}`]: values,
+})
+const waits = (name: string) => ({
+  fires: { series: gauge(name, '3500+60'), labels: { namespace: 'sync-operator' } },
+  silent: {
+    'none waits for long': gauge(name, '3000'),
+    'each is quick': { [`${name}{${NS},pod="a"}`]: '0+60x40 0+60x40 0+60x40' },
+  },
+})
+const machines = waits('ot_vm_longest_wait_seconds')
+const workspaces = waits('ot_workspace_longest_wait_seconds')
+const OPERATOR = { namespace: 'sync-operator' }
+
+export const CASES: Readonly<Record<AlertName, AlertCase>> = {
+  QueueStuck: {
+    fires: {
+      series: slots(4, 4, 7, '9x240'),
+      after: '47m',
+      labels: OPERATOR,
+      summary: 'Images wait for a slot, and no download has begun for an hour',
+      description:
+        '7 images are in the queue. All slots are taken by downloads that do not end, or nothing hands them out.',
+    },
+    silent: {
+      'a long queue that moves': slots(4, 4, 700, '0+1x240'),
+      'one download in ten minutes': slots(4, 4, 7, Array.from({ length: 24 }, (_, at) => `${at}x9`).join(' ')),
+      'a pause that somebody asked for': slots(0, 0, 7),
+      'long downloads, and nobody who waits': slots(4, 4, 0),
+    },
+  },
+  SlotIdle: {
+    fires: {
+      series: slots(1, 4, 7),
+      after: '11m',
+      labels: OPERATOR,
+      summary: 'Images wait for a slot while slots are free',
+      description: '3 slots are free, and the images that wait do not get them.',
+    },
+    silent: {
+      'all slots in use': slots(4, 4, 7),
+      'nobody who waits': slots(1, 4, 0),
+      'a limit that was lowered': slots(4, 2, 7),
+      'a slot that changes hands': { ...slots(4, 4, 7), [`ot_sync_active{${NS},pod="a"}`]: '4x8 3x1 4x8 3x1 4x220' },
+    },
+  },
+  OverLimit: {
+    fires: {
+      series: { ...slots(2, 2, 0), ...gauge('ot_sync_without_slot', '1') },
+      after: '3m',
+      labels: OPERATOR,
+      summary: 'More images download than the policy allows',
+      description: 'Downloads run without a slot, or one began while more than the limit were running. 1 are too many.',
+    },
+    silent: {
+      'downloads within the limit': slots(4, 4, 7, '0+1x240'),
+      'a limit that was lowered while they ran, and none that began since': {
+        ...slots(6, 2, 7),
+        [`ot_sync_concurrency_limit{${NS},pod="a"}`]: '6x20 2x220',
+        [`ot_sync_started_total{${NS},pod="a"}`]: '0+1x20 20x220',
+      },
+      'a stray that is stopped at once': {
+        ...slots(2, 2, 0),
+        [`ot_sync_without_slot{${NS},pod="a"}`]: '0x8 1x0 0x230',
+      },
+    },
+  },
+  RetriesExhausted: {
+    fires: {
+      series: labelled('ot_vmdi_failed', 'reason="RetryLimitExceeded"', '2x240'),
+      after: '6m',
+      labels: { ...OPERATOR, reason: 'RetryLimitExceeded' },
+      summary: 'Images have failed and are not tried again: RetryLimitExceeded',
+      description: '2 images are Failed with the reason RetryLimitExceeded. They stay so until somebody acts.',
+    },
+    silent: {
+      'no failure': slots(4, 4, 7),
+      'one that somebody retried': labelled('ot_vmdi_failed', 'reason="NotFound"', '1x3 stale'),
+    },
+  },
+  PolicyInvalid: {
+    fires: {
+      series: { [`ot_config_valid{${NS},pod="a"}`]: '1x240', [`ot_config_valid{${NS},pod="b"}`]: '0x240' },
+      after: '2m',
+      labels: OPERATOR,
+      summary: 'A value of the policy is not used',
+      description:
+        'The operator cannot use a key of ConfigMap sync-operator-policy. The last good value of that key stays in force until the next start.',
+    },
+    silent: { 'a good policy': { [`ot_config_valid{${NS},pod="a"}`]: '1x240' } },
+  },
+  NoLeader: {
+    fires: {
+      series: { ...leads('a', '0x240'), ...leads('b', '0x240') },
+      after: '3m',
+      labels: OPERATOR,
+      summary: 'No replica of the operator leads',
+      description: 'Nothing new is downloaded or stood up, and no status changes. What runs goes on.',
+    },
+    silent: {
+      'one of two that leads': { ...leads('a', '0x240'), ...leads('b', '1x240') },
+      'a fail-over': { ...leads('a', '1x60 _x180'), ...leads('b', '0x61 1x180') },
+    },
+  },
+  StaleWatch: {
+    fires: {
+      series: labelled('ot_informer_silent_seconds', 'kind="DataVolume"', '0+60x240'),
+      after: '8m',
+      labels: { ...OPERATOR, pod: 'a', kind: 'DataVolume' },
+      summary: 'A replica of the operator hears nothing of DataVolume',
+      description:
+        'The API server has told a nothing of DataVolume for 8m 0s. What it knows of them may be out of date.',
+    },
+    silent: {
+      'a bookmark each minute': labelled('ot_informer_silent_seconds', 'kind="DataVolume"', '45x240'),
+      'an API server that was away for three minutes': labelled(
+        'ot_informer_silent_seconds',
+        'kind="DataVolume"',
+        '0x10 60+60x3 0x220',
+      ),
+    },
+  },
+  LookAlikes: {
+    fires: {
+      series: labelled('ot_look_alikes_total', 'kind="Pod"', '0x5 3x240'),
+      after: '7m',
+      labels: { ...OPERATOR, kind: 'Pod' },
+      summary: 'Objects of kind Pod pretend to belong to images',
+      description: 'Somebody made objects that look like those of the operator and are not. Nothing comes of them.',
+    },
+    silent: {
+      none: labelled('ot_look_alikes_total', 'kind="Pod"', '0x240'),
+      'those that were known before': labelled('ot_look_alikes_total', 'kind="Pod"', '3x240'),
+    },
+  },
+  MachineWaiting: {
+    fires: {
+      ...machines.fires,
+      after: '8m',
+      summary: 'A virtual machine has not become ready for 1h 6m 20s',
+      description: 'The machine that has waited longest is still Provisioning.',
+    },
+    silent: machines.silent,
+  },
+  WorkspaceWaiting: {
+    fires: {
+      ...workspaces.fires,
+      after: '8m',
+      summary: 'A workspace has not become ready for 1h 6m 20s',
+      description: 'The workspace that has waited longest is still Provisioning.',
+    },
+    silent: workspaces.silent,
+  },
+  UnusedImageBytes: {
+    fires: {
+      series: gauge('ot_vmdi_unreferenced_bytes', `${2 * 2 ** 40}`),
+      after: '61m',
+      labels: OPERATOR,
+      summary: 'Images that nothing refers to take 2TiB',
+      description: 'They go by themselves when their TTL is over, where the policy has one for them.',
+    },
+    silent: { 'a few of them': gauge('ot_vmdi_unreferenced_bytes', `${2 ** 39}`) },
+  },
+}

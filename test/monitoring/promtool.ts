@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { stringify } from 'yaml'
+import type { Prometheus } from './prometheus.ts'
+import type { RuleGroups } from './rendered.ts'
+
+const run = promisify(execFile)
+
+/** Calls promtool on files that it finds in its folder. Throws its words where it is not content. */
+export async function promtool(
+  { promtool: path }: Prometheus,
+  args: readonly string[],
+  files: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'open-terrain-promtool-'))
+  try {
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), stringify(content))
+    const { stdout } = await run(path, args, { cwd: folder })
+    return stdout
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
+    throw new Error(`promtool ${args.join(' ')} fails:\n${stdout}${stderr}`, { cause: error })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Has promtool play tests of its own against rules. Throws its words where one of them fails. */
+export async function testRules(prometheus: Prometheus, rules: RuleGroups, tests: readonly object[]): Promise<void> {
+  const file = { rule_files: ['rules.yaml'], evaluation_interval: '1m', tests }
+  await promtool(prometheus, ['test', 'rules', 'tests.yaml'], { 'rules.yaml': rules, 'tests.yaml': file })
+}

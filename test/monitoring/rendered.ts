@@ -1,0 +1,20 @@
+import { type MonitoringProps, renderMonitoring } from '@open-terrain/constructs/platform'
+
+export interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly for: string
+  readonly labels: { readonly severity: string }
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string }
+}
+
+/** As in a file of rules of Prometheus. */
+export interface RuleGroups {
+  readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[]
+}
+
+/** What the PrometheusRule holds. */
+export function renderedRules(props: MonitoringProps = {}): RuleGroups {
+  const rule = renderMonitoring(props).find(({ kind }) => kind === 'PrometheusRule')
+  return rule?.['spec'] as RuleGroups
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ALERTS, type AlertName, fullName } from '@open-terrain/constructs/platform'
+import { describe, expect, it } from 'vitest'
+import { renderedRules } from './rendered.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const RUNBOOK = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+const NAMES = Object.keys(ALERTS) as AlertName[]
+
+/** Text of each section, by the anchor that its heading has. */
+const SECTIONS = new Map(
+  RUNBOOK.split(/^#+ /m).map((section) => {
+    const [heading = '', ...lines] = section.split('\n')
+    return [
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+      lines.join('\n'),
+    ] as const
+  }),
+)
+
+/** Metrics that the operator has of its own, from the table of the docs. */
+const METRICS = new Set(RUNBOOK.match(/(?<=`)(ot_\w+)(?=[`{])/g))
+
+describe('the runbook', () => {
+  it.each(NAMES)('has a section for %s that says what it means and what to do', (name) => {
+    const url = renderedRules()
+      .groups.flatMap(({ rules }) => rules)
+      .find(({ alert }) => alert === fullName(name))?.annotations.runbook_url
+    const [path, anchor = ''] = url?.split('#') ?? []
+    expect(path).toBe('docs/operations.md')
+    const text = SECTIONS.get(anchor) ?? ''
+    expect(text.split(/[.:] |[.:]\n/).length, `section ${anchor}`).toBeGreaterThan(3)
+    expect(text).toContain(`severity ${ALERTS[name].severity}`)
+  })
+
+  it.each(NAMES)('describes every metric that %s reads', (name) => {
+    const own = ALERTS[name].expr.match(/\bot_\w+/g) ?? []
+    expect(own.filter((metric) => !METRICS.has(metric))).toEqual([])
+  })
+})
