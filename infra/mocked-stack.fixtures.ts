@@ -1,0 +1,107 @@
+import { type Output, runtime } from '@pulumi/pulumi'
+
+/** A resource as a program asked for it. */
+export interface Registered {
+  readonly urn: string
+  readonly type: string
+  readonly name: string
+  readonly isCustom: boolean
+  readonly inputs: Readonly<Record<string, unknown>>
+  /** URNs. */
+  readonly parent: string
+  /** URNs. */
+  readonly dependsOn: readonly string[]
+  readonly isProtected: boolean
+  readonly isRetained: boolean
+  readonly provider: string
+  /** Longest wait for it to be created, as Pulumi writes durations. */
+  readonly createTimeout: string | undefined
+}
+
+export interface MockedStack {
+  readonly registered: readonly Registered[]
+  /** Those of Kubernetes, without the providers. */
+  readonly objects: readonly Registered[]
+}
+
+interface Request {
+  getType(): string
+  getName(): string
+  getCustom(): boolean
+  getParent(): string
+  getDependenciesList(): readonly string[]
+  getProtect(): boolean | undefined
+  getRetainondelete(): boolean | undefined
+  getProvider(): string
+  getCustomtimeouts(): { getCreate(): string } | undefined
+}
+
+interface Response {
+  getUrn(): string
+}
+
+type Callback = (error: Error | null, response: Response) => void
+
+interface Monitor {
+  registerResource(request: Request, callback: Callback): Promise<void>
+}
+
+/**
+ * Runs a program with a mocked engine, and gives what it registered. The program is loaded, or built, by `run`.
+ * @param statusOf what an object's status is after it was applied, by kind and name
+ */
+export async function runMocked(
+  run: () => Promise<unknown>,
+  statusOf: (kind: string, name: string) => unknown = () => undefined,
+): Promise<MockedStack> {
+  const inputsOf = new Map<string, Record<string, unknown>>()
+  await runtime.setMocks(
+    {
+      call: () => ({}),
+      newResource: ({ type, name, inputs }) => {
+        inputsOf.set(`${type} ${name}`, inputs as Record<string, unknown>)
+        const { kind, metadata } = inputs as { kind?: string; metadata?: { name: string } }
+        const status = kind === undefined || metadata === undefined ? undefined : statusOf(kind, metadata.name)
+        return { id: name, state: status === undefined ? inputs : { ...inputs, status } }
+      },
+    },
+    'open-terrain',
+    'test',
+  )
+  const registered: Registered[] = []
+  const monitor = runtime.getMonitor() as unknown as Monitor
+  const register = monitor.registerResource.bind(monitor)
+  monitor.registerResource = (request, callback) =>
+    register(request, (error, response) => {
+      if (error === null) registered.push(registeredOf(request, response, inputsOf))
+      callback(error, response)
+    })
+  await run()
+  await runtime.disconnect()
+  return { registered, objects: registered.filter(({ type }) => type.startsWith('kubernetes:')) }
+}
+
+function registeredOf(
+  request: Request,
+  response: Response,
+  inputsOf: ReadonlyMap<string, Record<string, unknown>>,
+): Registered {
+  const [type, name] = [request.getType(), request.getName()]
+  return {
+    urn: response.getUrn(),
+    type,
+    name,
+    isCustom: request.getCustom(),
+    inputs: inputsOf.get(`${type} ${name}`) ?? {},
+    parent: request.getParent(),
+    dependsOn: request.getDependenciesList(),
+    isProtected: request.getProtect() === true,
+    isRetained: request.getRetainondelete() === true,
+    provider: request.getProvider(),
+    createTimeout: request.getCustomtimeouts()?.getCreate(),
+  }
+}
+
+export function settledValue<Value>(output: Output<Value>): Promise<unknown> {
+  return new Promise((resolve) => output.apply(resolve))
+}

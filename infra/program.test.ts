@@ -1,0 +1,185 @@
+import { join } from 'node:path'
+import { INSTALLATION_PARTS, type Manifest, renderInstallation } from '@open-terrain/constructs/platform'
+import { type Output, runtime } from '@pulumi/pulumi'
+import { describe, expect, it, vi } from 'vitest'
+import { installationProps, parseConfig } from './config.ts'
+import { type MockedStack, type Registered, runMocked, settledValue } from './mocked-stack.fixtures.ts'
+import { environmentsIn, readStackFile } from './stack-files.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const IMAGE = `registry.example/open-terrain/operator:1.4.0@sha256:${'a'.repeat(64)}`
+
+interface Program extends MockedStack {
+  readonly exports: Readonly<Record<string, Output<unknown>>>
+}
+
+/** The values as the engine hands them over: as texts. */
+async function up(values: Readonly<Record<string, unknown>>): Promise<Program> {
+  const texts = Object.entries({ image: IMAGE, ...values }).map(([key, value]) => [
+    `open-terrain:${key}`,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  runtime.setAllConfig(Object.fromEntries(texts), ['open-terrain:secrets'])
+  vi.resetModules()
+  let exports: Program['exports'] = {}
+  const stack = await runMocked(async () => {
+    exports = (await import('./program.ts')) as unknown as Program['exports']
+  })
+  return { ...stack, exports }
+}
+
+function installationOf(values: Readonly<Record<string, unknown>>): readonly Manifest[] {
+  const installation = renderInstallation(installationProps(parseConfig({ image: IMAGE, ...values })))
+  return INSTALLATION_PARTS.flatMap((part) => installation[part])
+}
+
+function idOf({ kind, metadata: { namespace, name } }: Manifest): string {
+  return [kind, namespace, name].join('/')
+}
+
+function manifestOf({ inputs }: Registered): Manifest {
+  return inputs as Manifest
+}
+
+function sorted(manifests: readonly Manifest[]): readonly Manifest[] {
+  return [...manifests].sort((a, b) => idOf(a).localeCompare(idOf(b)))
+}
+
+/** All that has to be there before, directly or by others. */
+function ancestorsOf(one: Registered, all: readonly Registered[], found = new Set<string>()): Set<string> {
+  for (const urn of one.dependsOn) {
+    if (found.has(urn)) continue
+    found.add(urn)
+    const other = all.find((candidate) => candidate.urn === urn)
+    if (other !== undefined) ancestorsOf(other, all, found)
+  }
+  return found
+}
+
+describe.each(environmentsIn(ROOT))('the stack %s', (environment) => {
+  const values = readStackFile(ROOT, environment)
+  const isProtected = values['protect'] !== false
+
+  it('applies what the platform constructs render, and nothing else', async () => {
+    const { objects } = await up(values)
+    expect(sorted(objects.map(manifestOf))).toEqual(sorted(installationOf(values)))
+  })
+
+  it('keeps CRDs and namespaces, and nothing else', async () => {
+    const { objects } = await up(values)
+    const isKept = ({ inputs: { kind } }: Registered) => kind === 'CustomResourceDefinition' || kind === 'Namespace'
+    expect(objects.filter(({ isRetained }) => isRetained)).toEqual(objects.filter(isKept))
+    expect(objects.filter((one) => one.isProtected)).toEqual(isProtected ? objects.filter(isKept) : [])
+    expect(objects.filter(isKept).length).toBeGreaterThan(4)
+  })
+
+  it('makes each part after the parts before it, and the Deployment after all that it needs', async () => {
+    const { objects } = await up(values)
+    const partOf = (one: Registered) =>
+      INSTALLATION_PARTS.findIndex((part) => one.parent.endsWith(`::open-terrain/${part}`))
+    for (const one of objects) {
+      const ancestors = ancestorsOf(one, objects)
+      const earlier = objects.filter((other) => partOf(other) < partOf(one))
+      expect(earlier.filter(({ urn }) => !ancestors.has(urn))).toEqual([])
+    }
+    const deployment = objects.find(({ inputs }) => inputs['kind'] === 'Deployment') as Registered
+    const needs = [
+      'Namespace',
+      'ServiceAccount',
+      'ClusterRole',
+      'ClusterRoleBinding',
+      'Role',
+      'RoleBinding',
+      'ConfigMap',
+    ]
+    const before = ancestorsOf(deployment, objects)
+    const after = objects.filter(({ urn, inputs }) => needs.includes(String(inputs['kind'])) && !before.has(urn))
+    expect(after).toEqual([])
+  })
+
+  it('says what people need to know', async () => {
+    const { exports } = await up(values)
+    const outputs = await Promise.all(Object.entries(exports).map(async ([key, one]) => [key, await settledValue(one)]))
+    expect(Object.fromEntries(outputs)).toEqual({
+      namespace: 'sync-operator',
+      policyName: 'sync-operator-policy',
+      metrics: {
+        namespace: 'sync-operator',
+        selector: expect.objectContaining({ 'app.kubernetes.io/name': 'open-terrain-operator' }),
+        port: 8080,
+        path: '/metrics',
+      },
+      versions: { operator: '1.4.0', api: 'pelotech.ot/v1alpha1' },
+      readyImages: [],
+    })
+  })
+})
+
+describe('a change of the policy', () => {
+  it('touches its ConfigMap alone, which the provider updates in place', async () => {
+    const [before, after] = [await up({ policy: { concurrency: 4 } }), await up({ policy: { concurrency: 6 } })]
+    const changed = after.objects.filter(
+      ({ urn, inputs }) =>
+        JSON.stringify(before.objects.find((one) => one.urn === urn)?.inputs) !== JSON.stringify(inputs),
+    )
+    expect(changed.map(({ inputs }) => [inputs['kind'], inputs['data']])).toEqual([['ConfigMap', { concurrency: '6' }]])
+    expect(after.objects.map(({ urn }) => urn).sort()).toEqual(before.objects.map(({ urn }) => urn).sort())
+    const provider = after.registered.find(({ type }) => type === 'pulumi:providers:kubernetes') as Registered
+    expect(provider.inputs).toMatchObject({ enableConfigMapMutable: 'true', upsertExistingObjects: 'true' })
+    const providers = new Set(after.objects.map((one) => one.provider.split('::').slice(0, -1).join('::')))
+    expect([...providers]).toEqual([provider.urn])
+  })
+})
+
+describe('the fields that Pulumi owns', () => {
+  it('are none that the operator writes', async () => {
+    const { objects } = await up({ images: { ubuntu: { url: 'https://images.example/ubuntu.qcow2' } } })
+    const owned = objects.filter(({ inputs }) => {
+      const { finalizers, ownerReferences } = inputs['metadata'] as Record<string, unknown>
+      return 'status' in inputs || finalizers !== undefined || ownerReferences !== undefined
+    })
+    expect(owned).toEqual([])
+  })
+})
+
+describe('secrets of a stack', () => {
+  const secrets = { registry: { accessKeyId: 'reader', secretKey: 'hush' } }
+
+  it('are secret in what is registered, in the namespace of images', async () => {
+    const { objects } = await up({ imageNamespace: 'disks', secrets })
+    const secret = objects.find(({ inputs }) => inputs['kind'] === 'Secret') as Registered
+    expect(secret.inputs).toMatchObject({
+      metadata: { name: 'registry', namespace: 'disks' },
+      stringData: { [runtime.specialSigKey]: runtime.specialSecretSig, value: secrets.registry },
+    })
+    const others = objects.filter((one) => one !== secret)
+    expect(JSON.stringify(others)).not.toContain('hush')
+    expect(ancestorsOf(secret, objects).size).toBe(others.length)
+  })
+
+  it('that are no texts are refused without showing them', async () => {
+    await expect(up({ secrets: { registry: 'hush' } })).rejects.toThrow(
+      /^the configuration of the stack is not valid\n {2}open-terrain:secrets must have texts by key by name of a Secret: set each with pulumi config set --secret --path '[^\n]+'$/,
+    )
+  })
+})
+
+describe('images of a stack', () => {
+  it('are made last, and awaited', async () => {
+    const url = 'https://images.example/ubuntu.qcow2'
+    const { objects } = await up({ images: { ubuntu: { url } }, secrets: { registry: { key: 'x' } } })
+    const image = objects.find(({ inputs }) => inputs['kind'] === 'VMDiskImage') as Registered
+    expect(image.inputs).toMatchObject({
+      metadata: { name: 'ubuntu', namespace: 'vmdi-farm', annotations: { 'pulumi.com/waitFor': 'condition=Settled' } },
+      spec: { url },
+    })
+    expect(image.createTimeout).toBe('6h')
+    expect(ancestorsOf(image, objects).size).toBe(objects.length - 1)
+  })
+})
+
+describe('a configuration that is wrong', () => {
+  it('stops the program with the key, the value and what to do', async () => {
+    await expect(up({ replicas: 0 })).rejects.toThrow('open-terrain:replicas: 0 must be at least 1')
+  })
+})

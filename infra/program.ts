@@ -1,0 +1,46 @@
+/** What `pulumi up` runs: Open Terrain as the configuration of the stack describes it, with the Secrets and images that the stack has of its own. */
+import { render, VMDiskImage, type VMDiskImageProps } from '@open-terrain/constructs'
+import { Provider } from '@pulumi/kubernetes/provider.js'
+import { Config } from '@pulumi/pulumi'
+import { installationProps } from './config.ts'
+import { OpenTerrain } from './open-terrain.ts'
+import { Rendered } from './rendered.ts'
+import { SourceSecrets } from './secrets.ts'
+import { readStackConfig } from './stack-config.ts'
+
+const { environment, secrets } = readStackConfig()
+const { imageNamespace, images, protect } = environment
+
+const kubernetes = new Config('kubernetes')
+const cluster = Object.entries({ kubeconfig: kubernetes.getSecret('kubeconfig'), context: kubernetes.get('context') })
+const provider = new Provider('cluster', {
+  ...Object.fromEntries(cluster.filter(([, value]) => value !== undefined)),
+  // A change of the policy is an update in place: without it Pulumi deletes the ConfigMap and makes another one.
+  enableConfigMapMutable: true,
+  enableSecretMutable: true,
+  // CRDs and namespaces that a destroyed stack left behind are taken over, with the values of this one.
+  upsertExistingObjects: true,
+  enablePatchForce: true,
+})
+
+const openTerrain = new OpenTerrain('open-terrain', { ...installationProps(environment), protect }, { provider })
+const installed = Object.values(openTerrain.parts).flat()
+
+const sourceSecrets = new SourceSecrets(
+  'secrets',
+  { namespace: imageNamespace, ...secrets, after: installed },
+  { provider },
+)
+
+const objects = render((chart) => {
+  for (const [name, spec] of Object.entries(images))
+    new VMDiskImage(chart, name, { metadata: { name, namespace: imageNamespace }, ...spec } as VMDiskImageProps)
+})
+const stackImages = new Rendered('images', { objects, after: [...installed, ...sourceSecrets.resources] }, { provider })
+
+export const namespace = openTerrain.namespace
+export const policyName = openTerrain.policyName
+export const metrics = openTerrain.metrics
+export const versions = openTerrain.versions
+/** Of the stack's own, in its namespace of images. */
+export const readyImages = stackImages.ready
