@@ -32,6 +32,8 @@ export interface OperatorProcessOptions {
   readonly entry?: string
   /** Null: the operator's own defaults. */
   readonly lease?: LeaseEnvironment | null
+  /** More of its environment. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** The operator as people run it: a process of its own, which can be killed. */
@@ -50,6 +52,7 @@ export class OperatorProcess implements AsyncDisposable {
         OPERATOR_NAMESPACE: world.operatorNamespace,
         POD_NAME: name,
         ...lease,
+        ...options.env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

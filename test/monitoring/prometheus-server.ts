@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
+import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
+import type { Prometheus } from './prometheus.ts'
+import type { RuleGroups } from './rendered.ts'
+
+/** An alert that fires, or is about to. */
+export interface ActiveAlert {
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+  readonly state: 'pending' | 'firing'
+}
+
+export interface PrometheusServerOptions {
+  readonly rules: RuleGroups
+  /** `host:port` of each pod that is scraped, by its name. */
+  readonly targets: Readonly<Record<string, string>>
+  /** Label of all of them. */
+  readonly namespace: string
+}
+
+/** A Prometheus of its own on loopback, which scrapes and evaluates once a second. */
+export class PrometheusServer implements AsyncDisposable {
+  readonly lines: string[] = []
+  readonly #child: ChildProcess
+  readonly #watchdog: Watchdog
+  readonly #url: string
+
+  private constructor(path: string, folder: string, port: number) {
+    this.#watchdog = new Watchdog(folder)
+    this.#url = `http://127.0.0.1:${port}`
+    const args = [`--config.file=${folder}/prometheus.yaml`, `--storage.tsdb.path=${folder}/data`]
+    this.#child = spawn(path, [...args, `--web.listen-address=127.0.0.1:${port}`], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    if (this.#child.pid !== undefined) this.#watchdog.watch(this.#child.pid)
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => this.lines.push(...text.split('\n')))
+  }
+
+  /** It answers a moment later. */
+  static async start({ prometheus }: Prometheus, options: PrometheusServerOptions): Promise<PrometheusServer> {
+    const { rules, targets, namespace } = options
+    const folder = await mkdtemp(join(tmpdir(), 'open-terrain-prometheus-'))
+    const static_configs = Object.entries(targets).map(([pod, target]) => ({
+      targets: [target],
+      labels: { namespace, pod },
+    }))
+    const config = {
+      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      rule_files: ['rules.yaml'],
+      scrape_configs: [{ job_name: 'open-terrain-operator', static_configs }],
+    }
+    await writeFile(join(folder, 'rules.yaml'), stringify(rules))
+    await writeFile(join(folder, 'prometheus.yaml'), stringify(config))
+    const [port = 0] = await freePorts(1)
+    return new PrometheusServer(prometheus, folder, port)
+  }
+
+  /** What fires. Throws where it does not answer (yet), with its last words where it has ended. */
+  async firing(): Promise<ActiveAlert[]> {
+    const { alerts } = (await this.#get('/api/v1/alerts')) as { alerts: readonly ActiveAlert[] }
+    return alerts.filter(({ state }) => state === 'firing')
+  }
+
+  /** How many series a query of PromQL finds. */
+  async count(query: string): Promise<number> {
+    const { result } = (await this.#get(`/api/v1/query?query=${encodeURIComponent(query)}`)) as { result: unknown[] }
+    return result.length
+  }
+
+  async #get(path: string): Promise<unknown> {
+    if (this.#child.exitCode !== null) throw new Error(`Prometheus has ended:\n${this.lines.slice(-20).join('\n')}`)
+    const response = await fetch(`${this.#url}${path}`)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`Prometheus answers ${response.status} to ${path}: ${text}`)
+    return (JSON.parse(text) as { data: unknown }).data
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#watchdog.close()
+  }
+}

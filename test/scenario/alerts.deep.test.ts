@@ -1,0 +1,95 @@
+import { ALERTS, type AlertName, type AlertOverride, fullName } from '@open-terrain/constructs/platform'
+import { expect, it } from 'vitest'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
+import { useCluster } from '../harness/cluster.ts'
+import { OperatorProcess } from '../harness/operator-process.ts'
+import { World } from '../harness/world.ts'
+import { resolvePrometheus } from '../monitoring/prometheus.ts'
+import { PrometheusServer } from '../monitoring/prometheus-server.ts'
+import { renderedRules } from '../monitoring/rendered.ts'
+
+const POLL = { timeout: 120_000, interval: 200 }
+const NAMES = Object.keys(ALERTS) as AlertName[]
+/** How long each has to hold is what promtool's tests are about. */
+const AT_ONCE = Object.fromEntries(NAMES.map((name): [AlertName, AlertOverride] => [name, { for: '0s' }]))
+
+const prometheus = await resolvePrometheus((line) => process.stderr.write(`${line}\n`))
+const cluster = useCluster()
+
+it.skipIf(prometheus === undefined)(
+  'a Prometheus that scrapes the operator fires what is wrong, and nothing else',
+  async () => {
+    if (prometheus === undefined) return
+    await using world = await World.start(cluster(), { policy: { concurrency: '2', retryLimit: '0' }, idle: true })
+    const [port = 0] = await freePorts(1)
+    const address = `127.0.0.1:${port}`
+    await using operator = new OperatorProcess(world, 'scraped', { env: { METRICS_ADDRESS: address } })
+    await using server = await PrometheusServer.start(prometheus, {
+      rules: renderedRules({ alerts: AT_ONCE }),
+      targets: { scraped: address },
+      namespace: world.operatorNamespace,
+    })
+    const firing = async () => {
+      const alerts = await server.firing()
+      return alerts.map(({ labels: { alertname, namespace: _namespace, ...labels } }) => ({
+        [alertname ?? '']: labels,
+      }))
+    }
+    const until = async (what: string, ...alerts: readonly [AlertName, object][]) => {
+      const wanted = alerts.map(([name, labels]) => ({
+        [fullName(name)]: { severity: ALERTS[name].severity, ...labels },
+      }))
+      await expect.poll(firing, { ...POLL, message: what }).toEqual(wanted)
+    }
+    // Two scrapes of a leader: from then on an increase is seen.
+    await expect
+      .poll(
+        () =>
+          server.count('count_over_time(leader_election_master_status[1m]) > 1 and leader_election_master_status == 1'),
+        POLL,
+      )
+      .toBe(1)
+    await world.createImage('good')
+    await world.untilSynced('good')
+    await until('all is well')
+
+    await world.setPolicy({ concurrency: 'many', retryLimit: '0' })
+    await until('the policy is invalid', ['PolicyInvalid', {}])
+    await world.setPolicy({ concurrency: '2', retryLimit: '0' })
+    await until('the policy is valid again')
+
+    world.imageServer.set({ path: `/${world.namespace}/missing.qcow2`, fault: { status: 404 } })
+    await world.createImage('missing')
+    const failed = ['RetriesExhausted', { reason: 'NotFound' }] as const
+    await until('an image has failed', [...failed])
+
+    const owner = {
+      apiVersion: 'pelotech.ot/v1alpha1',
+      kind: 'VMDiskImage',
+      name: 'good',
+      uid: 'forged',
+      controller: true,
+    }
+    await world.client.create(VOLUME_SNAPSHOT, {
+      apiVersion: 'snapshot.storage.k8s.io/v1',
+      kind: 'VolumeSnapshot',
+      metadata: { name: 'forged', namespace: world.namespace, ownerReferences: [owner] },
+      spec: { source: { persistentVolumeClaimName: 'forged' } },
+    } as KubeObject)
+    const seen = ['LookAlikes', { kind: 'VolumeSnapshot' }] as const
+    await until('somebody forges', [...failed], [...seen])
+
+    for (const name of NAMES) {
+      const metrics = new Set(ALERTS[name].expr.match(/\b(ot_\w+|leader_election_master_status)/g))
+      for (const metric of metrics)
+        if (metric !== 'ot_vmdi_failed') expect(await server.count(`{__name__="${metric}"}`), metric).toBeGreaterThan(0)
+    }
+
+    await operator.terminate()
+    await expect
+      .poll(firing, POLL)
+      .toContainEqual({ OpenTerrainNoLeader: { severity: 'critical', name: 'sync-operator' } })
+  },
+)
