@@ -26,6 +26,7 @@ const TASKS = {
   synth: ['crds-gen/synth.ts'],
   test: ['node_modules/vitest/vitest.mjs', 'run'],
   'test:deep': ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'deep'],
+  'test:rollout': ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'rollout'],
 }
 
 /** The Node that the dependencies brought; else the present one where it can run TypeScript by itself. */

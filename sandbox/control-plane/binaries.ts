@@ -3,10 +3,11 @@ import { constants, existsSync } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { buildBinaries, findGo } from './binary-build.ts'
+import { buildBinaries } from './binary-build.ts'
 import { downloadControllerManager, downloadEnvtest } from './binary-download.ts'
 import type { BinaryName, ControlPlaneBinaries } from './binary-name.ts'
 import { holdLock } from './directory-lock.ts'
+import { findGo } from './go-build.ts'
 
 const NAMES: readonly BinaryName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager']
 const GO_MOD = join(import.meta.dirname, 'go.mod')

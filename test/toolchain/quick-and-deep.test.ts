@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest'
 import config from '../../vitest.config.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+/** Has a command of its own, as it needs more than Node and a control plane. */
+const ROLLOUT = 'test/rollout/'
 const FILES = globSync('{constructs,crds-gen,operator,sandbox,test,tooling}/**/*.test.ts', { cwd: ROOT }).filter(
-  (file) => !file.includes('node_modules') && !file.startsWith('test/fixtures'),
+  (file) => !file.includes('node_modules') && !file.startsWith('test/fixtures') && !file.startsWith(ROLLOUT),
 )
 
 interface Project {
@@ -13,7 +15,7 @@ interface Project {
 }
 
 /** The projects that run a file, by name. */
-function projectsOf(file: string, mode: 'test' | 'deep'): string[] {
+function projectsOf(file: string, mode: 'test' | 'deep' | 'rollout'): string[] {
   const { test } = config({ mode, command: 'serve' }) as { test: { projects: readonly Project[] } }
   const isOf = (globs: readonly string[]) => globs.some((glob) => matchesGlob(file, glob))
   return test.projects
@@ -31,6 +33,16 @@ describe('quick and deep tests', () => {
   it.each(FILES)('has one place for %s', (file) => {
     const [quick, deep] = [projectsOf(file, 'test'), projectsOf(file, 'deep')]
     expect([quick.length, deep.length]).toEqual(file.endsWith('.deep.test.ts') ? [0, 1] : [1, 0])
+  })
+
+  it('runs rollouts when they are asked for, and nothing else then', () => {
+    const files = globSync(`${ROLLOUT}**/*.test.ts`, { cwd: ROOT })
+    expect(files.length).toBeGreaterThan(0)
+    for (const file of files) {
+      expect([projectsOf(file, 'test'), projectsOf(file, 'deep')]).toEqual([[], []])
+      expect(projectsOf(file, 'rollout')).toEqual(['rollout'])
+    }
+    for (const file of FILES) expect(projectsOf(file, 'rollout')).toEqual([])
   })
 
   it.each(['faults.ts', 'kubevirt-faults.ts', 'workload-faults.ts'])(

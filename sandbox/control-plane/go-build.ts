@@ -1,0 +1,73 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Watchdog } from './watchdog.ts'
+
+const PROGRESS_EVERY_MS = 10_000
+const OUTPUT_TAIL_CHARACTERS = 4_000
+
+export interface GoBuild {
+  /** What people read before each line of progress. */
+  readonly title: string
+  /** Folder of the go.mod that pins everything. */
+  readonly source: string
+  /** Import path of the command. */
+  readonly package: string
+  readonly linkerFlags: string
+  /** The binary, which appears under this name only when it is whole. */
+  readonly file: string
+  readonly report: (line: string) => void
+}
+
+/** The version of the Go on PATH, such as `go1.26.0`, or undefined without one. */
+export function findGo(): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    execFile('go', ['env', 'GOVERSION'], (error, stdout) => resolve(error === null ? stdout.trim() : undefined))
+  })
+}
+
+/** Builds a command from its Go module, saying how far it is. Throws with the end of the compiler's output. */
+export async function buildGoCommand({ title, report, ...build }: GoBuild): Promise<void> {
+  const started = performance.now()
+  const seconds = () => Math.round((performance.now() - started) / 1_000)
+  report(`${title}: downloading modules and compiling`)
+  const progress = setInterval(() => report(`${title}: ${seconds()} s`), PROGRESS_EVERY_MS)
+  const draft = `${build.file}.${process.pid}.tmp`
+  try {
+    await mkdir(dirname(build.file), { recursive: true })
+    const flags = ['-mod=readonly', '-trimpath', '-ldflags', build.linkerFlags]
+    await runGo(['build', ...flags, '-o', draft, build.package], build.source)
+    await rename(draft, build.file)
+  } finally {
+    clearInterval(progress)
+    await rm(draft, { force: true })
+  }
+  report(`${title}: built in ${seconds()} s`)
+}
+
+function runGo(args: readonly string[], cwd: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    const child = spawn('go', args, {
+      cwd,
+      env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Its own process group, so that the compilers that it starts can be ended with it.
+      detached: true,
+    })
+    const watchdog = new Watchdog()
+    if (child.pid !== undefined) watchdog.watch(-child.pid)
+    const keep = (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-OUTPUT_TAIL_CHARACTERS)
+    }
+    child.stdout.on('data', keep)
+    child.stderr.on('data', keep)
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      if (child.pid !== undefined) watchdog.forget(-child.pid)
+      void watchdog.close()
+      if (code === 0) resolve()
+      else reject(new Error(`go ${args.at(-1)} ended with ${signal ?? `exit code ${code}`}:\n${output.trim()}`))
+    })
+  })
+}

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  CUSTOM_RESOURCE_DEFINITION,
+  DEPLOYMENT,
+  NAMESPACE,
+  NETWORK_POLICY,
+} from '../../operator/kube/resource-types.ts'
+import { IMAGE as IMAGES } from '../harness/kinds.ts'
+import { Environment } from './environment.ts'
+import { program } from './program.ts'
+import { type Rollout, Workshop } from './rollout.ts'
+
+const OURS = 'pelotech.ot'
+const OPERATOR = { name: 'open-terrain-operator', namespace: 'sync-operator' }
+const POLICY = { name: 'sync-operator-policy', namespace: 'sync-operator' }
+const IMAGE = { name: 'of-somebody', namespace: 'vmdi-farm' }
+
+interface Deployment extends KubeObject {
+  readonly spec: {
+    readonly replicas: number
+    readonly template: { readonly spec: { readonly containers: Container[] } }
+  }
+  readonly status: { readonly availableReplicas: number }
+}
+
+interface Container {
+  readonly image: string
+}
+
+interface ConfigMap extends KubeObject {
+  readonly data: Readonly<Record<string, string>>
+}
+
+/** One installation, from its first day to its last and after that: each test goes on where the one before has ended. */
+describe('a stack', () => {
+  let environment: Environment
+  let workshop: Workshop
+  let rollout: Rollout
+
+  beforeAll(async () => {
+    environment = await Environment.start()
+    workshop = await Workshop.open()
+    rollout = await workshop.stack('dev', environment.kubeconfig, program)
+    await rollout.configure({
+      image: 'registry.example.com/open-terrain/operator:1.0.0',
+      policy: { concurrency: 2 },
+      protect: false,
+    })
+  })
+
+  afterAll(async () => {
+    await workshop?.close()
+    await environment?.stop()
+  })
+
+  const deployment = () => environment.client.get<Deployment>(DEPLOYMENT, OPERATOR)
+  const policy = () => environment.client.get<ConfigMap>(CONFIG_MAP, POLICY)
+
+  /** CRDs and namespaces of ours, and the image, by kind and name with their uid: what a removal has to leave. */
+  async function kept(): Promise<Record<string, string | undefined>> {
+    const [definitions, namespaces] = await Promise.all([
+      environment.client.list<KubeObject>(CUSTOM_RESOURCE_DEFINITION),
+      environment.client.list<KubeObject>(NAMESPACE),
+    ])
+    const ours = [
+      ...definitions.items.filter(({ metadata: { name } }) => name.endsWith(`.${OURS}`)),
+      ...namespaces.items.filter(({ metadata: { name } }) => [OPERATOR.namespace, IMAGE.namespace].includes(name)),
+      await environment.client.get<KubeObject>(IMAGES, IMAGE),
+    ]
+    expect(ours.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([])
+    return Object.fromEntries(ours.map(({ metadata: { name, uid } }) => [name, uid]))
+  }
+
+  it('comes up on a cluster that has nothing of ours, and waits until the operator is available', async () => {
+    const { steps } = await rollout.up()
+    expect(steps.filter((step) => !step.startsWith('create '))).toEqual([])
+    expect(steps).toContain('create CustomResourceDefinition vmdiskimages.pelotech.ot')
+    const { spec, status } = await deployment()
+    expect(status.availableReplicas).toBe(spec.replicas)
+  })
+
+  it('has nothing to do while nothing changes', async () => {
+    expect((await rollout.preview()).steps).toEqual([])
+    expect((await rollout.refresh()).steps).toEqual([])
+    expect((await rollout.up()).steps).toEqual([])
+  })
+
+  it('changes the policy in place', async () => {
+    const before = await policy()
+    expect(before.data['concurrency']).toBe('2')
+    await rollout.configure({ policy: { concurrency: 3 } })
+    expect((await rollout.preview()).steps).toEqual([`update ConfigMap ${POLICY.name}`])
+    expect((await policy()).data['concurrency']).toBe('2')
+    expect((await rollout.up()).steps).toEqual([`update ConfigMap ${POLICY.name}`])
+    const after = await policy()
+    expect(after.data['concurrency']).toBe('3')
+    expect(after.metadata.uid).toBe(before.metadata.uid)
+  })
+
+  it('upgrades the operator, and nothing else', async () => {
+    const image = 'registry.example.com/open-terrain/operator:1.1.0'
+    await rollout.configure({ image })
+    expect((await rollout.up()).steps).toEqual([`update Deployment ${OPERATOR.name}`])
+    const { spec, status } = await deployment()
+    expect(spec.template.spec.containers.map((container) => container.image)).toEqual([image])
+    expect(status.availableReplicas).toBe(spec.replicas)
+  })
+
+  it('tells what somebody changed behind its back, and repairs it', async () => {
+    const { spec } = await deployment()
+    await environment.client.mergePatch(DEPLOYMENT, OPERATOR, { spec: { replicas: spec.replicas + 1 } })
+    await environment.client.delete(NETWORK_POLICY, OPERATOR)
+    expect((await rollout.refresh()).steps).toEqual([
+      `delete NetworkPolicy ${OPERATOR.name}`,
+      `update Deployment ${OPERATOR.name}`,
+    ])
+    const repair = [`create NetworkPolicy ${OPERATOR.name}`, `update Deployment ${OPERATOR.name}`]
+    expect((await rollout.preview()).steps).toEqual(repair)
+    expect((await rollout.up()).steps).toEqual(repair)
+    expect((await deployment()).spec.replicas).toBe(spec.replicas)
+    expect((await environment.client.get(NETWORK_POLICY, OPERATOR)).metadata.name).toBe(OPERATOR.name)
+  })
+
+  it('leaves definitions, namespaces, and what people have, when it is destroyed', async () => {
+    await environment.client.create(IMAGES, {
+      apiVersion: `${OURS}/v1alpha1`,
+      kind: 'VMDiskImage',
+      metadata: { ...IMAGE, finalizers: [`${OURS}/held-by-a-test`] },
+      spec: {
+        name: 'base',
+        url: 'https://images.example.com/base.qcow2',
+        sourceType: 'http',
+        storageClass: 'gp3',
+        snapshotClass: 'ebs-snapshot',
+        diskSize: '24Gi',
+      },
+    } as KubeObject)
+    const before = await kept()
+    expect(Object.keys(before)).toHaveLength(7)
+    await rollout.destroy()
+    expect(await kept()).toEqual(before)
+    for (const [type, { name, namespace }] of [
+      [DEPLOYMENT, OPERATOR],
+      [CONFIG_MAP, POLICY],
+      [NETWORK_POLICY, OPERATOR],
+    ] as const)
+      expect(await environment.find(type, name, namespace)).toBeUndefined()
+  })
+
+  it('finds everything when it comes up again, though a definition is of another release', async () => {
+    const before = await kept()
+    await environment.client.mergePatch(
+      CUSTOM_RESOURCE_DEFINITION,
+      { name: `vmdiskimages.${OURS}` },
+      { spec: { names: { categories: ['of-another-release'] } } },
+    )
+    await rollout.up()
+    expect(await kept()).toEqual(before)
+    const definition = await environment.client.get<KubeObject & { spec: { names: { categories?: string[] } } }>(
+      CUSTOM_RESOURCE_DEFINITION,
+      { name: `vmdiskimages.${OURS}` },
+    )
+    expect(definition.spec.names.categories ?? []).not.toContain('of-another-release')
+    expect((await rollout.preview()).steps).toEqual([])
+  })
+})

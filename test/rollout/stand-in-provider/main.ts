@@ -1,0 +1,175 @@
+// The plugin `pulumi-resource-kubernetes` of rollout tests where the real one is not at hand. The engine starts it, reads the port that it
+// prints, and speaks gRPC to it. The SDK's own `main` does not hand the configuration of a provider on, so the service is spelled out here.
+
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServiceError,
+  status,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js'
+import plugin from '@pulumi/pulumi/proto/plugin_pb.js'
+import services from '@pulumi/pulumi/proto/provider_grpc_pb.js'
+import type * as wire from '@pulumi/pulumi/proto/provider_pb.js'
+import proto from '@pulumi/pulumi/proto/provider_pb.js'
+import rpc from '@pulumi/pulumi/proto/status_pb.js'
+import any from 'google-protobuf/google/protobuf/any_pb.js'
+import empty from 'google-protobuf/google/protobuf/empty_pb.js'
+import struct, { type JavaScriptValue } from 'google-protobuf/google/protobuf/struct_pb.js'
+import type { Manifest } from './api-server.ts'
+import { NotReadyError, StandIn } from './provider.ts'
+
+/** Of the SDK that programs here use: the engine compares. */
+const VERSION = '4.34.2'
+
+type State = Parameters<StandIn['diff']>[0]
+let standIn: StandIn | undefined
+
+const service: UntypedServiceImplementation = {
+  getPluginInfo: answer(async () => {
+    const response = new plugin.PluginInfo()
+    response.setVersion(VERSION)
+    return response
+  }),
+  attach: answer(async () => new empty.Empty()),
+  cancel: answer(async () => new empty.Empty()),
+  getSchema: answer(async () => {
+    const response = new proto.GetSchemaResponse()
+    response.setSchema('{}')
+    return response
+  }),
+  checkConfig: answer(async (request: wire.CheckRequest) => {
+    const response = new proto.CheckResponse()
+    response.setInputs(request.getNews())
+    return response
+  }),
+  diffConfig: answer(async () => {
+    const response = new proto.DiffResponse()
+    response.setChanges(proto.DiffResponse.DiffChanges.DIFF_NONE)
+    return response
+  }),
+  configure: answer(async (request: wire.ConfigureRequest) => {
+    const variables = request.getVariablesMap()
+    const setting = (name: string) => variables.get(`kubernetes:config:${name}`)
+    const kubeconfig = setting('kubeconfig') || process.env['KUBECONFIG']
+    if (!kubeconfig) throw new Error('kubeconfig: neither the provider nor KUBECONFIG names a cluster')
+    standIn = new StandIn(kubeconfig, {
+      enableConfigMapMutable: setting('enableConfigMapMutable') === 'true',
+      enableSecretMutable: setting('enableSecretMutable') === 'true',
+      enablePatchForce: setting('enablePatchForce') === 'true',
+      upsertExistingObjects: setting('upsertExistingObjects') === 'true',
+    })
+    const response = new proto.ConfigureResponse()
+    response.setSupportspreview(true)
+    return response
+  }),
+  check: answer(async (request: wire.CheckRequest) => {
+    const inputs = plain(request.getNews())
+    const reason = configured().check(inputs as Manifest)
+    const response = new proto.CheckResponse()
+    response.setInputs(packed(inputs))
+    if (reason !== undefined) {
+      const failure = new proto.CheckFailure()
+      failure.setReason(reason)
+      response.setFailuresList([failure])
+    }
+    return response
+  }),
+  diff: answer(async (request: wire.DiffRequest) => {
+    const { changes, replaces } = await configured().diff(
+      plain(request.getOlds()) as unknown as State,
+      plain(request.getNews()) as Manifest,
+    )
+    const { DIFF_SOME, DIFF_NONE } = proto.DiffResponse.DiffChanges
+    const response = new proto.DiffResponse()
+    response.setChanges(changes ? DIFF_SOME : DIFF_NONE)
+    response.setReplacesList([...replaces])
+    // Names are given, so two of them cannot stand side by side.
+    response.setDeletebeforereplace(replaces.length > 0)
+    return response
+  }),
+  create: answer(async (request: wire.CreateRequest) => {
+    const options = { preview: request.getPreview(), timeoutS: request.getTimeout() }
+    const { id, state } = await configured().create(plain(request.getProperties()) as Manifest, options)
+    const response = new proto.CreateResponse()
+    response.setId(options.preview ? '' : id)
+    response.setProperties(packed(state))
+    return response
+  }),
+  read: answer(async (request: wire.ReadRequest) => {
+    const found = await configured().read(plain(request.getProperties()) as unknown as State)
+    const response = new proto.ReadResponse()
+    if (found === undefined) return response
+    response.setId(request.getId())
+    response.setProperties(packed(found.state))
+    response.setInputs(packed(found.inputs))
+    return response
+  }),
+  update: answer(async (request: wire.UpdateRequest) => {
+    const options = { preview: request.getPreview(), timeoutS: request.getTimeout() }
+    const state = plain(request.getOlds()) as unknown as State
+    const response = new proto.UpdateResponse()
+    response.setProperties(packed(await configured().update(state, plain(request.getNews()) as Manifest, options)))
+    return response
+  }),
+  delete: answer(async (request: wire.DeleteRequest) => {
+    await configured().delete(plain(request.getProperties()) as unknown as State, request.getTimeout())
+    return new empty.Empty()
+  }),
+}
+
+type Unary<Request> = { readonly request: Request }
+type Callback = (error: Partial<ServiceError> | null, response?: unknown) => void
+
+/** Whatever is thrown becomes the error of the call: an engine that gets no answer waits for ever. */
+function answer<Request>(handle: (request: Request) => Promise<unknown>) {
+  return (call: Unary<Request>, callback: Callback) => {
+    handle(call.request).then(
+      (response) => callback(null, response),
+      (error: Error) => callback(error instanceof NotReadyError ? notReady(error) : failed(error)),
+    )
+  }
+}
+
+function failed(error: Error): Partial<ServiceError> {
+  return { code: status.UNKNOWN, details: error.message }
+}
+
+/** In a form from which the engine learns that the object is there. */
+function notReady(error: NotReadyError): Partial<ServiceError> {
+  const detail = new proto.ErrorResourceInitFailed()
+  detail.setId(error.id)
+  detail.setProperties(packed(error.state))
+  detail.setInputs(packed((error.state as State).__inputs))
+  detail.setReasonsList([error.message])
+  const details = new any.Any()
+  details.pack(detail.serializeBinary(), 'pulumirpc.ErrorResourceInitFailed')
+  const message = new rpc.Status()
+  message.setCode(status.UNKNOWN)
+  message.setMessage(error.message)
+  message.addDetails(details)
+  const metadata = new Metadata()
+  metadata.add('grpc-status-details-bin', Buffer.from(message.serializeBinary()))
+  return { code: status.UNKNOWN, details: error.message, metadata }
+}
+
+function configured(): StandIn {
+  if (standIn === undefined) throw new Error('the engine has not configured the provider yet')
+  return standIn
+}
+
+function plain(value: { toJavaScript(): Record<string, JavaScriptValue> } | undefined): object {
+  return value?.toJavaScript() ?? {}
+}
+
+function packed(value: object): InstanceType<typeof struct.Struct> {
+  return struct.Struct.fromJavaScript(JSON.parse(JSON.stringify(value)))
+}
+
+const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 })
+server.addService(services.ResourceProviderService as never, service)
+server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+  if (error) throw error
+  process.stdout.write(`${port}\n`)
+})
