@@ -28,7 +28,7 @@ describe('parseConfig', () => {
       resources: {},
       policy: {},
       monitoring: { enabled: false },
-      networkPolicies: true,
+      networkPolicies: { enabled: true },
       protect: true,
       images: {},
     })
@@ -97,7 +97,7 @@ describe('parseConfig', () => {
       { policy: { imageNamespace: 'other' } },
       'open-terrain:policy.imageNamespace: "other" must be left out: the key imageNamespace says it, vmdi-farm',
     ],
-    [{ networkPolicies: 'maybe' }, 'open-terrain:networkPolicies: "maybe" must be true or false'],
+    [{ networkPolicies: { enabled: 'maybe' } }, 'open-terrain:networkPolicies.enabled: "maybe" must be true or false'],
     [{ monitoring: { enable: true } }, 'open-terrain:monitoring.enable is not a key: remove it'],
     [{ imge: IMAGE }, 'open-terrain:imge is not a key: the keys are image, namespace, '],
     [

@@ -3,7 +3,6 @@ import {
   OPERATOR_NAMESPACE,
   POLICY_DEFAULTS,
   POLICY_KEYS,
-  type PolicyKeyName,
   parsePolicy,
   parseQuantity,
   parseVMDiskImageSpec,
@@ -96,7 +95,18 @@ const SCHEMA = z
         alerts: z.record(z.string(), z.unknown()).optional(),
       })
       .default({ enabled: false }),
-    networkPolicies: flag.default(true),
+    networkPolicies: z
+      .strictObject({
+        enabled: flag.default(true),
+        metricsFrom: z.record(z.string(), z.string({ error: 'must be a text' })).optional(),
+        apiServerPorts: z.array(z.int().min(1).max(65_535), { error: 'must be a list of ports' }).optional(),
+        importers: z
+          .union([z.literal(false), z.strictObject({ deniedRanges: z.array(z.string()).optional() })], {
+            error: 'must be false, or have deniedRanges, a list of ranges such as 10.0.0.0/8',
+          })
+          .optional(),
+      })
+      .default({ enabled: true }),
     protect: flag.default(true),
     images: images.default({}),
   })
@@ -172,19 +182,18 @@ function problemLines(issue: z.core.$ZodIssue, values: unknown): string[] {
 
 /** The configuration as the platform's constructs take it. */
 export function installationProps(config: EnvironmentConfig): InstallationProps {
-  const { images: _images, protect: _protect, resources: given, policy: values, monitoring, ...shared } = config
-  const { enabled, ...ofMonitoring } = monitoring
+  const { images: _images, protect: _protect, resources: given, monitoring, networkPolicies, ...shared } = config
+  const [scraped, limited] = [withoutEnabled(monitoring), withoutEnabled(networkPolicies)]
   const props = {
     ...shared,
-    ...(enabled ? { monitoring: ofMonitoring } : {}),
+    ...(scraped === false ? {} : { monitoring: scraped }),
     ...(Object.keys(given).length === 0 ? {} : { resources: given }),
-    policy: policyOf(config.imageNamespace, values),
+    networkPolicies: limited,
   }
+  // What zod knows as texts by key, the constructs know key by key.
   return props as InstallationProps
 }
 
-function policyOf(imageNamespace: string, values: EnvironmentConfig['policy']): PolicyValues {
-  const isDefault = imageNamespace === POLICY_DEFAULTS.imageNamespace
-  const all: Partial<Record<PolicyKeyName, unknown>> = { ...values, ...(isDefault ? {} : { imageNamespace }) }
-  return all as PolicyValues
+function withoutEnabled<Options extends object>({ enabled, ...options }: Options & { readonly enabled: boolean }) {
+  return enabled && options
 }

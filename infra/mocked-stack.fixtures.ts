@@ -98,7 +98,7 @@ function registeredOf(
     isProtected: request.getProtect() === true,
     isRetained: request.getRetainondelete() === true,
     provider: request.getProvider(),
-    createTimeout: request.getCustomtimeouts()?.getCreate(),
+    createTimeout: request.getCustomtimeouts()?.getCreate() || undefined,
   }
 }
 

@@ -1,0 +1,47 @@
+/**
+ * A team's own stack: it needs no right on the operator, only on its Workspace and its image. `pulumi up` ends when the lab is Ready, or fails with the reason
+ * that the operator gives. In a project of your own, `npm install @open-terrain/infra @open-terrain/constructs cdk8s constructs` comes first.
+ *
+ *   cd examples/pulumi-team && pulumi stack init dev && pulumi up
+ */
+import { render, VMDiskImage, Workspace } from '@open-terrain/constructs'
+import { Rendered } from '@open-terrain/infra'
+import { Config } from '@pulumi/pulumi'
+
+const version = new Config().require('version')
+const router = `lab-router-${version.replaceAll('.', '-')}`
+
+const images = new Rendered('images', {
+  objects: render((chart) => {
+    new VMDiskImage(chart, 'router', {
+      metadata: { name: router, namespace: 'vmdi-farm' },
+      url: `https://images.example.com/router/${version}/disk.qcow2`,
+      diskSize: '18Gi',
+    })
+  }),
+})
+
+const lab = new Rendered('lab', {
+  objects: render((chart) => {
+    new Workspace(chart, 'lab', {
+      metadata: { name: 'team-lab' },
+      vms: [
+        {
+          name: 'router',
+          baseVm: 'ubuntu_2004_lts_en-us_x64',
+          baseVmVersion: '2.1.2',
+          version,
+          backingVMDiskImage: router,
+          resources: { cpu: '2', memory: '2Gi' },
+          interfaces: [{ network: 'control', ipAddress: '10.10.0.161/24' }],
+        },
+      ],
+      networks: [{ name: 'control', cidr: '10.10.0.0/24' }],
+    })
+  }),
+  after: images.resources,
+  timeout: '1h',
+})
+
+export const readyImages = images.ready
+export const readyLabs = lab.ready

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseVMDiskImageSpec, parseWorkspaceSpec } from '@open-terrain/constructs'
+import { runtime } from '@pulumi/pulumi'
+import { expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { runMocked } from './mocked-stack.fixtures.ts'
+
+const FOLDER = join(import.meta.dirname, '../examples/pulumi-team')
+
+it("a team's own stack makes its image, and then the lab, awaited both", async () => {
+  const project = parse(readFileSync(join(FOLDER, 'Pulumi.yaml'), 'utf8')) as {
+    main: string
+    config: { version: { default: string } }
+  }
+  runtime.setAllConfig({ 'open-terrain:version': project.config.version.default })
+  const { objects } = await runMocked(() => import(join(FOLDER, project.main)))
+  expect(objects.map(({ name }) => name)).toEqual([
+    'images/vmdiskimage/vmdi-farm/lab-router-2-1-0',
+    'lab/workspace/team-lab',
+  ])
+  const [image, lab] = objects
+  expect(lab?.dependsOn).toEqual([image?.urn])
+  const waits = objects.map(({ inputs }) => (inputs['metadata'] as { annotations: object }).annotations)
+  expect(waits).toEqual([{ 'pulumi.com/waitFor': 'condition=Settled' }, { 'pulumi.com/waitFor': 'condition=Settled' }])
+  expect(parseVMDiskImageSpec(image?.inputs['spec'])).toMatchObject({ ok: true })
+  expect(parseWorkspaceSpec(lab?.inputs['spec'])).toMatchObject({ ok: true })
+})
