@@ -11,6 +11,7 @@ import {
 import { type InstallationProps, type PolicyValues, policyData } from '@open-terrain/constructs/platform'
 import { z } from 'zod'
 import { imageProblem } from './image-reference.ts'
+import about from './package.json' with { type: 'json' }
 
 /** Configuration keys of a stack begin with it: `open-terrain:<key>`. */
 export const PROJECT = 'open-terrain'
@@ -189,6 +190,7 @@ export function installationProps(config: EnvironmentConfig): InstallationProps 
     ...(scraped === false ? {} : { monitoring: scraped }),
     ...(Object.keys(given).length === 0 ? {} : { resources: given }),
     networkPolicies: limited,
+    version: about.version,
   }
   // What zod knows as texts by key, the constructs know key by key.
   return props as InstallationProps

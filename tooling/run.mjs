@@ -23,7 +23,7 @@ const TASKS = {
   sandbox: ['sandbox/main.ts'],
   simulate: ['test/simulation/main.ts'],
   soak: ['test/soak/main.ts'],
-  synth: ['crds-gen/synth.ts'],
+  synth: ['infra/synth.ts'],
   test: ['node_modules/vitest/vitest.mjs', 'run'],
   'test:deep': ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'deep'],
   'test:rollout': ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'rollout'],

@@ -56,6 +56,8 @@ describe('renderInstallation', () => {
     expect(text).not.toContain('sync-operator"')
     expect(text).not.toContain('vmdi-farm')
     expect(installation.policy).toMatchObject([{ metadata: { namespace: 'ops' }, data: { imageNamespace: 'images' } }])
+    const { policy } = renderInstallation({ ...PROPS, imageNamespace: 'vmdi-farm' })
+    expect(policy).toEqual(renderInstallation(PROPS).policy)
     expect(installation.namespaces.map(({ metadata }) => metadata.name)).toEqual(['ops', 'images'])
   })
 

@@ -1,4 +1,5 @@
 import { dataSync } from '../api/data-sync.ts'
+import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { workspace } from '../api/workspace.ts'
@@ -62,7 +63,9 @@ export function renderInstallation(props: InstallationProps): Installation {
       new AdmissionPolicies(chart, 'AdmissionPolicies', ofOperator)
     }),
     policy: manifests((chart) => {
-      new SyncOperatorPolicy(chart, 'Policy', { ...policy, ...ofOperator, ...ofImages })
+      // What is the operator's own default stays out of the ConfigMap, where people look for what was chosen.
+      const isDefault = imageNamespace === POLICY_DEFAULTS.imageNamespace
+      new SyncOperatorPolicy(chart, 'Policy', { ...(isDefault ? {} : ofImages), ...policy, ...ofOperator })
     }),
     operator: manifests((chart) => {
       new Operator(chart, 'Operator', operator)

@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { INSTALLATION_PARTS, renderInstallation } from '@open-terrain/constructs/platform'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { installationProps, parseConfig } from './config.ts'
+import { environmentManifests } from './manifests.ts'
+import about from './package.json' with { type: 'json' }
+import { readStackFile } from './stack-files.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const IMAGE = `registry.example/open-terrain/operator@sha256:${'a'.repeat(64)}`
+const FILES = ['crds.yaml', 'namespaces.yaml', 'install.yaml']
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'open-terrain-synth-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+function synth(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const { OPERATOR_IMAGE: _image, CDK8S_OUTDIR: _outdir, ...rest } = process.env
+  const command = [join(import.meta.dirname, 'synth.ts'), ...args, '--output', join(folder, 'dist')]
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, {
+    env: { ...rest, ...env },
+    encoding: 'utf8',
+  })
+  return { status, stdout, stderr }
+}
+
+/** Every file in a folder, by path. */
+function contents(name: string): Record<string, string> {
+  const paths = readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.yaml'),
+  )
+  return Object.fromEntries(paths.sort().map((path) => [path, readFileSync(join(folder, name, path), 'utf8')]))
+}
+
+const objectsOf = (content = '') => parseAllDocuments(content).map((document) => document.toJS())
+
+describe('npm run synth', () => {
+  it('writes the same bytes for every environment each time, and for cdk8s a second time, beside the built operator', () => {
+    const outdir = join(folder, 'cdk8s')
+    expect(synth([], { OPERATOR_IMAGE: IMAGE })).toMatchObject({ status: 0, stderr: '' })
+    const first = contents('dist')
+    expect(Object.keys(first)).toEqual(
+      ['dev', 'production', 'staging'].flatMap((name) => FILES.toSorted().map((file) => join(name, file))),
+    )
+    writeFileSync(join(folder, 'dist/operator.mjs'), 'built')
+    expect(synth([], { OPERATOR_IMAGE: IMAGE, CDK8S_OUTDIR: outdir }).status).toBe(0)
+    expect(contents('dist')).toEqual(first)
+    expect(contents('cdk8s')).toEqual(first)
+    expect(readFileSync(join(folder, 'dist/operator.mjs'), 'utf8')).toBe('built')
+  })
+
+  it('writes the environments that are named alone', () => {
+    expect(synth(['staging'], { OPERATOR_IMAGE: IMAGE }).status).toBe(0)
+    expect(readdirSync(join(folder, 'dist'))).toEqual(['staging'])
+  })
+
+  it.each([
+    [
+      [],
+      {},
+      /^dev: the operator's container image is not named: run OPERATOR_IMAGE=.* npm run synth, or set open-terrain:image in Pulumi[.]dev[.]yaml\n$/,
+    ],
+    [['production'], { OPERATOR_IMAGE: '' }, /^production: the operator's container image is not named/],
+    [
+      ['dev'],
+      { OPERATOR_IMAGE: 'open-terrain:1' },
+      /^dev: .*\n {2}open-terrain:image: "open-terrain:1" must name its registry/,
+    ],
+    [
+      ['prod'],
+      { OPERATOR_IMAGE: IMAGE },
+      /^prod: there is no Pulumi[.]prod[.]yaml, name one of dev, production, staging\n$/,
+    ],
+  ])('with %j and %j says what to do, and writes nothing', (args, env, message) => {
+    const { status, stderr } = synth(args, env)
+    expect(status).toBe(1)
+    expect(stderr).toMatch(message)
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+describe('environmentManifests', () => {
+  it.each(['dev', 'staging', 'production'])('are the objects that Pulumi applies: %s', (environment) => {
+    const files = environmentManifests({ folder: ROOT, environment, image: IMAGE })
+    expect([...files.keys()]).toEqual(FILES)
+    const values = { ...readStackFile(ROOT, environment), image: IMAGE }
+    const installation = renderInstallation(installationProps(parseConfig(values)))
+    expect([...files.values()].flatMap(objectsOf)).toEqual(INSTALLATION_PARTS.flatMap((part) => installation[part]))
+  })
+
+  it('keep what is to stay apart from what is removed with the operator', () => {
+    const files = environmentManifests({ folder: ROOT, environment: 'production', image: IMAGE })
+    const kinds = FILES.map((file) => new Set(objectsOf(files.get(file)).map(({ kind }) => kind)))
+    expect(kinds[0]).toEqual(new Set(['CustomResourceDefinition']))
+    expect(kinds[1]).toEqual(new Set(['Namespace']))
+    expect([...(kinds[2] ?? [])]).not.toEqual(expect.arrayContaining(['Namespace']))
+    expect([...(kinds[2] ?? [])]).not.toEqual(expect.arrayContaining(['CustomResourceDefinition']))
+  })
+
+  it('take the image of the stack file where none is given, and say their version', () => {
+    writeFileSync(join(folder, 'Pulumi.yaml'), 'name: open-terrain\n')
+    writeFileSync(join(folder, 'Pulumi.lab.yaml'), `config:\n  open-terrain:image: ${IMAGE}\n`)
+    const install = objectsOf(environmentManifests({ folder, environment: 'lab' }).get('install.yaml'))
+    const deployment = install.find(({ kind }) => kind === 'Deployment')
+    expect(deployment.spec.template.spec.containers[0].image).toBe(IMAGE)
+    expect(deployment.metadata.labels['app.kubernetes.io/version']).toBe(about.version)
+  })
+})
+
+describe('cdk8s.yaml', () => {
+  it('has a folder of its own, which the cdk8s command may empty', () => {
+    const { app, output } = parse(readFileSync(join(ROOT, 'cdk8s.yaml'), 'utf8'))
+    expect({ app, output }).toEqual({ app: 'node tooling/run.mjs synth', output: 'dist/cdk8s' })
+  })
+})

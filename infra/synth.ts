@@ -1,0 +1,60 @@
+/**
+ * Writes the manifests of environments for `kubectl apply` and for tools that apply from Git: `crds.yaml`, `namespaces.yaml` and `install.yaml` in
+ * `dist/<environment>/`. The app of `cdk8s synth`, which works without it.
+ *
+ *   node infra/synth.ts [environment...] [--output folder]
+ *
+ * Without arguments: every environment that has a file `Pulumi.<environment>.yaml`. Environment variables:
+ *
+ * - `OPERATOR_IMAGE`: container image of the operator in all of them, instead of `open-terrain:image` in their files
+ * - `CDK8S_OUTDIR`, set by cdk8s: another folder that gets the same files
+ *
+ * Nothing is written where one environment cannot be.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { environmentManifests } from './manifests.ts'
+import { environmentsIn } from './stack-files.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+function synthesize(args: readonly string[]): void {
+  const { positionals, values } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { output: { type: 'string', default: join(ROOT, 'dist') } },
+  })
+  const known = environmentsIn(ROOT)
+  const unknown = positionals.find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw new Error(`${unknown}: there is no Pulumi.${unknown}.yaml, name one of ${known.join(', ')}`)
+  const files = (positionals.length === 0 ? known : positionals).flatMap(filesOf)
+  const { CDK8S_OUTDIR } = process.env
+  for (const folder of CDK8S_OUTDIR === undefined ? [values.output] : [values.output, CDK8S_OUTDIR])
+    for (const { path, content } of files) write(join(folder, path), content)
+}
+
+function filesOf(environment: string): { path: string; content: string }[] {
+  // An empty one is what a shell makes of a variable that is not set.
+  const image = process.env['OPERATOR_IMAGE'] || undefined
+  try {
+    const manifests = environmentManifests({ folder: ROOT, environment, ...(image === undefined ? {} : { image }) })
+    return [...manifests].map(([file, content]) => ({ path: join(environment, file), content }))
+  } catch (error) {
+    throw new Error(`${environment}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function write(path: string, content: string): void {
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, content)
+  console.log(relative(process.cwd(), path))
+}
+
+try {
+  synthesize(process.argv.slice(2))
+} catch (error) {
+  console.error((error as Error).message)
+  process.exitCode = 1
+}
