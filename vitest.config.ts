@@ -18,7 +18,7 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
   },
   toolchain: {
     folders: ['test/toolchain'],
-    globalSetup: ['test/setup/binaries.ts'],
+    globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
   },
   'cloud-init': {
     folders: ['test/cloud-init'],

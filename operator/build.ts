@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
 import { build, type Plugin } from 'esbuild'
@@ -72,7 +73,7 @@ const leaveOut: Plugin = {
   },
 }
 
-await build({
+const { metafile } = await build({
   entryPoints: [join(ROOT, 'operator/main.ts')],
   outfile: join(ROOT, 'dist/operator.mjs'),
   bundle: true,
@@ -90,4 +91,8 @@ await build({
   // Development alone: logs on a terminal.
   external: ['pino-pretty'],
   logLevel: 'info',
+  metafile: true,
 })
+
+// What is in it, for the list of its packages (tooling/sbom.ts).
+await writeFile(join(ROOT, 'dist/operator.meta.json'), JSON.stringify(metafile))

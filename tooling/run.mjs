@@ -21,6 +21,7 @@ const TASKS = {
   gen: ['crds-gen/main.ts'],
   operator: ['operator/main.ts'],
   sandbox: ['sandbox/main.ts'],
+  sbom: ['tooling/sbom.ts'],
   simulate: ['test/simulation/main.ts'],
   soak: ['test/soak/main.ts'],
   synth: ['infra/synth.ts'],

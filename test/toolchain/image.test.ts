@@ -1,0 +1,157 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { renderInstallation } from '@open-terrain/constructs/platform'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
+import { copyContext, stagesOf } from './docker-context.ts'
+import { lint, resolveHadolint } from './hadolint.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const DOCKERFILE = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
+const ABOUT = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const [before = [], build = [], image = []] = stagesOf(DOCKERFILE)
+const hadolint = await resolveHadolint((line) => process.stderr.write(`${line}\n`)).catch((error: Error) => error)
+
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'open-terrain-image-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const restOf = (name: string) => image.filter((one) => one.name === name).map(({ rest }) => rest)
+
+describe('the image', () => {
+  it('is built on the version of Node that everything is tested on, in both stages', () => {
+    expect(before).toEqual([{ name: 'ARG', rest: `NODE_IMAGE=node:${ABOUT.devDependencies.node}-slim` }])
+    expect([build[0], image[0]]).toEqual([
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: as Docker writes it
+      { name: 'FROM', rest: '${NODE_IMAGE} AS build' },
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: as Docker writes it
+      { name: 'FROM', rest: '${NODE_IMAGE}' },
+    ])
+    expect(restOf('ARG')).toContain(`VERSION=${ABOUT.version}`)
+  })
+
+  it('runs as the Deployment does: its user, its ports, without a shell that would swallow signals', () => {
+    const { operator } = renderInstallation({ image: 'registry.example/operator@sha256:0' })
+    const deployment = operator.find(({ kind }) => kind === 'Deployment')
+    const ports = restOf('EXPOSE')[0]
+      ?.split(' ')
+      .map((port) => expect.objectContaining({ containerPort: Number(port) }))
+    const [runAsUser, runAsGroup] = restOf('USER')[0]?.split(':').map(Number) ?? []
+    expect(deployment).toMatchObject({
+      spec: {
+        template: { spec: { securityContext: { runAsNonRoot: true, runAsUser, runAsGroup }, containers: [{ ports }] } },
+      },
+    })
+    expect(restOf('ENTRYPOINT').map((text) => JSON.parse(text))).toEqual([['node', '/operator.mjs']])
+  })
+
+  it('is made of what its build stage copies: the same bundle as here, with its list of packages', () => {
+    const source = join(folder, 'src')
+    copyContext(ROOT, build, source)
+    // What npm ci lays there.
+    mkdirSync(join(source, 'node_modules/@open-terrain'), { recursive: true })
+    for (const name of readdirSync(join(ROOT, 'node_modules')).filter((one) => one !== '@open-terrain'))
+      symlinkSync(join(ROOT, 'node_modules', name), join(source, 'node_modules', name))
+    for (const name of ['constructs', 'operator'])
+      symlinkSync(join(source, name), join(source, 'node_modules/@open-terrain', name))
+    const [command = '', ...args] = build.at(-1)?.rest.split(' ') ?? []
+    expect(command).toBe('node')
+    execFileSync(process.execPath, ['--preserve-symlinks', ...args], { cwd: source, stdio: 'pipe' })
+
+    const made = readdirSync(join(source, 'dist'))
+    const copied =
+      restOf('COPY')
+        .join(' ')
+        .match(/(?<=\/src\/dist\/)\S+/g) ?? []
+    expect(made).toEqual(expect.arrayContaining(copied))
+    // It names modules by where they were: here through the links to our node_modules.
+    const bundle = readFileSync(join(source, 'dist/operator.mjs'), 'utf8')
+    const isSame =
+      bundle.replaceAll(`${relative(source, ROOT)}/`, '') === readFileSync(inject('operatorBundle'), 'utf8')
+    expect(isSame).toBe(true)
+    const { components } = JSON.parse(readFileSync(join(source, 'dist/operator.sbom.json'), 'utf8'))
+    const names = (components as { name: string; version: string; hashes: unknown[] }[]).map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['@kubernetes/client-node', 'cdk8s', 'pino', 'undici', 'zod']))
+    expect(names.filter((name) => ['vitest', 'esbuild', 'typescript', 'cdk8s-plus-29'].includes(name))).toEqual([])
+  })
+
+  it.skipIf(hadolint === undefined)('passes hadolint, which is alive', async () => {
+    if (typeof hadolint !== 'string') throw hadolint
+    expect(await lint(hadolint, join(ROOT, 'Dockerfile'))).toEqual([])
+    const bad = join(folder, 'Dockerfile')
+    writeFileSync(bad, 'FROM node:latest\nRUN cd /src && npm ci\nENTRYPOINT node operator.mjs\n')
+    expect((await lint(hadolint, bad)).map((line) => line.match(/DL\d+/)?.[0])).toEqual(
+      expect.arrayContaining(['DL3007', 'DL3025']),
+    )
+  })
+})
+
+describe('the bundle', () => {
+  it.each<[string, readonly string[], object]>([
+    ['as it is', [], {}],
+    // Without the right to start over (operator/heap.ts), so as if it had done so.
+    [
+      'without any right to write a file, or to start a process',
+      ['--permission', '--allow-fs-read=*'],
+      { OPEN_TERRAIN_HEAP: '1' },
+    ],
+  ])('runs alone in a folder that it cannot write to, %s, and ends when it is told to', async (_how, flags, env) => {
+    const root = mkdtempSync(join(folder, 'root-'))
+    const [health = 0, away = 0] = await freePorts(2)
+    cpSync(inject('operatorBundle'), join(root, 'operator.mjs'))
+    const clusters = [{ name: 'away', cluster: { server: `http://127.0.0.1:${away}` } }]
+    const contexts = [{ name: 'away', context: { cluster: 'away', user: 'away' } }]
+    const kubeconfig = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters,
+      contexts,
+      users: [{ name: 'away', user: {} }],
+      'current-context': 'away',
+    }
+    writeFileSync(join(root, 'kubeconfig'), JSON.stringify(kubeconfig))
+    chmodSync(root, 0o555)
+    const child = spawn(process.execPath, [...flags, join(root, 'operator.mjs')], {
+      cwd: root,
+      env: {
+        NODE_ENV: 'production',
+        KUBECONFIG: join(root, 'kubeconfig'),
+        HEALTH_ADDRESS: `127.0.0.1:${health}`,
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const said: string[] = []
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => said.push(text))
+    const exited = once(child, 'exit')
+    try {
+      const ask = async (path: string) => {
+        if (child.exitCode !== null) throw new Error(`it has ended: ${said.join('')}`)
+        return (await fetch(`http://127.0.0.1:${health}${path}`)).status
+      }
+      await expect.poll(() => ask('/healthz'), { timeout: 60_000 }).toBe(200)
+      expect(await ask('/readyz')).toBe(503)
+      child.kill('SIGTERM')
+      expect(await exited).toEqual([0, null])
+    } finally {
+      if (child.exitCode === null) child.kill('SIGKILL')
+    }
+    expect(readdirSync(root).sort()).toEqual(['kubeconfig', 'operator.mjs'])
+    expect(said.join('')).not.toContain('ERR_ACCESS_DENIED')
+  })
+})

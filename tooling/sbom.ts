@@ -1,0 +1,74 @@
+// The packages that are in the bundle of the operator, as npm writes them in CycloneDX: dist/operator.sbom.json.
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '..')
+/** Of a file, from the outermost node_modules on, wherever that lies. */
+const PACKAGE = /(?<=^|\/)node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+(?=\/)/
+
+/** What esbuild tells of a bundle, as far as we look at it. */
+interface Metafile {
+  readonly outputs: Readonly<
+    Record<string, { readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>> }>
+  >
+}
+
+type LockedPackage = Readonly<Record<string, unknown>> & { readonly version: string }
+
+interface Lockfile {
+  readonly version: string
+  readonly packages: Readonly<Record<string, LockedPackage>>
+}
+
+/** Where the packages are of which something is in the bundle, in the words of package-lock.json. */
+export function bundledPackages({ outputs }: Metafile): string[] {
+  const inputs = Object.values(outputs).flatMap(({ inputs: all }) => Object.entries(all))
+  const paths = inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? (PACKAGE.exec(path) ?? []) : []))
+  return [...new Set(paths)].sort()
+}
+
+/**
+ * A lockfile of these packages alone. npm's own list of a workspace leaves out what another workspace needs too, and has what is not in the bundle. Throws where package-lock.json
+ * does not have one of them.
+ */
+export function lockfileOf(paths: readonly string[], { version, packages }: Lockfile): object {
+  const locked = paths.map((path) => {
+    const found = packages[path]
+    if (found === undefined)
+      throw new Error(`package-lock.json has no ${path}, which is in the bundle: run npm install`)
+    // What it depends on is in the bundle, and so in this list, or was left out of it.
+    const { dependencies: _some, optionalDependencies: _optional, peerDependencies: _peers, dev: _dev, ...one } = found
+    return [path, one] as const
+  })
+  const nameOf = (path: string) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+  const outer = locked.filter(([path]) => path.indexOf('node_modules/') === path.lastIndexOf('node_modules/'))
+  const dependencies = Object.fromEntries(outer.map(([path, one]) => [nameOf(path), one.version]))
+  const about = { name: 'open-terrain-operator', version, license: 'Apache-2.0', dependencies }
+  return { ...about, lockfileVersion: 3, packages: { '': about, ...Object.fromEntries(locked) } }
+}
+
+function writeSbom(): void {
+  const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'))
+  const lockfile = lockfileOf(bundledPackages(read('dist/operator.meta.json')), read('package-lock.json'))
+  const folder = mkdtempSync(join(tmpdir(), 'open-terrain-sbom-'))
+  try {
+    const project = join(folder, 'open-terrain-operator')
+    mkdirSync(project)
+    for (const name of ['package.json', 'package-lock.json'])
+      writeFileSync(join(project, name), JSON.stringify(lockfile))
+    const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only']
+    const stdio = ['ignore', 'pipe', 'inherit'] as const
+    writeFileSync(join(ROOT, 'dist/operator.sbom.json'), execFileSync('npm', args, { cwd: project, stdio: [...stdio] }))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+if (import.meta.main) {
+  await import('../operator/build.ts')
+  writeSbom()
+  process.stdout.write('dist/operator.sbom.json\n')
+}
