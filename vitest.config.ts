@@ -72,6 +72,13 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     globalSetup: ['test/setup/rollout.ts'],
     maxWorkers: 2,
   },
+  // Reads what API servers wrote while the others ran, or runs all scenarios once more.
+  rights: {
+    folders: ['test/rights'],
+    globalSetup: ['test/setup/binaries.ts'],
+    maxWorkers: 2,
+    sequence: { groupOrder: 4 },
+  },
 }
 
 /** Has a mode of its own, since it needs the Pulumi CLI: `npm run test:rollout`. */

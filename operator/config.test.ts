@@ -11,6 +11,7 @@ describe('the environment', () => {
       podName: hostname(),
       metricsAddress: undefined,
       healthAddress: undefined,
+      servesCaches: false,
       lease: { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 },
       requestsPerSecond: 1_000,
       requestBurst: 2_000,
@@ -26,6 +27,7 @@ describe('the environment', () => {
       POD_NAME: 'pod',
       METRICS_ADDRESS: ':8080',
       HEALTH_ADDRESS: '127.0.0.1:8081',
+      SERVE_CACHES: 'true',
       LEASE_DURATION: '1s',
       LEASE_RENEW_DEADLINE: '700ms',
       LEASE_RETRY_PERIOD: '0.2',
@@ -40,6 +42,7 @@ describe('the environment', () => {
       cdiNamespace: 'openshift-cnv',
       metricsAddress: ':8080',
       healthAddress: '127.0.0.1:8081',
+      servesCaches: true,
       lease: { durationMs: 1_000, renewDeadlineMs: 700, retryPeriodMs: 200 },
       requestsPerSecond: 50,
       requestBurst: 60,
@@ -53,6 +56,7 @@ describe('the environment', () => {
   })
 
   it.each([
+    [{ SERVE_CACHES: 'yes' }, 'SERVE_CACHES'],
     [{ LEASE_DURATION: 'soon' }, 'LEASE_DURATION'],
     [{ LEASE_DURATION: '0s' }, 'LEASE_DURATION'],
     [{ LEASE_RENEW_DEADLINE: '-1' }, 'LEASE_RENEW_DEADLINE'],

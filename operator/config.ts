@@ -14,6 +14,8 @@ export interface OperatorConfig {
   /** `host:port` or `:port`; undefined: no listener. */
   readonly metricsAddress: string | undefined
   readonly healthAddress: string | undefined
+  /** Whether `/caches` is served beside the metrics: for tests of the operator. */
+  readonly servesCaches: boolean
   readonly lease: LeaseTimings
   /** Requests a second, and at once: a brake for bugs, far above what is needed. */
   readonly requestsPerSecond: number
@@ -54,6 +56,7 @@ const environment = z.object({
   POD_NAME: blankIsAbsent.transform((text) => text ?? hostname()),
   METRICS_ADDRESS: blankIsAbsent,
   HEALTH_ADDRESS: blankIsAbsent,
+  SERVE_CACHES: blankIsAbsent.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
   LEASE_DURATION: duration(15_000),
   LEASE_RENEW_DEADLINE: duration(10_000),
   LEASE_RETRY_PERIOD: duration(2_000),
@@ -86,6 +89,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): O
     cdiNamespace: data.CDI_NAMESPACE,
     metricsAddress: data.METRICS_ADDRESS,
     healthAddress: data.HEALTH_ADDRESS,
+    servesCaches: data.SERVE_CACHES === 'true',
     lease,
     requestsPerSecond: data.API_REQUESTS_PER_SECOND,
     requestBurst: data.API_REQUEST_BURST,

@@ -56,7 +56,10 @@ async function main(): Promise<void> {
     onSynced: tidyHeap,
   })
   const servers = await Promise.all([
-    ...listen(config.metricsAddress, [metricsEndpoint(metrics), cachesEndpoint(operator)]),
+    ...listen(config.metricsAddress, [
+      metricsEndpoint(metrics),
+      ...(config.servesCaches ? [cachesEndpoint(operator)] : []),
+    ]),
     ...listen(config.healthAddress, healthEndpoints(operator)),
   ])
   log.info({ version: about.version, server: connection.server.href, namespace: config.namespace }, 'starting')

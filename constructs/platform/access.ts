@@ -8,68 +8,146 @@ export interface AccessRule {
 }
 
 export const READ = ['get', 'list', 'watch'] as const
+/** For caches. `list` is for API servers that begin no watch with what exists. */
+const CACHE = ['list', 'watch'] as const
+/** What becomes of what the operator makes. It never replaces an object: it patches what it has seen. */
+const MAKE = ['create', 'patch', 'delete'] as const
 
 export function allow(apiGroup: string, resources: readonly string[], verbs: readonly string[]): AccessRule {
   return { apiGroups: [apiGroup], resources, verbs }
 }
 
+/** A right of the operator, and what for. */
+export interface Grant {
+  readonly rule: AccessRule
+  /** For `docs/access.md`, in words that follow "it". */
+  readonly reason: string
+}
+
+function grant(
+  reason: string,
+  apiGroup: string,
+  resources: readonly string[],
+  verbs: readonly string[],
+  resourceNames?: readonly string[],
+): Grant {
+  return { rule: { ...allow(apiGroup, resources, verbs), ...(resourceNames && { resourceNames }) }, reason }
+}
+
+const OURS = 'pelotech.ot'
+
 /**
- * What the operator may do in every namespace: no more than it does. DataVolumes are only ever created and deleted. Secrets and ConfigMaps are
- * watched as metadata; of the Secrets that exist, only those are read that a virtual machine names for a password, one by one, though RBAC has
- * no way to say so.
+ * What the operator may do in every namespace: no more than it does. A deep test (`test/rights`) compares it with what API servers have
+ * seen while all scenarios ran.
  */
-export const CLUSTER_ACCESS: readonly AccessRule[] = [
-  // `use` and `create` are what the admission policies ask of the user who writes a VirtualMachine.
-  allow('pelotech.ot', ['vmdiskimages'], [...READ, 'create', 'update', 'patch', 'delete', 'use']),
-  allow('pelotech.ot', ['vmdiskimages/status'], ['get', 'update', 'patch']),
-  // Needed to set blockOwnerDeletion where OwnerReferencesPermissionEnforcement is on.
-  allow('pelotech.ot', ['vmdiskimages/finalizers'], ['update']),
-  // Created and deleted for workspaces.
-  allow('pelotech.ot', ['virtualmachines'], [...READ, 'create', 'update', 'patch', 'delete']),
-  allow('pelotech.ot', ['virtualmachines/status'], ['get', 'update', 'patch']),
-  allow('pelotech.ot', ['virtualmachines/finalizers'], ['update']),
-  allow('pelotech.ot', ['datasyncs'], READ),
-  allow('pelotech.ot', ['datasyncs/status'], ['get', 'update', 'patch']),
-  allow('pelotech.ot', ['workspaces'], [...READ, 'update', 'patch']),
-  allow('pelotech.ot', ['workspaces/status'], ['get', 'update', 'patch']),
-  allow('pelotech.ot', ['workspaces/finalizers'], ['update']),
-  // What workspaces are made of. Of claims, quotas, ConfigMaps and namespaces all are read anyway.
-  allow('', ['namespaces', 'resourcequotas', 'persistentvolumeclaims', 'configmaps'], ['create', 'patch', 'delete']),
-  allow('', ['persistentvolumes'], [...READ, 'create', 'patch', 'delete']),
-  allow('apps', ['deployments'], [...READ, 'create', 'patch', 'delete']),
-  allow('networking.k8s.io', ['networkpolicies'], [...READ, 'create', 'patch', 'delete']),
-  allow('kubevirt.io', ['virtualmachines'], [...READ, 'create', 'update', 'patch', 'delete']),
-  // Deleting the instance is how a virtual machine is restarted; an annotation has KubeVirt try again to create its pod.
-  allow('kubevirt.io', ['virtualmachineinstances'], [...READ, 'patch', 'delete']),
-  allow('cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'delete']),
-  // What CDI asks of the user who clones from another namespace.
-  allow('cdi.kubevirt.io', ['datavolumes/source'], ['create']),
-  allow('cdi.kubevirt.io', ['datasources'], [...READ, 'create', 'update', 'patch', 'delete']),
-  // Whether CDI can make a claim of a storage class at all.
-  allow('cdi.kubevirt.io', ['storageprofiles'], READ),
-  // Whether cdi-controller works, read only where a download stands still.
-  {
-    ...allow('coordination.k8s.io', ['leases'], ['get']),
-    resourceNames: ['cdi-controller-leader-election-helper'],
-  },
-  allow('snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'update', 'patch', 'delete']),
-  allow('snapshot.storage.k8s.io', ['volumesnapshotclasses'], READ),
-  allow('storage.k8s.io', ['storageclasses'], READ),
-  allow('apiextensions.k8s.io', ['customresourcedefinitions'], READ),
-  allow('', ['persistentvolumeclaims', 'pods', 'namespaces', 'secrets', 'configmaps'], READ),
-  // Whether a namespace has room for the claims and the pod of an import, before a slot is taken.
-  allow('', ['resourcequotas'], READ),
-  // Of its own making: cloud-init data of virtual machines.
-  allow('', ['secrets'], ['create', 'update', 'patch', 'delete']),
-  // Read only where something does not start: what its pod and its networks lack.
-  allow('', ['events'], ['list', 'create', 'patch']),
-  allow('k8s.cni.cncf.io', ['network-attachment-definitions'], [...READ, 'create', 'patch', 'delete']),
-  allow('events.k8s.io', ['events'], ['create', 'patch']),
+export const CLUSTER_GRANTS: readonly Grant[] = [
+  grant(
+    'makes images for machines, DataSyncs and Workspaces, holds them by a finalizer, and deletes those that nothing refers to. `use` is what the admission policy asks of whoever writes a VirtualMachine',
+    OURS,
+    ['vmdiskimages'],
+    [...READ, ...MAKE, 'use'],
+  ),
+  grant('makes machines for Workspaces, and holds them by a finalizer', OURS, ['virtualmachines'], [...READ, ...MAKE]),
+  grant('reads what people ask for', OURS, ['datasyncs'], CACHE),
+  grant('reads what people ask for, and holds it by a finalizer', OURS, ['workspaces'], [...READ, 'patch']),
+  grant(
+    'writes the status of our kinds',
+    OURS,
+    ['vmdiskimages/status', 'virtualmachines/status', 'datasyncs/status', 'workspaces/status'],
+    ['update'],
+  ),
+  grant(
+    'sets `blockOwnerDeletion` where OwnerReferencesPermissionEnforcement is on',
+    OURS,
+    ['vmdiskimages/finalizers', 'virtualmachines/finalizers', 'workspaces/finalizers'],
+    ['update'],
+  ),
+  grant('starts and ends downloads and clones', 'cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'delete']),
+  grant(
+    'clones images of other namespaces: CDI asks for it of whoever does that',
+    'cdi.kubevirt.io',
+    ['datavolumes/source'],
+    ['create'],
+  ),
+  grant('keeps the alias of an image', 'cdi.kubevirt.io', ['datasources'], [...CACHE, ...MAKE]),
+  grant('knows whether CDI can make a claim of a storage class at all', 'cdi.kubevirt.io', ['storageprofiles'], CACHE),
+  grant(
+    'knows whether CDI works, where a download stands still',
+    'coordination.k8s.io',
+    ['leases'],
+    ['get'],
+    ['cdi-controller-leader-election-helper'],
+  ),
+  grant('takes snapshots of images', 'snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'delete']),
+  grant('knows which classes there are', 'snapshot.storage.k8s.io', ['volumesnapshotclasses'], CACHE),
+  grant('knows which classes there are', 'storage.k8s.io', ['storageclasses'], CACHE),
+  grant('runs machines', 'kubevirt.io', ['virtualmachines'], [...CACHE, ...MAKE]),
+  grant(
+    'restarts machines by deleting their instances, and has KubeVirt try again to create a pod by an annotation',
+    'kubevirt.io',
+    ['virtualmachineinstances'],
+    [...CACHE, 'patch', 'delete'],
+  ),
+  grant(
+    'keeps the cloud-init data of machines, reads the passwords that machines name, one by one, and watches as metadata alone whether what images and machines name exists',
+    '',
+    ['secrets'],
+    [...READ, ...MAKE],
+  ),
+  grant('follows the importers and launchers that run, and says why one does not', '', ['pods'], CACHE),
+  grant('says what happens, and reads why something does not start', '', ['events'], ['list', 'create', 'patch']),
+  grant('knows which kinds are installed', 'apiextensions.k8s.io', ['customresourcedefinitions'], CACHE),
+  grant(
+    'follows the disks of images and machines, and makes the volumes of Workspaces',
+    '',
+    ['persistentvolumeclaims'],
+    [...READ, ...MAKE],
+  ),
+  grant(
+    'watches as metadata alone which ConfigMaps with certificates there are, and keeps the inventory of Workspaces',
+    '',
+    ['configmaps'],
+    [...READ, ...MAKE],
+  ),
+  grant(
+    'knows which namespaces are there and are not going, and makes those of Workspaces',
+    '',
+    ['namespaces'],
+    [...READ, ...MAKE],
+  ),
+  grant(
+    'knows whether a namespace has room before a slot is taken, and limits Workspaces',
+    '',
+    ['resourcequotas'],
+    [...READ, ...MAKE],
+  ),
+  grant('makes the local volumes of Workspaces', '', ['persistentvolumes'], [...READ, ...MAKE]),
+  grant('runs the containers of Workspaces', 'apps', ['deployments'], [...READ, ...MAKE]),
+  grant('closes Workspaces to each other', 'networking.k8s.io', ['networkpolicies'], [...READ, ...MAKE]),
+  grant(
+    'makes the networks of Workspaces, and knows which one a machine lacks',
+    'k8s.cni.cncf.io',
+    ['network-attachment-definitions'],
+    [...READ, ...MAKE],
+  ),
 ]
 
-/** What the operator may do in its own namespace beyond that: its slot ledger and its Lease. */
-export const NAMESPACE_ACCESS: readonly AccessRule[] = [
-  // Deleted only where somebody has made the ledger immutable.
-  allow('', ['configmaps'], ['create', 'update', 'patch', 'delete']),
-  allow('coordination.k8s.io', ['leases'], ['get', 'list', 'watch', 'create', 'update', 'patch']),
+const LEDGER = ['sync-operator-slots']
+const LEASE = ['sync-operator']
+
+/** What the operator may do in its own namespace beyond that. RBAC cannot name what does not exist yet. */
+export const NAMESPACE_GRANTS: readonly Grant[] = [
+  grant('makes the ledger of slots', '', ['configmaps'], ['create']),
+  grant(
+    'keeps the ledger of slots; it patches and deletes one that somebody has made immutable',
+    '',
+    ['configmaps'],
+    ['get', 'update', 'patch', 'delete'],
+    LEDGER,
+  ),
+  grant('makes the Lease of its leader', 'coordination.k8s.io', ['leases'], ['create']),
+  grant('elects its leader', 'coordination.k8s.io', ['leases'], ['get', 'update'], LEASE),
 ]
+
+export const CLUSTER_ACCESS: readonly AccessRule[] = CLUSTER_GRANTS.map(({ rule }) => rule)
+export const NAMESPACE_ACCESS: readonly AccessRule[] = NAMESPACE_GRANTS.map(({ rule }) => rule)

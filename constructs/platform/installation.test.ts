@@ -52,7 +52,10 @@ describe('renderInstallation', () => {
 
   it('puts everything where the namespaces say, and the policy says where images are', () => {
     const installation = renderInstallation({ ...PROPS, namespace: 'ops', imageNamespace: 'images' })
-    const text = JSON.stringify([installation.namespaces, installation.policy, installation.operator])
+    // The Lease has the name that namespaces have by default.
+    const text = JSON.stringify([installation.namespaces, installation.policy, installation.operator], (key, value) =>
+      key === 'resourceNames' ? undefined : value,
+    )
     expect(text).not.toContain('sync-operator"')
     expect(text).not.toContain('vmdi-farm')
     expect(installation.policy).toMatchObject([{ metadata: { namespace: 'ops' }, data: { imageNamespace: 'images' } }])

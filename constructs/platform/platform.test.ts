@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { render } from '../children/render.ts'
-import { CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
+import { CLUSTER_ACCESS } from './access.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
 import { Namespaces, RETAIN_ANNOTATION } from './namespaces.ts'
 import { Operator } from './operator.ts'
@@ -80,15 +80,6 @@ describe('Operator', () => {
       },
     })
     expect(JSON.stringify(objects).match(/1\.2\.3/g)).toHaveLength(2)
-  })
-
-  it('grants no wildcard, and writes to pods to nobody', () => {
-    const rules = [...CLUSTER_ACCESS, ...NAMESPACE_ACCESS]
-    expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
-      '*',
-    )
-    const readOnly = rules.filter(({ resources }) => ['pods'].some((name) => resources.includes(name)))
-    expect(readOnly.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch'])
   })
 
   it('may do itself what the admission policies ask of those who write a VirtualMachine', () => {

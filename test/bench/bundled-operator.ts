@@ -58,6 +58,7 @@ export class BundledOperator implements AsyncDisposable {
         OPERATOR_NAMESPACE: options.namespace,
         POD_NAME: this.name,
         METRICS_ADDRESS: `127.0.0.1:${port}`,
+        SERVE_CACHES: 'true',
         ...options.env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

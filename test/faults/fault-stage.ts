@@ -26,7 +26,7 @@ export class FaultStage implements AsyncDisposable {
 
   static async start(cluster: Cluster, { entry, concurrency, lease }: FaultStageOptions): Promise<FaultStage> {
     const world = await World.start(cluster, { policy: { concurrency: String(concurrency) }, idle: true })
-    const proxy = await FaultProxy.start(cluster)
+    const proxy = await FaultProxy.start(cluster, { kubeconfig: world.operatorKubeconfig })
     const options = { kubeconfig: proxy.kubeconfigPath, entry, ...(lease && { lease }) }
     return new FaultStage(world, proxy, new OperatorProcess(world, 'operator', options))
   }

@@ -20,7 +20,7 @@ export class Replica implements AsyncDisposable {
   }
 
   static async start(world: World, name: string, rule?: Rule): Promise<Replica> {
-    const proxy = await FaultProxy.start(world.cluster)
+    const proxy = await FaultProxy.start(world.cluster, { kubeconfig: world.operatorKubeconfig })
     proxy.rule = rule
     const options = { kubeconfig: proxy.kubeconfigPath, entry: inject('operatorBundle') }
     return new Replica(proxy, new OperatorProcess(world, name, options))

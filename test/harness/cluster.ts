@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { type Cluster, type ClusterOptions, startCluster } from '../../sandbox/control-plane/cluster.ts'
+import { auditFlags } from './audit-log.ts'
 import { READABLE_STORAGE } from './etcd-history.ts'
 
 /** Of this worker: an operator serves every image of its cluster, so two tests that run at the same time need two clusters. */
@@ -39,6 +40,7 @@ function clusterOf(get: () => Promise<Cluster>): () => Cluster {
   }
 }
 
-function start(options: ClusterOptions = {}): Promise<Cluster> {
-  return startCluster({ ...options, apiServerFlags: { ...READABLE_STORAGE, ...options.apiServerFlags } })
+async function start(options: ClusterOptions = {}): Promise<Cluster> {
+  const apiServerFlags = { ...READABLE_STORAGE, ...(await auditFlags()), ...options.apiServerFlags }
+  return await startCluster({ ...options, apiServerFlags })
 }

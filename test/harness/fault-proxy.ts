@@ -48,7 +48,7 @@ interface Answer {
 
 /**
  * Stands between an operator and the API server, counts what passes, and does to it what a network does: plain HTTP on
- * loopback towards the operator, an administrator's credentials towards the API server.
+ * loopback towards the operator, TLS with somebody's credentials towards the API server.
  */
 export class FaultProxy implements AsyncDisposable {
   /** For the operator. */
@@ -88,13 +88,19 @@ export class FaultProxy implements AsyncDisposable {
 
   /**
    * `namespace`: all that the operator learns of; without it, of the whole cluster. `sees`: the same where that is more than one namespace, asked for
-   * each object of a list or watch.
+   * each object of a list or watch. `kubeconfig`: who asks the API server; default: an administrator.
    */
   static async start(
     cluster: Cluster,
-    options: { readonly namespace?: string; readonly sees?: (object: KubeObject) => boolean } = {},
+    options: {
+      readonly namespace?: string
+      readonly sees?: (object: KubeObject) => boolean
+      readonly kubeconfig?: string
+    } = {},
   ): Promise<FaultProxy> {
-    const { server: upstream, ...credentials } = await readKubeconfig(cluster.controlPlane.kubeconfigPath)
+    const { server: upstream, ...credentials } = await readKubeconfig(
+      options.kubeconfig ?? cluster.controlPlane.kubeconfigPath,
+    )
     const server = createServer({ keepAliveTimeout: 0 }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const directory = await mkdtemp(join(tmpdir(), 'open-terrain-proxy-'))

@@ -2,11 +2,13 @@ import { render } from '@open-terrain/constructs'
 import { Operator } from '@open-terrain/constructs/platform'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { Connection } from '../../operator/kube/connection.ts'
+import { find } from '../../operator/kube/find.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
-import { MACHINE } from './kinds.ts'
+import { LEASE, NAMESPACE } from '../../operator/kube/resource-types.ts'
+import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { persist } from './persist.ts'
-import type { World } from './world.ts'
 
 const RIGHTS: readonly ResourceType[] = [
   ['ClusterRole', 'clusterroles', false],
@@ -22,37 +24,40 @@ const RIGHTS: readonly ResourceType[] = [
 }))
 
 /**
- * The kubeconfig of the operator's ServiceAccount, with the rights of the manifest that it is installed from. What an earlier
- * world of the same cluster left of them is replaced.
+ * The kubeconfig of the operator's ServiceAccount in this namespace, with the rights of the manifest that it is installed from. They
+ * are taken from the operator of another namespace of the same cluster.
  */
-export async function operatorAccount(world: World): Promise<string> {
-  const namespace = world.operatorNamespace
+export async function operatorAccount(cluster: Cluster, client: KubeClient, namespace: string): Promise<string> {
   const objects = render((chart) => new Operator(chart, 'Operator', { image: 'operator', namespace })) as KubeObject[]
   for (const type of RIGHTS) {
-    for (const object of objects.filter((one) => one.kind === type.kind)) await replace(world, type, object)
+    for (const object of objects.filter((one) => one.kind === type.kind)) await ensure(client, type, object)
   }
   const account = `system:serviceaccount:${namespace}:open-terrain-operator`
-  const { path } = await world.cluster.controlPlane.addUser(account, ['system:serviceaccounts'])
-  await untilGranted(path)
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
+  const { path } = await cluster.controlPlane.addUser(account, groups)
+  await untilGranted(path, namespace)
   return path
 }
 
-async function replace({ client }: World, type: ResourceType, object: KubeObject): Promise<void> {
+async function ensure(client: KubeClient, type: ResourceType, object: KubeObject): Promise<void> {
   try {
     await client.create(type, object)
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
-    await client.delete(type, object.metadata)
-    await client.create(type, object)
+    // Not made anew: nobody who has rights is without them for a moment.
+    await client.mergePatch(type, object.metadata, object)
   }
 }
 
-/** The API server's authorizer hears of new rights a moment later. */
-async function untilGranted(kubeconfig: string): Promise<void> {
+/** The API server's authorizer hears of new rights a moment later, of a Role and a ClusterRole by watches of their own. */
+async function untilGranted(kubeconfig: string, namespace: string): Promise<void> {
   const connection = Connection.fromEnvironment(1, kubeconfig)
   const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario' })
   try {
-    await persist('the operator has its rights', ['Rejected'], () => client.list(MACHINE, { limit: 1 }))
+    await persist('the operator has its rights', ['Rejected'], async () => {
+      await client.list(NAMESPACE, { limit: 1 })
+      await find(client, LEASE, { namespace, name: 'sync-operator' })
+    })
   } finally {
     await connection.close()
   }

@@ -21,12 +21,13 @@ const SHORT_LEASE: LeaseEnvironment = {
 interface Surroundings {
   readonly cluster: { readonly controlPlane: { readonly kubeconfigPath: string } }
   readonly operatorNamespace: string
+  readonly operatorKubeconfig?: string
   /** Where what it says is kept too, for the message of a wait that was in vain. */
   readonly logs?: { readonly lines: string[] }
 }
 
 export interface OperatorProcessOptions {
-  /** Default: an administrator's. */
+  /** Default: that of the operator's ServiceAccount; an administrator's where the surroundings have none. */
   readonly kubeconfig?: string
   /** What to run. Default: the operator from source; a bundle starts sooner. */
   readonly entry?: string
@@ -43,7 +44,8 @@ export class OperatorProcess implements AsyncDisposable {
   readonly #exited: Promise<unknown>
 
   constructor(world: Surroundings, name: string, options: OperatorProcessOptions = {}) {
-    const { kubeconfig = world.cluster.controlPlane.kubeconfigPath, entry = MAIN, lease = SHORT_LEASE } = options
+    const { operatorKubeconfig = world.cluster.controlPlane.kubeconfigPath } = world
+    const { kubeconfig = operatorKubeconfig, entry = MAIN, lease = SHORT_LEASE } = options
     this.#child = spawn(process.execPath, [entry], {
       env: {
         PATH: process.env['PATH'],

@@ -5,7 +5,6 @@ import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ignoreNotFound } from './grounds.ts'
 import { reasonOf, toldOf, WORKSPACE, type Workspace } from './kinds.ts'
-import { operatorAccount } from './operator-account.ts'
 import { SNAPSHOTS, STORAGE, World } from './world.ts'
 
 /** The class of claims that name none. */
@@ -29,7 +28,7 @@ export class Workspaces implements AsyncDisposable {
   }
 
   /**
-   * A world with the policy and the classes that the proposal's workspace needs, whose operator has the rights of an installation. Images are those of its
+   * A world with the policy and the classes that the proposal's workspace needs. Images are those of its
    * namespace of images.
    */
   static async start(cluster: Cluster, policy: Readonly<Record<string, string>> = {}): Promise<Workspaces> {
@@ -47,7 +46,7 @@ export class Workspaces implements AsyncDisposable {
       unreferencedTTL: '1s',
       ...policy,
     })
-    world.startOperator(await operatorAccount(world))
+    world.startOperator()
     return new Workspaces(world)
   }
 
@@ -72,8 +71,13 @@ export class Workspaces implements AsyncDisposable {
     return await this.#world.client.create<Workspace>(WORKSPACE, object)
   }
 
+  /** Resolves when those who wait here have seen it. */
   async patch(name: string, spec: Partial<WorkspaceSpecInput>): Promise<void> {
-    await this.#world.client.mergePatch(WORKSPACE, { name }, { spec })
+    const { generation = 0 } = (await this.#world.client.mergePatch(WORKSPACE, { name }, { spec })).metadata
+    await this.#until(
+      `generation ${generation} of ${name}`,
+      () => (this.get(name)?.metadata.generation ?? 0) >= generation,
+    )
   }
 
   /** Resolves when it is gone, and its namespace too. */

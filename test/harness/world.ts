@@ -17,6 +17,7 @@ import { type DataVolume, IMAGE, type Image, isFinished, isSynced, reasonOf } fr
 import { checkLedger, checkOrder, type OrderOptions } from './ledger-check.ts'
 import { LogBook } from './log.ts'
 import { Mirror } from './mirror.ts'
+import { operatorAccount } from './operator-account.ts'
 import { OperatorInProcess } from './operator-in-process.ts'
 import { persist } from './persist.ts'
 import { simulatorsFor } from './simulators.ts'
@@ -40,6 +41,8 @@ export interface WorldOptions {
 export interface FinishOptions extends OrderOptions {
   readonly isOrderChecked?: boolean
   readonly isLedgerChecked?: boolean
+  /** An API server that has just started knows of no rights for a moment. */
+  readonly areRightsChecked?: boolean
   /** In these namespaces somebody makes what only looks like downloads of ours. */
   readonly forgers?: readonly string[]
 }
@@ -56,6 +59,8 @@ export class World extends Grounds implements AsyncDisposable {
   readonly imageServer: ImageServer
   readonly gate: Gate
   readonly logs = new LogBook()
+  /** Of the operator's ServiceAccount: it has the rights that it is installed with, and no others. */
+  operatorKubeconfig = ''
   simulators: Simulators
   operator: OperatorInProcess | undefined
   mostDownloads: number
@@ -113,14 +118,14 @@ export class World extends Grounds implements AsyncDisposable {
     await world.createNamespace(world.namespace)
     await world.createClasses()
     if (options.policy !== undefined) await world.setPolicy(options.policy)
+    world.operatorKubeconfig = await operatorAccount(cluster, client, world.operatorNamespace)
     if (!options.idle) world.startOperator()
     return world
   }
 
-  /** @param kubeconfig of whom it is to run as; absent: an administrator */
-  startOperator(kubeconfig?: string): OperatorInProcess {
+  startOperator(): OperatorInProcess {
     this.operator = new OperatorInProcess({
-      kubeconfig: kubeconfig ?? this.cluster.controlPlane.kubeconfigPath,
+      kubeconfig: this.operatorKubeconfig,
       namespace: this.operatorNamespace,
       log: this.logs.log,
     })
@@ -277,7 +282,13 @@ export class World extends Grounds implements AsyncDisposable {
 
   /** Removes all images and checks what has to hold after every scenario. Where errors are injected, some of it cannot be asked. */
   async finish(options: FinishOptions = {}): Promise<void> {
-    const { isOrderChecked = true, isLedgerChecked = true, areBatchesChecked = true, forgers = [] } = options
+    const {
+      isOrderChecked = true,
+      isLedgerChecked = true,
+      areBatchesChecked = true,
+      areRightsChecked = true,
+      forgers = [],
+    } = options
     this.gate.releaseAll()
     for (const { metadata } of this.#mine(this.mirror.images)) {
       await this.client.delete(IMAGE, metadata).catch(ignoreNotFound)
@@ -292,6 +303,9 @@ export class World extends Grounds implements AsyncDisposable {
     if (maxImporting > this.mostDownloads) {
       throw new Error(`${maxImporting} downloads ran at once; at most ${this.mostDownloads} were allowed`)
     }
+    const refused = (this.operator?.requests ?? []).filter(isRefusal).map(({ verb, resource }) => `${verb} ${resource}`)
+    if (areRightsChecked && refused.length > 0)
+      throw new Error(`the operator lacks rights: ${[...new Set(refused)].join(', ')}`)
     const dropped = [...this.#dropped, ...(this.operator?.requests ?? []).flatMap(droppedBy)]
     if (dropped.length > 0) throw new Error(`a schema lacks what was written: ${[...new Set(dropped)].join(', ')}`)
   }
@@ -343,4 +357,9 @@ interface Valued<T> {
 
 function droppedBy({ verb, resource, warning }: RequestReport): string[] {
   return warning?.includes('unknown field') ? [`${verb} ${resource}: ${warning}`] : []
+}
+
+/** In a namespace that is being deleted, or that has a quota, nobody may create everything. */
+function isRefusal({ verb, code }: RequestReport): boolean {
+  return code === '401' || (code === '403' && verb !== 'create')
 }

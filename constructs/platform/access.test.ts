@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CLUSTER_ACCESS, CLUSTER_GRANTS, type Grant, NAMESPACE_ACCESS, NAMESPACE_GRANTS } from './access.ts'
+
+const DOCS = readFileSync(join(import.meta.dirname, '../../docs/access.md'), 'utf8')
+
+/** Each verb on each kind, with the names that it is limited to. */
+function verbsOf(grants: readonly Grant[]): string[] {
+  return grants.flatMap(({ rule: { apiGroups, resources, verbs, resourceNames = [] } }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) => verbs.map((verb) => [verb, group, resource, ...resourceNames].join(' '))),
+    ),
+  )
+}
+
+/** As `docs/access.md` has it. */
+function rowOf({ rule: { apiGroups, resources, verbs, resourceNames }, reason }: Grant): string {
+  const group = apiGroups.join() === '' ? '' : ` (${apiGroups.join()})`
+  const names = resourceNames === undefined ? '' : ` named ${resourceNames.map((name) => `\`${name}\``).join(', ')}`
+  return [`${resources.map((one) => `\`${one}\``).join(', ')}${group}${names}`, verbs.join(', '), reason].join(' | ')
+}
+
+/** Tables are padded by the formatter. */
+const rows = DOCS.split('\n').map((line) => line.replace(/^\| +| +\|$/g, '').replaceAll(/ +\| +/g, ' | '))
+
+describe('what the operator may do', () => {
+  it('is granted once, and without wildcards', () => {
+    for (const grants of [CLUSTER_GRANTS, NAMESPACE_GRANTS]) {
+      const verbs = verbsOf(grants)
+      expect(verbs.filter((one, at) => verbs.indexOf(one) !== at)).toEqual([])
+      expect(verbs.filter((one) => one.includes('*'))).toEqual([])
+    }
+  })
+
+  it.each([...CLUSTER_GRANTS, ...NAMESPACE_GRANTS].map(rowOf))('is in docs/access.md: %s', (row) => {
+    expect(rows, `add this row to the tables of docs/access.md: | ${row} |`).toContain(row)
+  })
+
+  it('is no more in docs/access.md than it is', () => {
+    const section = DOCS.slice(DOCS.indexOf("## The operator's own rights"))
+    expect([...section.matchAll(/^\| `/gm)]).toHaveLength(CLUSTER_ACCESS.length + NAMESPACE_ACCESS.length)
+  })
+
+  it('is nothing that would give it the rights of others, or let it run pods by itself', () => {
+    const kinds = new Set([...CLUSTER_ACCESS, ...NAMESPACE_ACCESS].flatMap(({ resources }) => resources))
+    const powerful = ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings', 'serviceaccounts', 'nodes']
+    expect(powerful.filter((kind) => kinds.has(kind))).toEqual([])
+    const writable = CLUSTER_ACCESS.filter(({ verbs }) =>
+      verbs.some((verb) => ['create', 'update', 'patch'].includes(verb)),
+    )
+    expect(writable.flatMap(({ resources }) => resources)).not.toContain('pods')
+  })
+})

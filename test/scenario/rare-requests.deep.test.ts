@@ -1,0 +1,174 @@
+import { ANNOTATIONS, LABELS, MANAGER, POLICY_NAME } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  CONFIG_MAP,
+  DEPLOYMENT,
+  NAMESPACE,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  RESOURCE_QUOTA,
+  SECRET,
+} from '../../operator/kube/resource-types.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { FaultProxy } from '../harness/fault-proxy.ts'
+import { startInstalled } from '../harness/installed-world.ts'
+import { MACHINE, WORKSPACE } from '../harness/kinds.ts'
+import { Machines } from '../harness/machines.ts'
+import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
+import type { World } from '../harness/world.ts'
+
+// What the operator asks for only where something out of the ordinary has happened: it has the rights for that as well.
+
+const PARTS: readonly ResourceType[] = [
+  ...[CONFIG_MAP, DEPLOYMENT, NETWORK_ATTACHMENT_DEFINITION, NETWORK_POLICY],
+  ...[PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA, NAMESPACE],
+]
+const POLICY = { localVolumeRoot: '/srv/labs', workspaceQuota: 'pods=50' }
+/** More than caches keep of an object. */
+const MANY = Array.from({ length: 40 }, (_, at) => `somebody.example.com/keep-${at}`)
+const PATIENCE = { timeout: 120_000, interval: 100 }
+
+/** All that a workspace has made of these kinds. */
+async function partsOf({ client }: World, workspace: KubeObject, type: ResourceType): Promise<readonly KubeObject[]> {
+  const { items } = await client.list(type, type.namespaced ? { namespace: workspace.metadata.name } : {})
+  return items.filter(({ metadata }) =>
+    metadata.ownerReferences?.some(({ uid, controller }) => controller === true && uid === workspace.metadata.uid),
+  )
+}
+
+/** A volume that no claim has yet is looked for by its label alone. */
+function isInUse(part: KubeObject & { readonly status?: { readonly phase?: string } }): boolean {
+  return part.kind !== PERSISTENT_VOLUME.kind || part.status?.phase === 'Bound'
+}
+
+function idOf({ kind, metadata }: KubeObject): string {
+  return `${kind} ${metadata.name}`
+}
+
+/** Takes the label by which they are found off all parts of these kinds. Returns which these are. */
+async function loseLabels(world: World, workspace: KubeObject, types: readonly ResourceType[]): Promise<string[]> {
+  const lost: string[] = []
+  for (const type of types) {
+    const parts = (await partsOf(world, workspace, type)).filter(isInUse)
+    expect([type.kind, parts.length > 0]).toEqual([type.kind, true])
+    lost.push(...parts.map(idOf))
+    for (const { metadata } of parts)
+      await world.client.mergePatch(type, metadata, { metadata: { labels: { [LABELS.workspaceUid]: null } } })
+  }
+  return lost
+}
+
+/** The parts of these kinds that have it. */
+async function labelled(world: World, workspace: KubeObject, types: readonly ResourceType[]): Promise<string[]> {
+  const parts = (await Promise.all(types.map((type) => partsOf(world, workspace, type)))).flat()
+  return parts.filter(({ metadata }) => metadata.labels?.[LABELS.workspaceUid] === workspace.metadata.uid).map(idOf)
+}
+
+async function finalizersOf({ client }: World, type: ResourceType, key: ObjectKey): Promise<readonly string[]> {
+  return (await client.get(type, key)).metadata.finalizers ?? []
+}
+
+describe('on an API server that begins no watch with what exists, and asks who may block a deletion', () => {
+  const cluster = useOwnCluster({
+    apiServerFlags: {
+      'feature-gates': 'WatchList=false',
+      'enable-admission-plugins': 'OwnerReferencesPermissionEnforcement',
+    },
+  })
+
+  it('a workspace is made and removed, also where its parts have lost their labels and others hold it by dozens of finalizers', async () => {
+    await using workspaces = await Workspaces.start(cluster(), POLICY)
+    const { world } = workspaces
+    const { client } = world
+    const name = workspaces.name('rare')
+    await workspaces.create(name)
+    const workspace = await workspaces.untilReady(name)
+
+    // A claim without its label is known by its volume, and the other way round.
+    for (const types of [PARTS, [PERSISTENT_VOLUME]]) {
+      await world.operator?.stop()
+      const lost = await loseLabels(world, workspace, types)
+      world.startOperator()
+      await expect.poll(() => labelled(world, workspace, types), PATIENCE).toEqual(expect.arrayContaining(lost))
+    }
+    await workspaces.untilReady(name)
+    // A limit that is not set any more.
+    await client.mergePatch(
+      CONFIG_MAP,
+      { namespace: world.operatorNamespace, name: POLICY_NAME },
+      { data: { workspaceQuota: null } },
+    )
+    await expect.poll(() => partsOf(world, workspace, RESOURCE_QUOTA), PATIENCE).toEqual([])
+    // Ports that nobody serves any more.
+    const policies = async () => (await partsOf(world, workspace, NETWORK_POLICY)).map(idOf)
+    const before = await policies()
+    await workspaces.patch(name, { containerClusters: [] })
+    await expect.poll(async () => before.length - (await policies()).length, PATIENCE).toBeGreaterThan(0)
+    await workspaces.untilReady(name)
+
+    const [vm] = DEPLOYED.vms
+    const held = [
+      [MACHINE, { namespace: name, name: vm?.name ?? '' }],
+      [WORKSPACE, { name }],
+    ] as const
+    const own = new Map<ResourceType, readonly string[]>()
+    for (const [type, key] of held) {
+      own.set(type, await finalizersOf(world, type, key))
+      await client.mergePatch(type, key, { metadata: { finalizers: [...(own.get(type) ?? []), ...MANY] } })
+    }
+    await client.delete(WORKSPACE, { name })
+    for (const [type, key] of held) {
+      expect(own.get(type)).toHaveLength(1)
+      await expect.poll(() => finalizersOf(world, type, key), PATIENCE).toEqual(MANY)
+      await client.mergePatch(type, key, { metadata: { finalizers: null } })
+    }
+    await world.until('the workspace is gone', () => workspaces.get(name) === undefined)
+    await world.finish()
+  })
+
+  it('a quota of which neither the answer nor the watch has told is met', async () => {
+    await using workspaces = await Workspaces.start(cluster(), POLICY)
+    const { world } = workspaces
+    await world.operator?.stop()
+    await using proxy = await FaultProxy.start(cluster(), { kubeconfig: world.operatorKubeconfig })
+    proxy.rule = ({ verb, resource, nth }) => {
+      if (resource !== 'resourcequotas') return undefined
+      if (verb === 'watch') return { type: 'interrupt', how: 'freeze' }
+      return verb === 'create' && nth === 1 ? { type: 'lose' } : undefined
+    }
+    world.operatorKubeconfig = proxy.kubeconfigPath
+    world.startOperator()
+    const name = workspaces.name('met')
+    await workspaces.create(name)
+    await workspaces.untilReady(name)
+    expect(proxy.countOf('get', 'resourcequotas')).toBeGreaterThan(0)
+    proxy.rule = undefined
+    await workspaces.delete(name)
+    await world.finish()
+  })
+
+  it('a guest that hangs is restarted, and gets other users by another Secret', async () => {
+    await using world = await startInstalled(cluster(), { policy: { vmProvisionTimeout: '30s', kickLimit: '1' } })
+    const machines = new Machines(world)
+    const { namespace, simulators } = world
+    const revive = simulators.kubevirt.script({ namespace, name: 'hung' }, { type: 'neverReady' })
+    await machines.create('hung')
+    await expect.poll(() => machines.get('hung')?.status?.kicks?.count, PATIENCE).toBe(1)
+    revive()
+    await expect.poll(() => machines.get('hung')?.status?.phase, PATIENCE).toBe('Ready')
+
+    const cloudInit = async () => {
+      const { items } = await world.client.list(SECRET, { namespace, labelSelector: `${LABELS.managedBy}=${MANAGER}` })
+      return items.map((secret) => secret.metadata.annotations?.[ANNOTATIONS.cloudInit])
+    }
+    const before = await cloudInit()
+    expect(before).toHaveLength(1)
+    await machines.patch('hung', { users: [{ name: 'somebody', lock_passwd: true }] })
+    await expect.poll(cloudInit, PATIENCE).not.toEqual(before)
+    await machines.delete('hung')
+    await world.finish()
+  })
+})
