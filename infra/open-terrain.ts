@@ -5,6 +5,7 @@ import {
   type InstallationPart,
   type InstallationProps,
   type Manifest,
+  RETAIN_ANNOTATION,
   renderInstallation,
 } from '@open-terrain/constructs/platform'
 import { ComponentResource, type ComponentResourceOptions, type Output, output, type Resource } from '@pulumi/pulumi'
@@ -102,9 +103,10 @@ class Part extends ComponentResource {
   }
 }
 
-/** First: other objects of the part are made in or of them. */
-function isKept({ kind }: Manifest): boolean {
-  return KEPT_KINDS.includes(kind)
+/** First: other objects of the part are made in or of them. Their guards stay with them. */
+function isKept({ kind, metadata }: Manifest): boolean {
+  const { annotations } = metadata as { readonly annotations?: Readonly<Record<string, string>> }
+  return KEPT_KINDS.includes(kind) || annotations?.[RETAIN_ANNOTATION] === 'true'
 }
 
 /** Last: its pods start with the rights and the limits that it is to have. */

@@ -65,9 +65,12 @@ describe.each(environmentsIn(ROOT))('the stack %s', (environment) => {
     expect(sorted(objects.map(manifestOf))).toEqual(sorted(installationOf(values)))
   })
 
-  it('keeps CRDs and namespaces, and nothing else', async () => {
+  it('keeps CRDs and namespaces with their guards, and nothing else', async () => {
     const { objects } = await up(values)
-    const isKept = ({ inputs: { kind } }: Registered) => kind === 'CustomResourceDefinition' || kind === 'Namespace'
+    const isKept = ({ inputs }: Registered) =>
+      inputs['kind'] === 'CustomResourceDefinition' ||
+      inputs['kind'] === 'Namespace' ||
+      manifestOf({ inputs } as Registered).metadata.name.startsWith('open-terrain-keep-')
     expect(objects.filter(({ isRetained }) => isRetained)).toEqual(objects.filter(isKept))
     expect(objects.filter((one) => one.isProtected)).toEqual(isProtected ? objects.filter(isKept) : [])
     expect(objects.filter(isKept).length).toBeGreaterThan(4)

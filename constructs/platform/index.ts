@@ -11,6 +11,7 @@ export {
   runbookAnchor,
 } from './alerts.ts'
 export { Crd, resourceSchema } from './crd.ts'
+export { ALLOW_DELETION_ANNOTATION, DeletionGuard, type DeletionGuardProps } from './deletion-guard.ts'
 export {
   INSTALLATION_PARTS,
   type Installation,
@@ -21,8 +22,9 @@ export {
   renderMonitoring,
 } from './installation.ts'
 export { Monitoring, type MonitoringProps } from './monitoring.ts'
-export { Namespaces, type NamespacesProps, RETAIN_ANNOTATION } from './namespaces.ts'
+export { Namespaces, type NamespacesProps } from './namespaces.ts'
 export { NetworkPolicies, type NetworkPoliciesOptions, type NetworkPoliciesProps } from './network-policies.ts'
 export { Operator, type OperatorProps } from './operator.ts'
 export { type PolicyValues, policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
+export { RETAIN_ANNOTATION } from './retained.ts'
 export { UserRoles } from './user-roles.ts'

@@ -6,6 +6,7 @@ import { workspace } from '../api/workspace.ts'
 import { render } from '../children/render.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
 import { Crd } from './crd.ts'
+import { DeletionGuard } from './deletion-guard.ts'
 import { Monitoring, type MonitoringProps } from './monitoring.ts'
 import { Namespaces } from './namespaces.ts'
 import { NetworkPolicies, type NetworkPoliciesOptions } from './network-policies.ts'
@@ -54,6 +55,8 @@ export function renderInstallation(props: InstallationProps): Installation {
     crds: manifests((chart) => {
       for (const resource of [vmDiskImage, virtualMachine, dataSync, workspace])
         new Crd(chart, resource.crdName, resource)
+      // After what it guards, for whoever deletes all of this in its order.
+      new DeletionGuard(chart, 'Guard', { guards: 'crds' })
     }),
     namespaces: manifests((chart) => {
       new Namespaces(chart, 'Namespaces', { ...ofOperator, ...ofImages })

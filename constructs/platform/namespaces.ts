@@ -1,17 +1,9 @@
 import { k8s } from 'cdk8s-plus-29'
 import { Construct } from 'constructs'
 import { OPERATOR_NAMESPACE, POLICY_DEFAULTS } from '../api/policy.ts'
+import { DeletionGuard } from './deletion-guard.ts'
 import { OPERATOR_LABELS, PART_OF } from './operator-names.ts'
-
-/** On objects that outlive the installation: what applies manifests, such as the Pulumi component, leaves them in the cluster when it removes the rest. */
-export const RETAIN_ANNOTATION = 'pelotech.ot/retain'
-
-/** The same in the words of the tools that apply manifests from Git. */
-const RETAINED = {
-  [RETAIN_ANNOTATION]: 'true',
-  'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
-  'kustomize.toolkit.fluxcd.io/prune': 'disabled',
-}
+import { RETAINED } from './retained.ts'
 
 export interface NamespacesProps {
   /** Of the operator. @default `sync-operator` */
@@ -41,5 +33,7 @@ export class Namespaces extends Construct {
     new k8s.KubeNamespace(this, 'Images', {
       metadata: { name: imageNamespace, labels: PART_OF, annotations: RETAINED },
     })
+    // After what it guards, for whoever deletes all of this in its order.
+    new DeletionGuard(this, 'Guard', { guards: 'namespaces' })
   }
 }

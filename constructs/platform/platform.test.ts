@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { render } from '../children/render.ts'
 import { CLUSTER_ACCESS } from './access.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
-import { Namespaces, RETAIN_ANNOTATION } from './namespaces.ts'
+import { Namespaces } from './namespaces.ts'
 import { Operator } from './operator.ts'
 import { heapFlag } from './operator-heap.ts'
 import { SyncOperatorPolicy } from './policy.ts'
+import { RETAIN_ANNOTATION } from './retained.ts'
 import { UserRoles } from './user-roles.ts'
 
 describe('SyncOperatorPolicy', () => {

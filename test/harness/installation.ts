@@ -80,8 +80,18 @@ export class Installation implements AsyncDisposable {
 
   /** `kubectl delete --wait=false`; the answer's status. */
   async remove(object: Manifest): Promise<{ status: number; message: string }> {
-    const options = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: 'Background' }
-    return await this.admin.ask('DELETE', pathOf(object), options)
+    return await this.admin.ask('DELETE', `${pathOf(object)}?propagationPolicy=Background`)
+  }
+
+  /** Until its guard is in force: nothing shows when an admission policy is. */
+  async untilRefused(object: Manifest): Promise<void> {
+    await this.admin.askUntil(/allow-deletion/, 'DELETE', `${pathOf(object)}?dryRun=All`)
+  }
+
+  /** As the message of the refusal says. */
+  async allowDeletion(object: Manifest): Promise<void> {
+    const annotations = { 'pelotech.ot/allow-deletion': 'true' }
+    await this.admin.must('PATCH', pathOf(object), { metadata: { annotations } })
   }
 
   get pods() {

@@ -25,4 +25,28 @@ describe('an installation from its manifests', () => {
     await installation.untilRolledOut()
     await world.finish()
   })
+
+  it('lets nobody delete what holds the data by mistake, and says how it is done on purpose', async () => {
+    await using world = await World.start(cluster(), { idle: true })
+    await using installation = await Installation.start(world)
+    await installation.apply()
+    const { crds, namespaces } = installation.render()
+    const kept = [
+      ...crds.filter(({ kind }) => kind === 'CustomResourceDefinition'),
+      ...namespaces.filter(({ metadata }) => metadata.name === 'vmdi-farm'),
+    ]
+    expect(kept).toHaveLength(5)
+    for (const object of kept) {
+      await installation.untilRefused(object)
+      const { message } = await installation.remove(object)
+      expect(message).toMatch(
+        new RegExp(`if that is meant: kubectl annotate \\S+ ${object.metadata.name} pelotech.ot/allow-deletion=true$`),
+      )
+    }
+    const [workspaces] = crds.filter(({ metadata }) => metadata.name === 'workspaces.pelotech.ot')
+    if (workspaces === undefined) throw new Error('the installation has no CRD of workspaces')
+    await installation.allowDeletion(workspaces)
+    expect(await installation.remove(workspaces)).toMatchObject({ status: 200 })
+    await world.untilDefinitionGone('workspaces.pelotech.ot')
+  })
 })

@@ -1,0 +1,82 @@
+import { ApiObject } from 'cdk8s'
+import { Construct } from 'constructs'
+import { GROUP } from '../api/shared.ts'
+import { PART_OF } from './operator-names.ts'
+import { RETAIN_ANNOTATION, RETAINED } from './retained.ts'
+
+/** On one of our CRDs, or a namespace that is retained: `true` lets it be deleted, with all that it holds. */
+export const ALLOW_DELETION_ANNOTATION = 'pelotech.ot/allow-deletion'
+
+interface Guarded {
+  readonly apiGroup: string
+  readonly plural: string
+  /** CEL: which of them. */
+  readonly condition: string
+  /** What goes with one of them, as a part of a sentence. */
+  readonly loss: string
+}
+
+const GUARDED = {
+  crds: {
+    apiGroup: 'apiextensions.k8s.io',
+    plural: 'customresourcedefinitions',
+    condition: `oldObject.spec.group == '${GROUP}'`,
+    loss: 'all objects of its kind, and with them their disks and guests',
+  },
+  namespaces: {
+    apiGroup: '',
+    plural: 'namespaces',
+    condition: `oldObject.metadata.?annotations['${RETAIN_ANNOTATION}'].orValue('') == 'true'`,
+    loss: 'all images in it, and with them their disks',
+  },
+} as const satisfies Record<string, Guarded>
+
+export interface DeletionGuardProps {
+  readonly guards: keyof typeof GUARDED
+}
+
+/**
+ * Has the API server refuse to delete what holds everybody's data, until somebody has said on the object itself that it may go. It is applied together with
+ * what it guards, and after it: whoever deletes a whole manifest, by mistake or to remove the operator, is refused for each of these objects.
+ *
+ * An admission policy cannot guard itself: a second deletion of the same manifest meets none.
+ */
+export class DeletionGuard extends Construct {
+  constructor(scope: Construct, id: string, { guards }: DeletionGuardProps) {
+    super(scope, id)
+    const apiVersion = 'admissionregistration.k8s.io/v1'
+    const name = `open-terrain-keep-${guards}`
+    const metadata = { name, labels: PART_OF, annotations: RETAINED }
+    new ApiObject(this, 'Policy', {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicy',
+      metadata,
+      spec: policySpec(GUARDED[guards]),
+    })
+    new ApiObject(this, 'Binding', {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata,
+      spec: { policyName: name, validationActions: ['Deny'] },
+    })
+  }
+}
+
+function policySpec({ apiGroup, plural, condition, loss }: Guarded): object {
+  const annotate = `kubectl annotate ${plural}`
+  return {
+    failurePolicy: 'Fail',
+    matchConstraints: {
+      resourceRules: [{ apiGroups: [apiGroup], apiVersions: ['*'], operations: ['DELETE'], resources: [plural] }],
+    },
+    matchConditions: [{ name: 'is-kept', expression: condition }],
+    validations: [
+      {
+        expression: `oldObject.metadata.?annotations['${ALLOW_DELETION_ANNOTATION}'].orValue('') == 'true'`,
+        reason: 'Forbidden',
+        message: `this would delete ${loss}: the annotation ${ALLOW_DELETION_ANNOTATION} "true" on it allows that`,
+        messageExpression: `'deleting ' + oldObject.metadata.name + ' deletes ${loss}; if that is meant: ${annotate} ' + oldObject.metadata.name + ' ${ALLOW_DELETION_ANNOTATION}=true'`,
+      },
+    ],
+  }
+}
