@@ -22,9 +22,6 @@ const SECTIONS = new Map(
   }),
 )
 
-/** Metrics that the operator has of its own, from the table of the docs. */
-const METRICS = new Set(RUNBOOK.match(/(?<=`)(ot_\w+)(?=[`{])/g))
-
 describe('the runbook', () => {
   it.each(NAMES)('has a section for %s that says what it means and what to do', (name) => {
     const url = renderedRules()
@@ -35,10 +32,5 @@ describe('the runbook', () => {
     const text = SECTIONS.get(anchor) ?? ''
     expect(text.split(/[.:] |[.:]\n/).length, `section ${anchor}`).toBeGreaterThan(3)
     expect(text).toContain(`severity ${ALERTS[name].severity}`)
-  })
-
-  it.each(NAMES)('describes every metric that %s reads', (name) => {
-    const own = ALERTS[name].expr.match(/\bot_\w+/g) ?? []
-    expect(own.filter((metric) => !METRICS.has(metric))).toEqual([])
   })
 })
