@@ -131,6 +131,18 @@ describe('installationProps', () => {
     const [policy] = renderInstallation(props).policy
     expect(policy?.['data']).toEqual({ concurrency: '6', imageNamespace: 'disks' })
   })
+
+  it('has monitoring only where it is enabled, as the stack wants it', () => {
+    const monitoringOf = (monitoring: object) =>
+      renderInstallation(installationProps(parseConfig({ image: IMAGE, monitoring }))).monitoring
+    expect(monitoringOf({ enabled: false, interval: '1m' })).toEqual([])
+    const wanted = { enabled: true, interval: '1m', alerts: { LookAlikes: false, StaleWatch: { above: 900 } } }
+    const text = JSON.stringify(monitoringOf(wanted))
+    expect(['"interval":"1m"', 'ot_informer_silent_seconds) > 900'].filter((one) => !text.includes(one))).toEqual([])
+    expect(text).not.toContain('OpenTerrainLookAlikes')
+    const wrong = { enabled: true, alerts: { Nothing: false } }
+    expect(() => monitoringOf(wrong)).toThrow('alerts.Nothing does not exist, write one of QueueStuck, ')
+  })
 })
 
 describe('stack files', () => {
