@@ -97,8 +97,10 @@ describe('environmentManifests', () => {
   it('keep what is to stay apart from what is removed with the operator', () => {
     const files = environmentManifests({ folder: ROOT, environment: 'production', image: IMAGE })
     const kinds = FILES.map((file) => new Set(objectsOf(files.get(file)).map(({ kind }) => kind)))
-    expect(kinds[0]).toEqual(new Set(['CustomResourceDefinition']))
-    expect(kinds[1]).toEqual(new Set(['Namespace']))
+    // With what refuses their deletion.
+    const guard = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']
+    expect(kinds[0]).toEqual(new Set(['CustomResourceDefinition', ...guard]))
+    expect(kinds[1]).toEqual(new Set(['Namespace', ...guard]))
     expect([...(kinds[2] ?? [])]).not.toEqual(expect.arrayContaining(['Namespace']))
     expect([...(kinds[2] ?? [])]).not.toEqual(expect.arrayContaining(['CustomResourceDefinition']))
   })
