@@ -69,7 +69,7 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
   },
   rollout: {
     folders: ['test/rollout'],
-    globalSetup: ['test/setup/rollout.ts'],
+    globalSetup: ['test/setup/rollout.ts', 'test/setup/bundle.ts'],
     maxWorkers: 2,
   },
   // Reads what API servers wrote while the others ran, or runs all scenarios once more.

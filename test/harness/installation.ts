@@ -141,7 +141,7 @@ export class Installation implements AsyncDisposable {
 }
 
 /** What the Dockerfile starts, with the bundle where the image has it. */
-async function entryOf(bundle: string): Promise<ContainerImage> {
+export async function entryOf(bundle: string): Promise<ContainerImage> {
   const text = await readFile(DOCKERFILE, 'utf8')
   const words = JSON.parse(text.match(/^ENTRYPOINT (\[.*\])$/m)?.[1] ?? '[]') as string[]
   const entrypoint = words.map((word, at) => (at === 0 ? process.execPath : word.endsWith('.mjs') ? bundle : word))

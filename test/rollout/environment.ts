@@ -1,3 +1,4 @@
+import { inject } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
@@ -5,28 +6,39 @@ import { systemClock } from '../../operator/runtime/clock.ts'
 import { ControlPlane } from '../../sandbox/control-plane/control-plane.ts'
 import { foreignCrds } from '../../sandbox/control-plane/foreign-crds.ts'
 import { type Simulators, startSimulators } from '../../sandbox/simulators/index.ts'
+import { OperatorPods } from '../../sandbox/simulators/operator-pods/operator-pods.ts'
 import { timedTransfer } from '../../sandbox/simulators/timed-transfer.ts'
+import { entryOf } from '../harness/installation.ts'
+import { silentLog } from '../harness/log.ts'
+
+interface Parts {
+  readonly controlPlane: ControlPlane
+  readonly client: HttpKubeClient
+  readonly connection: Connection
+  readonly simulators: Simulators
+  readonly pods: OperatorPods
+}
+
+/** Whatever its tag. */
+const REPOSITORY = 'registry.example.com/open-terrain/operator:'
 
 /**
- * A cluster as a platform engineer finds it: CDI, KubeVirt, snapshots, a node that runs pods, and nothing of ours. Pods are only marked as
- * running.
+ * A cluster as a platform engineer finds it: CDI, KubeVirt, snapshots, a node that runs the pods of our operator as processes, and nothing of
+ * ours.
  */
 export class Environment {
   readonly controlPlane: ControlPlane
   readonly client: HttpKubeClient
   readonly #connection: Connection
   readonly #simulators: Simulators
+  readonly #pods: OperatorPods
 
-  private constructor(
-    controlPlane: ControlPlane,
-    connection: Connection,
-    client: HttpKubeClient,
-    simulators: Simulators,
-  ) {
+  private constructor({ controlPlane, client, connection, simulators, pods }: Parts) {
     this.controlPlane = controlPlane
     this.client = client
     this.#connection = connection
     this.#simulators = simulators
+    this.#pods = pods
   }
 
   static async start(): Promise<Environment> {
@@ -37,7 +49,14 @@ export class Environment {
     const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-rollout' })
     const transfer = timedTransfer(systemClock, () => ({ durationMs: 0 }))
     const simulators = await startSimulators({ client, clock: systemClock, random: Math.random, transfer })
-    return new Environment(controlPlane, connection, client, simulators)
+    const image = await entryOf(inject('operatorBundle'))
+    const pods = await OperatorPods.start({
+      client,
+      controlPlane,
+      imageOf: (name) => (name.startsWith(REPOSITORY) ? image : undefined),
+      log: silentLog,
+    })
+    return new Environment({ controlPlane, client, connection, simulators, pods })
   }
 
   get kubeconfig(): string {
@@ -54,6 +73,7 @@ export class Environment {
   }
 
   async stop(): Promise<void> {
+    await this.#pods.stop()
     await this.#simulators.stop()
     await this.#connection.close()
     await this.controlPlane.stop()

@@ -74,11 +74,14 @@ describe('a stack', () => {
   }
 
   it('comes up on a cluster that has nothing of ours, and waits until the operator is available', async () => {
-    const { steps } = await rollout.up()
+    const { steps, outputs } = await rollout.up()
     expect(steps.filter((step) => !step.startsWith('create '))).toEqual([])
     expect(steps).toContain('create CustomResourceDefinition vmdiskimages.pelotech.ot')
     const { spec, status } = await deployment()
     expect(status.availableReplicas).toBe(spec.replicas)
+    expect(outputs['namespace']?.value).toBe(OPERATOR.namespace)
+    expect(outputs['policyName']?.value).toBe(POLICY.name)
+    expect(outputs['versions']?.value).toMatchObject({ operator: '1.0.0' })
   })
 
   it('has nothing to do while nothing changes', async () => {

@@ -25,6 +25,7 @@ const VERSION = '4.34.2'
 
 type State = Parameters<StandIn['diff']>[0]
 let standIn: StandIn | undefined
+const cancelled = new AbortController()
 
 const service: UntypedServiceImplementation = {
   getPluginInfo: answer(async () => {
@@ -33,7 +34,10 @@ const service: UntypedServiceImplementation = {
     return response
   }),
   attach: answer(async () => new empty.Empty()),
-  cancel: answer(async () => new empty.Empty()),
+  cancel: answer(async () => {
+    cancelled.abort(new Error('the command was cancelled'))
+    return new empty.Empty()
+  }),
   getSchema: answer(async () => {
     const response = new proto.GetSchemaResponse()
     response.setSchema('{}')
@@ -54,7 +58,7 @@ const service: UntypedServiceImplementation = {
     const setting = (name: string) => variables.get(`kubernetes:config:${name}`)
     const kubeconfig = setting('kubeconfig') || process.env['KUBECONFIG']
     if (!kubeconfig) throw new Error('kubeconfig: neither the provider nor KUBECONFIG names a cluster')
-    standIn = new StandIn(kubeconfig, {
+    standIn = new StandIn(kubeconfig, cancelled.signal, {
       enableConfigMapMutable: setting('enableConfigMapMutable') === 'true',
       enableSecretMutable: setting('enableSecretMutable') === 'true',
       enablePatchForce: setting('enablePatchForce') === 'true',

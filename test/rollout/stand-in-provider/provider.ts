@@ -42,8 +42,11 @@ const UNKNOWN = '04da6b54-80e4-46f7-96ec-b56ff0331ba9'
 export class StandIn {
   readonly #api: ApiServer
   readonly #config: ProviderConfig
+  readonly #cancelled: AbortSignal
 
-  constructor(kubeconfig: string, config: ProviderConfig) {
+  /** @param cancelled ends all waiting */
+  constructor(kubeconfig: string, cancelled: AbortSignal, config: ProviderConfig) {
+    this.#cancelled = cancelled
     this.#api = new ApiServer(kubeconfig)
     this.#config = config
   }
@@ -101,7 +104,7 @@ export class StandIn {
     const end = performance.now() + seconds * 1_000
     while ((await this.#api.read(address)) !== undefined) {
       if (performance.now() > end) throw new Error(`${describe(address)} is not gone after ${seconds} s`)
-      await sleep(POLL_MS)
+      await sleep(POLL_MS, undefined, { signal: this.#cancelled })
     }
   }
 
@@ -124,7 +127,7 @@ export class StandIn {
     for (let missing = missingOf(live); missing !== undefined; missing = missingOf(live)) {
       const state = stateOf(live, inputs, fieldManager)
       if (performance.now() > end) throw new NotReadyError(idOf(inputs), state, missing, seconds)
-      await sleep(POLL_MS)
+      await sleep(POLL_MS, undefined, { signal: this.#cancelled })
       const next = await this.#api.read(addressOf(inputs))
       if (next === undefined) throw new Error(`${describe(addressOf(inputs))} was deleted while it was awaited`)
       live = next
