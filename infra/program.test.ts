@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { INSTALLATION_PARTS, type Manifest, renderInstallation } from '@open-terrain/constructs/platform'
-import { type Output, runtime } from '@pulumi/pulumi'
+import { type Output, RunError, runtime } from '@pulumi/pulumi'
 import { describe, expect, it, vi } from 'vitest'
 import { installationProps, parseConfig } from './config.ts'
 import { type MockedStack, type Registered, runMocked, settledValue } from './mocked-stack.fixtures.ts'
@@ -185,6 +185,9 @@ describe('images of a stack', () => {
 
 describe('a configuration that is wrong', () => {
   it('stops the program with the key, the value and what to do', async () => {
-    await expect(up({ replicas: 0 })).rejects.toThrow('open-terrain:replicas: 0 must be at least 1')
+    const failed = up({ replicas: 0 })
+    await expect(failed).rejects.toThrow('open-terrain:replicas: 0 must be at least 1')
+    // Which Pulumi shows as it is, without a stack trace.
+    await expect(failed).rejects.toSatisfy(RunError.isInstance)
   })
 })

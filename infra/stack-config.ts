@@ -1,4 +1,4 @@
-import { Config, type Output, runtime, secret } from '@pulumi/pulumi'
+import { Config, type Output, RunError, runtime, secret } from '@pulumi/pulumi'
 import { ConfigError, type EnvironmentConfig, PROJECT, parseConfig } from './config.ts'
 import type { SecretTexts } from './secrets.ts'
 
@@ -10,8 +10,16 @@ export interface StackConfig {
 const SECRETS = `${PROJECT}:secrets`
 const HOW = `pulumi config set --secret --path '${SECRETS}.<name>.<key>'`
 
-/** The configuration of the stack that runs. Throws a ConfigError that names each key that is wrong. */
+/** The configuration of the stack that runs. Throws a RunError, which Pulumi shows without a stack trace, that names each key that is wrong. */
 export function readStackConfig(): StackConfig {
+  try {
+    return readConfig()
+  } catch (error) {
+    throw error instanceof ConfigError ? new RunError(error.message) : error
+  }
+}
+
+function readConfig(): StackConfig {
   const prefix = `${PROJECT}:`
   const all = Object.entries(runtime.allConfig()).filter(([key]) => key.startsWith(prefix))
   const environment = parseConfig(Object.fromEntries(all.map(([key, value]) => [key.slice(prefix.length), value])))
