@@ -135,6 +135,8 @@ export class Installation implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // While there is a node: nobody else lets its pods go, and their namespace waits for them.
+    await this.removeOperator().catch(() => undefined)
     await this.#pods?.stop()
     await this.admin[Symbol.asyncDispose]()
   }

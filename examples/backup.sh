@@ -1,0 +1,19 @@
+#!/bin/sh
+# Prints what people and pipelines asked for in this cluster, as a List that `kubectl apply -f -` takes in another one. Images and machines that were
+# made for others (by a template, a DataSync or a Workspace) are left out: they are made again. Needs jq. See docs/installation.md.
+# Usage: backup.sh > backup.json
+set -eu
+
+kubectl get workspaces.pelotech.ot,virtualmachines.pelotech.ot,datasyncs.pelotech.ot,vmdiskimages.pelotech.ot -A -o json |
+  jq '{
+    apiVersion: "v1",
+    kind: "List",
+    items: [
+      .items[]
+      | select(.metadata.deletionTimestamp == null and .metadata.ownerReferences == null)
+      | select(.metadata.labels["pelotech.ot/created-by"] == null)
+      | { apiVersion, kind, metadata: (.metadata | { name, namespace, labels, annotations }), spec }
+      | del(.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"])
+      | .metadata |= with_entries(select(.value != null))
+    ]
+  }'

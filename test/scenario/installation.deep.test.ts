@@ -1,0 +1,174 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { INSTALLATION_PARTS, type InstallationPart } from '@open-terrain/constructs/platform'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { NAMESPACE } from '../../operator/kube/resource-types.ts'
+import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { heldDownload } from '../harness/held-download.ts'
+import { FIRST_RELEASE, Installation, NEXT_RELEASE } from '../harness/installation.ts'
+import { Machines } from '../harness/machines.ts'
+import { World } from '../harness/world.ts'
+
+const run = promisify(execFile)
+const HAS_KUBECTL = await run('kubectl', ['version', '--client']).then(
+  () => true,
+  () => false,
+)
+
+/** What people have: an image, and a guest with a disk of it. */
+async function furnish(world: World, machines: Machines): Promise<void> {
+  await machines.create('guest')
+  await machines.untilReady('guest')
+  await world.untilSynced('golden')
+}
+
+/** By kind and name with its uid: what no removal of the operator may touch. Throws where one of them is being deleted. */
+function belongings({ mirror, namespace }: World): Record<string, string | undefined> {
+  const { images, snapshots, dataSources, machines, kubevirtMachines, instances, dataVolumes, claims } = mirror
+  const stores = [images, snapshots, dataSources, machines, kubevirtMachines, instances, dataVolumes, claims]
+  const namespaced = stores
+    .flatMap((store) => [...(store.values() as IterableIterator<KubeObject>)])
+    .filter(({ metadata }) => metadata.namespace === namespace)
+  const ours = [...mirror.definitions.values()].filter(({ metadata }) => metadata.name.endsWith('.pelotech.ot'))
+  const kept = [...namespaced, ...ours, ...[mirror.namespaces.get('vmdi-farm') ?? []].flat()]
+  expect(kept.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([])
+  return Object.fromEntries(kept.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.uid]))
+}
+
+describe('the life of an installation', () => {
+  const cluster = useOwnCluster()
+
+  it('is upgraded while images sync: none starts again, and the limit holds', async () => {
+    await using world = await World.start(cluster(), { idle: true, mostDownloads: 2 })
+    await using installation = await Installation.start(world)
+    await installation.apply({ policy: { concurrency: 2 } })
+    await installation.untilRolledOut(FIRST_RELEASE)
+    const releases = [await heldDownload(world, 'one'), await heldDownload(world, 'two')]
+    await world.createImage('three')
+    await world.untilPhase('three', 'Queued')
+
+    await installation.apply({ image: NEXT_RELEASE, policy: { concurrency: 2 } })
+    await installation.untilRolledOut(NEXT_RELEASE)
+    const present = installation.pods.map(({ metadata }) => metadata.name)
+    await installation.untilLeading((pod) => present.includes(pod))
+    expect(world.ledger?.holders.map(({ name }) => name).toSorted()).toEqual(['one', 'two'])
+    for (const release of releases) release()
+    for (const name of ['one', 'two', 'three']) {
+      await world.untilSynced(name)
+      expect(world.downloads(name)).toBe(1)
+    }
+    await world.finish()
+  })
+
+  it('keeps what is stored when its CRDs are replaced', async () => {
+    await using world = await World.start(cluster(), { idle: true })
+    await using installation = await Installation.start(world)
+    const machines = new Machines(world)
+    await installation.apply()
+    await installation.untilRolledOut()
+    await furnish(world, machines)
+    const before = belongings(world)
+    for (const crd of installation.render().crds.filter(({ kind }) => kind === 'CustomResourceDefinition')) {
+      const { spec, ...rest } = structuredClone(crd) as never as {
+        spec: { versions: { additionalPrinterColumns: unknown[] }[] }
+      }
+      for (const version of spec.versions) version.additionalPrinterColumns.pop()
+      await installation.applyObject({ ...rest, spec } as never)
+    }
+    await world.annotate('golden', { 'pelotech.ot/sync-requested-at': 'with the new kinds' })
+    await world.until('the image is downloaded again', () => world.downloads('golden') === 2)
+    await world.untilSynced('golden')
+    expect(belongings(world)).toMatchObject(
+      Object.fromEntries(Object.entries(before).filter(([key]) => /^(VM|VirtualM|Custom)/.test(key))),
+    )
+    await machines.delete('guest')
+    await world.finish()
+  })
+
+  const ORDERS: readonly (readonly InstallationPart[])[] = [
+    ['operator', 'monitoring', 'policy', 'access', 'namespaces', 'crds'],
+    ['access', 'policy', 'operator', 'monitoring', 'crds', 'namespaces'],
+    ['namespaces', 'crds', 'access', 'policy', 'operator', 'monitoring'],
+    INSTALLATION_PARTS,
+  ]
+
+  it.each(ORDERS)(
+    'loses nothing, and hangs nowhere, when its manifests are deleted with %s first',
+    async (...order) => {
+      await using world = await World.start(cluster(), { idle: true })
+      await using installation = await Installation.start(world)
+      const machines = new Machines(world)
+      await installation.apply()
+      await installation.untilRolledOut()
+      await furnish(world, machines)
+      const { crds, namespaces } = installation.render()
+      const guarded = [...crds, ...namespaces].filter(
+        ({ kind, metadata }) => kind === 'CustomResourceDefinition' || metadata.name === 'vmdi-farm',
+      )
+      for (const object of guarded) await installation.untilRefused(object)
+      const before = belongings(world)
+
+      const rendered = installation.render()
+      const refused: string[] = []
+      for (const object of order.flatMap((part) => rendered[part])) {
+        const { status } = await installation.remove(object)
+        if (status === 403) refused.push(object.metadata.name)
+        else expect([200, 202, 404]).toContain(status)
+      }
+      expect(refused.toSorted()).toEqual(guarded.map(({ metadata }) => metadata.name).toSorted())
+      await world.until('the namespace of the operator is gone', () => {
+        return world.mirror.namespaces.get(world.operatorNamespace) === undefined
+      })
+      expect(installation.pods).toEqual([])
+      expect(belongings(world)).toEqual(before)
+
+      await installation.apply()
+      await installation.untilRolledOut()
+      await installation.untilLeading()
+      await world.createImage('later')
+      await world.untilSynced('later')
+      await machines.untilReady('guest')
+      expect(belongings(world)).toMatchObject(before)
+      expect(world.downloads('golden')).toBe(1)
+      await machines.delete('guest')
+      await world.finish({ isLedgerChecked: false, isOrderChecked: false })
+    },
+  )
+
+  it.skipIf(!HAS_KUBECTL)('lets go of everything by one command when the operator is gone', async () => {
+    await using world = await World.start(cluster(), { idle: true })
+    await using installation = await Installation.start(world)
+    const machines = new Machines(world)
+    await installation.apply()
+    await installation.untilRolledOut()
+    await furnish(world, machines)
+    await world.createImage('kept', {}, { finalizers: ['example.com/of-somebody-else'] })
+    await world.untilSynced('kept')
+    const release = () => {
+      const env = { ...process.env, KUBECONFIG: world.cluster.controlPlane.kubeconfigPath }
+      return run(join(EXAMPLES, 'release.sh'), [], { env })
+    }
+    await expect(release()).rejects.toThrow('lets go of what is deleted by itself')
+    await installation.removeOperator()
+
+    const before = belongings(world)
+    await release()
+    expect(belongings(world)).toEqual(before)
+    expect(world.getImage('golden')?.metadata.finalizers).toEqual(['pelotech.ot/disk-image'])
+
+    await world.client.delete(NAMESPACE, { name: world.namespace })
+    const isGoing = (object: KubeObject | undefined) => object?.metadata.deletionTimestamp !== undefined
+    await world.until('all of ours is being deleted', () => {
+      return ['golden', 'kept'].every((name) => isGoing(world.getImage(name))) && isGoing(machines.get('guest'))
+    })
+    await release()
+    await world.untilGone('golden')
+    await world.until('the machine is gone', () => machines.get('guest') === undefined)
+    expect(world.getImage('kept')?.metadata.finalizers).toEqual(['example.com/of-somebody-else'])
+    await world.patchImage('kept', { metadata: { finalizers: null } })
+    await world.until('the namespace is gone', () => world.mirror.namespaces.get(world.namespace) === undefined)
+  })
+})
