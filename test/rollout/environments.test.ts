@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readStackFile } from '../../infra/stack-files.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { CONFIG_MAP, DEPLOYMENT } from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT } from '../../operator/kube/resource-types.ts'
 import { Environment } from './environment.ts'
 import { program } from './program.ts'
 import { type Rollout, Workshop } from './rollout.ts'
@@ -64,5 +64,12 @@ describe('two environments, each in a cluster of its own', () => {
     expect((await site('dev').rollout.up()).steps).toEqual([`update ConfigMap ${POLICY.name}`])
     expect(await versions(site('production'))).toEqual(before)
     expect((await site('production').rollout.preview()).steps).toEqual([])
+  })
+
+  it('is not destroyed while its configuration protects it', async () => {
+    const { environment, rollout } = site('production')
+    await expect(rollout.destroy()).rejects.toThrow('protect')
+    const definition = await environment.client.get(CUSTOM_RESOURCE_DEFINITION, { name: 'vmdiskimages.pelotech.ot' })
+    expect(definition.metadata.deletionTimestamp).toBeUndefined()
   })
 })
