@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util'
-import { POLICY_DEFAULTS } from '@open-terrain/constructs'
 import { Connection } from '../operator/kube/connection.ts'
 import { HttpKubeClient } from '../operator/kube/http-client.ts'
 import { systemClock } from '../operator/runtime/clock.ts'
@@ -43,7 +42,6 @@ async function run(): Promise<void> {
       defaultSnapshotClass: 'ebs-snapshot',
       localVolumeRoot: '/var/lib/open-terrain',
     },
-    namespaces: [OPERATOR_NAMESPACE, POLICY_DEFAULTS.imageNamespace],
     ...(directory !== undefined && { directory, keepDirectory: true }),
   })
   const { controlPlane, foreign } = cluster

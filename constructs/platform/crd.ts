@@ -1,38 +1,58 @@
-import { ApiObject } from 'cdk8s'
+import { k8s } from 'cdk8s-plus-29'
 import type { Construct } from 'constructs'
 import { celMatches } from '../schema/cel.ts'
 import type { NameRule, PrinterColumn, Resource } from '../schema/define-resource.ts'
 import { type StructuralSchema, structural, type ValidationRule } from '../schema/structural.ts'
 
 /** The CustomResourceDefinition of one kind of ours, with its status subresource. */
-export class Crd extends ApiObject {
+export class Crd extends k8s.KubeCustomResourceDefinition {
   constructor(scope: Construct, id: string, resource: Resource) {
-    super(scope, id, {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: resource.crdName },
-      spec: crdSpec(resource),
-    })
+    super(scope, id, { metadata: { name: resource.crdName }, spec: crdSpec(resource) })
   }
 }
 
-function crdSpec(resource: Resource): object {
+function crdSpec(resource: Resource): k8s.CustomResourceDefinitionSpec {
   const { group, kind, plural, singular, shortNames, categories, namespaced, version } = resource
   return {
     group,
-    names: { kind, listKind: `${kind}List`, plural, singular, shortNames, categories },
+    names: {
+      kind,
+      listKind: `${kind}List`,
+      plural,
+      singular,
+      shortNames: [...shortNames],
+      categories: [...categories],
+    },
     scope: namespaced ? 'Namespaced' : 'Cluster',
     versions: [
       {
         name: version,
         served: true,
         storage: true,
-        schema: { openAPIV3Schema: resourceSchema(resource) },
+        schema: { openApiv3Schema: typed(resourceSchema(resource)) },
         subresources: { status: {} },
         additionalPrinterColumns: resource.printerColumns.map(column),
       },
     ],
   }
+}
+
+/**
+ * The same schema with the keywords of Kubernetes (`x-kubernetes-list-type`) as the typed construct has them (`xKubernetesListType`). What is in
+ * `items` and `additionalProperties` it takes as it is.
+ */
+function typed(schema: StructuralSchema): k8s.JsonSchemaProps {
+  const { properties, ...rest } = schema
+  const keywords = Object.entries(rest).map(([keyword, value]) => [camelCase(keyword), value])
+  const fields = Object.entries(properties ?? {}).map(([name, one]) => [name, typed(one)])
+  return Object.fromEntries([
+    ...keywords,
+    ...(properties === undefined ? [] : [['properties', Object.fromEntries(fields)]]),
+  ])
+}
+
+function camelCase(keyword: string): string {
+  return keyword.replace(/-([a-z])/g, (_dash, letter: string) => letter.toUpperCase())
 }
 
 /** Schema of the whole object: what every Kubernetes object has, and our spec and status. */
@@ -59,6 +79,6 @@ function nameRule({ pattern, message }: NameRule): ValidationRule {
 }
 
 /** A missing priority means 0, which the API server would leave out. */
-function column({ name, type, jsonPath, description, priority }: PrinterColumn): object {
+function column({ name, type, jsonPath, description, priority }: PrinterColumn): k8s.CustomResourceColumnDefinition {
   return { name, type, jsonPath, description, ...(priority === undefined ? {} : { priority }) }
 }

@@ -9,8 +9,9 @@ export const OPERATOR_NAMESPACE = 'sync-operator'
 export interface ClusterOptions extends Omit<ControlPlaneOptions, 'crds'> {
   /** Only our small CRDs of the systems underneath. Default: the real ones where they are present. */
   readonly foreign?: 'own'
+  /** Default: that of the operator. */
   readonly namespaces?: readonly string[]
-  /** Also the roles and admission policies of an installation. Default: false; nothing but the CRDs refuses anything then. */
+  /** Also the namespaces, roles and admission policies of an installation. Default: false; nothing but the CRDs refuses anything then. */
   readonly access?: boolean
   /** Also the policy ConfigMap of an installation, with these values. Default: none. */
   readonly policy?: PolicyValues
@@ -30,9 +31,15 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const controlPlane = new ControlPlane({ ...controllers, ...rest, crds: [...ours, ...foreign.crds] })
   await controlPlane.start()
   try {
+    // Of the same installation that others have; its operator runs outside of the cluster.
+    const parts = renderInstallation({ image: 'none', namespace: OPERATOR_NAMESPACE, policy: policy ?? {} })
+    const create = async (objects: readonly KubeObject[]) => {
+      for (const object of objects) await createObject(controlPlane, object)
+    }
+    if (access) await create(parts.namespaces)
     for (const name of namespaces) await createNamespace(controlPlane, name)
-    if (access) for (const object of installed('access')) await createObject(controlPlane, object)
-    if (policy !== undefined) for (const object of installed('policy', policy)) await createObject(controlPlane, object)
+    if (access) await create(parts.access)
+    if (policy !== undefined) await create(parts.policy)
   } catch (error) {
     await controlPlane.stop()
     throw error
@@ -48,15 +55,11 @@ async function createNamespace(controlPlane: ControlPlane, name: string): Promis
 
 /** Where objects of the kinds of an installation are created. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
+  Namespace: '/api/v1/namespaces',
   ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
   ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
   ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
   ConfigMap: `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps`,
-}
-
-/** Of the same installation that others have; its operator runs outside of the cluster. */
-function installed(part: 'access' | 'policy', policy: PolicyValues = {}): readonly KubeObject[] {
-  return renderInstallation({ image: 'none', namespace: OPERATOR_NAMESPACE, policy })[part]
 }
 
 async function createObject(controlPlane: ControlPlane, object: KubeObject): Promise<void> {

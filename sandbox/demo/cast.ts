@@ -44,8 +44,6 @@ export const MACHINE_NAME = 'analyst'
 export const RELEASE = 'sync-workspace-123'
 /** Has an image made in a namespace of its own. */
 export const WORKSPACE_NAME = 'demo-workspace-1'
-/** Where images of workspaces are, and where they come from. */
-export const IMAGE_NAMESPACE = 'vmdi-farm'
 export const IMAGE_URL_TEMPLATE = 'https://images.example.com/{baseVm}/{version}/{name}.qcow2'
 /** Of such an image. */
 const WORKSPACE_IMAGE_BYTES = 8 * MIB

@@ -20,7 +20,7 @@ import {
 } from './cast.ts'
 import { type Manifest, readManifests, resourceTypeOf } from './manifests.ts'
 import type { Observer } from './observer.ts'
-import { createImageNamespace, standUpWorkspace, WORKSPACE_POLICY, type WorkspaceEnd } from './workspace-scene.ts'
+import { standUpWorkspace, WORKSPACE_POLICY, type WorkspaceEnd } from './workspace-scene.ts'
 
 /** In the files it is minutes; nobody wants to watch that. */
 const RETRY_BACKOFF = '3s'
@@ -65,7 +65,6 @@ export async function setStage({ client, say }: Pick<Stage, 'client' | 'say'>): 
     const data = { ...manifest.data, ...WORKSPACE_POLICY, retryBackoffDuration: RETRY_BACKOFF }
     await create(client, manifest.kind === 'ConfigMap' ? { ...manifest, data } : manifest)
   }
-  await createImageNamespace(client)
   say(`created ${files.join(', ')} of the examples, with retryBackoffDuration ${RETRY_BACKOFF} to keep this short`)
   return Number(manifests.find(({ kind }) => kind === 'ConfigMap')?.data?.['retryLimit'])
 }

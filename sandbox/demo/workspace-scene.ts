@@ -14,7 +14,7 @@ import {
   POD,
   SECRET,
 } from '../../operator/kube/resource-types.ts'
-import { IMAGE_NAMESPACE, IMAGE_URL_TEMPLATE, type Performer, WORKSPACE_NAME } from './cast.ts'
+import { IMAGE_URL_TEMPLATE, type Performer, WORKSPACE_NAME } from './cast.ts'
 import type { Observer } from './observer.ts'
 
 export interface WorkspaceStage {
@@ -42,11 +42,6 @@ export const WORKSPACE_POLICY: Readonly<Record<string, string>> = {
   defaultStorageClass: 'gp3',
   defaultSnapshotClass: 'ebs-snapshot',
   localVolumeRoot: LOCAL_VOLUME_ROOT,
-}
-
-/** Which an installation has, and retains. */
-export async function createImageNamespace(client: KubeClient): Promise<void> {
-  await client.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: IMAGE_NAMESPACE } })
 }
 
 /** A whole lab in one object comes from nothing, and goes again. */
