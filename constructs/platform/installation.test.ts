@@ -65,7 +65,8 @@ describe('renderInstallation', () => {
     expect(installation.policy).toMatchObject([{ metadata: { namespace: 'ops' }, data: { imageNamespace: 'images' } }])
     const { policy } = renderInstallation({ ...PROPS, imageNamespace: 'vmdi-farm' })
     expect(policy).toEqual(renderInstallation(PROPS).policy)
-    expect(installation.namespaces.map(({ metadata }) => metadata.name)).toEqual(['ops', 'images'])
+    const namespaces = installation.namespaces.filter(({ kind }) => kind === 'Namespace')
+    expect(namespaces.map(({ metadata }) => metadata.name)).toEqual(['ops', 'images'])
   })
 
   it('takes the namespace of images from the policy where that alone names it, and refuses two', () => {
