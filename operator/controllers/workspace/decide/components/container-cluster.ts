@@ -75,7 +75,7 @@ function heldByPolicy({ containers }: WorkspaceContainerCluster, policy: Policy)
 }
 
 function held(absent: ReturnType<typeof failed>): Pick<Component, 'held'> {
-  const stays = 'what was created before stays as it is until the workspace is changed'
+  const stays = 'what runs already runs until its pod ends, unchanged'
   return { held: { absent, present: { ...absent, message: `${absent.message}; ${stays}` } } }
 }
 
