@@ -113,6 +113,16 @@ describe('environmentManifests', () => {
     expect(deployment.spec.template.spec.containers[0].image).toBe(IMAGE)
     expect(deployment.metadata.labels['app.kubernetes.io/version']).toBe(about.version)
   })
+
+  it('have a file of their own for scraping and alerts, where a stack asks for them', () => {
+    const monitoring = 'open-terrain:monitoring: { enabled: true }'
+    writeFileSync(join(folder, 'Pulumi.yaml'), 'name: open-terrain\n')
+    writeFileSync(join(folder, 'Pulumi.lab.yaml'), `config:\n  open-terrain:image: ${IMAGE}\n  ${monitoring}\n`)
+    const files = environmentManifests({ folder, environment: 'lab' })
+    expect([...files.keys()]).toEqual([...FILES, 'monitoring.yaml'])
+    const kinds = objectsOf(files.get('monitoring.yaml')).map(({ kind }) => kind)
+    expect(kinds).toEqual(expect.arrayContaining(['PodMonitor', 'PrometheusRule']))
+  })
 })
 
 describe('cdk8s.yaml', () => {

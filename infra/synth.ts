@@ -1,6 +1,6 @@
 /**
- * Writes the manifests of environments for `kubectl apply` and for tools that apply from Git: `crds.yaml`, `namespaces.yaml` and `install.yaml` in
- * `dist/<environment>/`. The app of `cdk8s synth`, which works without it.
+ * Writes the manifests of environments for `kubectl apply` and for tools that apply from Git: `crds.yaml`, `namespaces.yaml`, `install.yaml` and, where it
+ * is asked for, `monitoring.yaml` in `dist/<environment>/`. The app of `cdk8s synth`, which works without it.
  *
  *   node infra/synth.ts [environment...] [--output folder]
  *
