@@ -10,12 +10,6 @@ import type { ComponentKind, Judgement } from '../component-kind.ts'
 
 const KIND = 'Volume'
 
-interface WantedClaim {
-  readonly spec?: {
-    readonly resources?: { readonly requests?: { readonly storage?: string } }
-  }
-}
-
 /** The volumes: a claim each and, where the policy keeps them on nodes, the local volume that it is for. */
 export const VOLUME_KIND: ComponentKind = {
   kind: KIND,
