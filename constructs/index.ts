@@ -43,6 +43,7 @@ export {
   policyDefaultText,
 } from './api/policy.ts'
 export { compareQuantities, parseQuantity } from './api/quantity.ts'
+export { RESOURCES } from './api/resources.ts'
 export { type Condition, GROUP, VERSION } from './api/shared.ts'
 export {
   type ParsedVirtualMachineSpec,

@@ -1,10 +1,7 @@
-import { dataSync, type Resource, render, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { RESOURCES, type Resource, render } from '@open-terrain/constructs'
 import { Crd } from '@open-terrain/constructs/platform'
 import { stringify } from 'yaml'
 import { apiReference } from './api-reference.ts'
-
-/** Every kind of the API, in the order of the reference. */
-export const RESOURCES: readonly Resource[] = [vmDiskImage, virtualMachine, dataSync, workspace]
 
 const SOURCE = 'from constructs/ by `npm run gen`; do not edit'
 

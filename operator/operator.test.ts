@@ -5,8 +5,7 @@ import { type FakeClock, settled } from './kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from './kube/kube-client.ts'
 import type { KubeObject } from './kube/kube-object.ts'
 import { type ScriptedCall, ScriptedClient } from './kube/scripted-client.fixtures.ts'
-import { Operator } from './operator.ts'
-import { fakeLog } from './runtime/fake-log.fixtures.ts'
+import { scriptedOperator } from './scripted-operator.fixtures.ts'
 
 const SECOND = 1_000
 /** The process has 3 s from SIGTERM to its end. */
@@ -39,16 +38,7 @@ async function start(): Promise<void> {
     ['snapshot.storage.k8s.io/v1', 'VolumeSnapshotClass', 'snap'],
   ] as const)
     client.put({ apiVersion, kind, metadata: { name, ...(namespace !== undefined && { namespace }) } })
-  const operator = new Operator({
-    client,
-    leaseClient: client,
-    clock,
-    random: () => 0.5,
-    log: fakeLog(),
-    namespace: 'sync-operator',
-    identity: 'me',
-    lease: { durationMs: 15 * SECOND, renewDeadlineMs: 10 * SECOND, retryPeriodMs: 2 * SECOND },
-  })
+  const operator = scriptedOperator(client)
   void operator.run(stop.signal).then(() => {
     isStopped = true
   })

@@ -82,7 +82,6 @@ export class Operator {
       Object.keys(WORKSPACE_PHASES),
     )
     this.#workspacePhases.observeLongestWait(
-      this.metrics.registry,
       'ot_workspace_longest_wait_seconds',
       'How long the Workspace that has waited longest has not been ready; 0 where none waits',
       clock,
@@ -157,7 +156,7 @@ export class Operator {
       const services = { client, clock, random, log, events: this.#events, runtimeMetrics: this.metrics }
       const policy = {
         policy: () => this.#policy.current,
-        onPolicyChange: (listener: () => void) => this.#policy.onChange(listener),
+        onPolicyChange: (listener: Parameters<PolicyWatch['onChange']>[0]) => this.#policy.onChange(listener),
       }
       const images = new ImageController({
         ...services,
@@ -167,9 +166,8 @@ export class Operator {
         caches: this.#imageCaches,
         hadPredecessor,
         metrics: this.#imageMetrics,
-        policy: () => this.#policy.current,
+        ...policy,
         limit: (ledgerLimit) => this.#policy.limit(ledgerLimit),
-        onPolicyChange: (listener) => this.#policy.onChange(listener),
         references: [
           new MachineReferences(client, this.#machineCaches),
           new DataSyncReferences(client, this.#dataSyncCaches),

@@ -1,8 +1,5 @@
-import { dataSync } from '../api/data-sync.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
-import { virtualMachine } from '../api/virtual-machine.ts'
-import { vmDiskImage } from '../api/vm-disk-image.ts'
-import { workspace } from '../api/workspace.ts'
+import { RESOURCES } from '../api/resources.ts'
 import { render } from '../children/render.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
 import { Crd } from './crd.ts'
@@ -53,8 +50,7 @@ export function renderInstallation(props: InstallationProps): Installation {
   const ofImages = imageNamespace === undefined ? {} : { imageNamespace }
   return {
     crds: manifests((chart) => {
-      for (const resource of [vmDiskImage, virtualMachine, dataSync, workspace])
-        new Crd(chart, resource.crdName, resource)
+      for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource)
       // After what it guards, for whoever deletes all of this in its order.
       new DeletionGuard(chart, 'Guard', { guards: 'crds' })
     }),

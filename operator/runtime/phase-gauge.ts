@@ -5,17 +5,19 @@ import { Meters } from './meters.ts'
 
 /** How many objects of a kind are in each phase, in the eyes of the replica that leads: 0 for the others. */
 export class PhaseGauge {
+  readonly #meters: Meters
   #objects: () => Iterable<object> = () => []
 
   /** @param all phases, reported also where nothing is in them */
   constructor(registry: Registry, name: string, help: string, all: readonly string[]) {
     const phases = () => Array.from(this.#objects()).flatMap((object) => phaseOf(object) ?? [])
-    new Meters(registry).counted(name, help, 'phase', phases, all)
+    this.#meters = new Meters(registry)
+    this.#meters.counted(name, help, 'phase', phases, all)
   }
 
   /** Reports beside it for how long the object that has waited longest has not been ready. */
-  observeLongestWait(registry: Registry, name: string, help: string, clock: Pick<Clock, 'now'>): void {
-    new Meters(registry).observed(name, help, () => longestWaitSeconds(this.#objects(), clock.now()))
+  observeLongestWait(name: string, help: string, clock: Pick<Clock, 'now'>): void {
+    this.#meters.observed(name, help, () => longestWaitSeconds(this.#objects(), clock.now()))
   }
 
   /** Where it is read; undefined where this replica does not lead. */

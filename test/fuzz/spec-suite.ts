@@ -1,4 +1,4 @@
-import { dataSync, type StructuralSchema, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { RESOURCES, type StructuralSchema } from '@open-terrain/constructs'
 import { resourceSchema } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
@@ -36,11 +36,7 @@ export function specSuite({ count, isEachRuleNeeded }: SpecSuite): void {
 
 function messagesOfRules(): Set<string> {
   // Nobody but the operator writes a status.
-  return new Set(
-    [vmDiskImage, virtualMachine, dataSync, workspace].flatMap((resource) =>
-      messagesBelow(resourceSchema(resource), 'status'),
-    ),
-  )
+  return new Set(RESOURCES.flatMap((resource) => messagesBelow(resourceSchema(resource), 'status')))
 }
 
 function messagesBelow({ items, properties, ...schema }: StructuralSchema, without?: string): string[] {

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { ALERTS, type AlertName } from '@open-terrain/constructs/platform'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
-import { Operator } from '../../operator/operator.ts'
-import { fakeLog } from '../../operator/runtime/fake-log.fixtures.ts'
+import { scriptedOperator } from '../../operator/scripted-operator.fixtures.ts'
 
 const DOCS = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
 const NAMES = Object.keys(ALERTS) as AlertName[]
@@ -13,18 +12,7 @@ const OWN = /\bot_\w+/g
 /** What the operator serves, whether anything has happened or not. */
 let served: readonly string[] = []
 beforeAll(async () => {
-  const client = new ScriptedClient()
-  const operator = new Operator({
-    client,
-    leaseClient: client,
-    clock: client.clock,
-    random: () => 0.5,
-    log: fakeLog(),
-    namespace: 'sync-operator',
-    identity: 'me',
-    lease: { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 },
-  })
-  const text = await operator.metrics.render()
+  const text = await scriptedOperator(new ScriptedClient()).metrics.render()
   served = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name)
 })
 

@@ -18,11 +18,15 @@ const HAS_KUBECTL = await run('kubectl', ['version', '--client']).then(
   () => false,
 )
 
-/** What people have: an image, and a guest with a disk of it. */
-async function furnish(world: World, machines: Machines): Promise<void> {
+/** Rolls it out, and makes what people have: an image, and a guest with a disk of it. */
+async function furnish(world: World, installation: Installation): Promise<Machines> {
+  const machines = new Machines(world)
+  await installation.apply()
+  await installation.untilRolledOut()
   await machines.create('guest')
   await machines.untilReady('guest')
   await world.untilSynced('golden')
+  return machines
 }
 
 /** By kind and name with its uid: what no removal of the operator may touch. Throws where one of them is being deleted. */
@@ -66,10 +70,7 @@ describe('the life of an installation', () => {
   it('keeps what is stored when its CRDs are replaced', async () => {
     await using world = await World.start(cluster(), { idle: true })
     await using installation = await Installation.start(world)
-    const machines = new Machines(world)
-    await installation.apply()
-    await installation.untilRolledOut()
-    await furnish(world, machines)
+    const machines = await furnish(world, installation)
     const before = belongings(world)
     for (const crd of installation.render().crds.filter(({ kind }) => kind === 'CustomResourceDefinition')) {
       const { spec, ...rest } = structuredClone(crd) as never as {
@@ -100,10 +101,7 @@ describe('the life of an installation', () => {
     async (...order) => {
       await using world = await World.start(cluster(), { idle: true })
       await using installation = await Installation.start(world)
-      const machines = new Machines(world)
-      await installation.apply()
-      await installation.untilRolledOut()
-      await furnish(world, machines)
+      const machines = await furnish(world, installation)
       const { crds, namespaces } = installation.render()
       const guarded = [...crds, ...namespaces].filter(
         ({ kind, metadata }) => kind === 'CustomResourceDefinition' || metadata.name === 'vmdi-farm',
@@ -141,10 +139,7 @@ describe('the life of an installation', () => {
   it.skipIf(!HAS_KUBECTL)('lets go of everything by one command when the operator is gone', async () => {
     await using world = await World.start(cluster(), { idle: true })
     await using installation = await Installation.start(world)
-    const machines = new Machines(world)
-    await installation.apply()
-    await installation.untilRolledOut()
-    await furnish(world, machines)
+    const machines = await furnish(world, installation)
     await world.createImage('kept', {}, { finalizers: ['example.com/of-somebody-else'] })
     await world.untilSynced('kept')
     const release = () => {

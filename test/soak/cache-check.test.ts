@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest'
 import { apiVersionOf } from '../../operator/kube/kube-object.ts'
 import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
-import { Operator } from '../../operator/operator.ts'
 import { type CacheDigest, digestOf } from '../../operator/runtime/cache-digest.ts'
-import { fakeLog } from '../../operator/runtime/fake-log.fixtures.ts'
+import { scriptedOperator } from '../../operator/scripted-operator.fixtures.ts'
 import { SERVED_TYPES } from '../../sandbox/memory-cluster/index.ts'
 import type { BundledOperator } from '../bench/bundled-operator.ts'
 import { cacheDifferences } from './cache-check.ts'
@@ -55,17 +54,7 @@ it('finds a kind that the operator keeps and nobody compares', async () => {
 
 it('compares every kind that the operator keeps, and no other', async () => {
   const client = new ScriptedClient()
-  const operator = new Operator({
-    client,
-    leaseClient: client,
-    clock: client.clock,
-    random: () => 0.5,
-    log: fakeLog(),
-    namespace: 'sync-operator',
-    identity: 'me',
-    lease: { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 },
-  })
-  const kept = Object.keys(operator.cached())
+  const kept = Object.keys(scriptedOperator(client).cached())
   const none = { name: 'replica-0', caches: async () => ({}) } as unknown as BundledOperator
   const complaints = await cacheDifferences(client, [none])
   expect(complaints.map((complaint) => complaint.split(' ')[3]?.replace(',', '')).toSorted()).toEqual(kept.toSorted())

@@ -1,0 +1,17 @@
+import type { ScriptedClient } from './kube/scripted-client.fixtures.ts'
+import { Operator } from './operator.ts'
+import { fakeLog } from './runtime/fake-log.fixtures.ts'
+
+/** A whole operator, with the clock of its client and the lease of production; it does nothing until it is run. */
+export function scriptedOperator(client: ScriptedClient): Operator {
+  return new Operator({
+    client,
+    leaseClient: client,
+    clock: client.clock,
+    random: () => 0.5,
+    log: fakeLog(),
+    namespace: 'sync-operator',
+    identity: 'me',
+    lease: { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 },
+  })
+}
