@@ -21,6 +21,7 @@ describe('parseConfig', () => {
   it('fills in the defaults', () => {
     expect(parseConfig({ image: IMAGE })).toEqual({
       image: IMAGE,
+      imagePullSecrets: [],
       namespace: 'sync-operator',
       imageNamespace: 'vmdi-farm',
       cdiNamespace: 'cdi',
@@ -71,6 +72,14 @@ describe('parseConfig', () => {
       'open-terrain:image: "registry.example/operator@sha256:0" must have a digest of the form sha256:<64 hexadecimal digits>',
     ],
     [
+      { imagePullSecrets: 'registry' },
+      'open-terrain:imagePullSecrets: "registry" must be a list of names of Secrets in the namespace of the operator',
+    ],
+    [
+      { imagePullSecrets: ['registry', 'Registry'] },
+      'open-terrain:imagePullSecrets.1: "Registry" must be the name of a Secret: lower-case letters, digits, dashes and dots',
+    ],
+    [
       { namespace: 'Sync' },
       'open-terrain:namespace: "Sync" must be a name of lower-case letters, digits and dashes, of at most 63 characters',
     ],
@@ -99,7 +108,7 @@ describe('parseConfig', () => {
     ],
     [{ networkPolicies: { enabled: 'maybe' } }, 'open-terrain:networkPolicies.enabled: "maybe" must be true or false'],
     [{ monitoring: { enable: true } }, 'open-terrain:monitoring.enable is not a key: remove it'],
-    [{ imge: IMAGE }, 'open-terrain:imge is not a key: the keys are image, namespace, '],
+    [{ imge: IMAGE }, 'open-terrain:imge is not a key: the keys are image, imagePullSecrets, namespace, '],
     [
       { images: { ubuntu: { url: 'not a url' } } },
       'open-terrain:images.ubuntu: {"url":"not a url"} must be the spec of a VMDiskImage: ',

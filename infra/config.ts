@@ -19,6 +19,13 @@ export const PROJECT = 'open-terrain'
 const objectName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, {
   error: 'must be a name of lower-case letters, digits and dashes, of at most 63 characters',
 })
+/** Secrets may have dots in their names, which namespaces may not. */
+const secretName = z
+  .string({ error: 'must be a name in quotes' })
+  .max(253, { error: 'must be at most 253 characters long' })
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, {
+    error: 'must be the name of a Secret: lower-case letters, digits, dashes and dots',
+  })
 const flag = z.boolean({ error: 'must be true or false' })
 const quantity = z
   .string({ error: 'must be a quantity in quotes, such as "500m" or "256Mi"' })
@@ -76,6 +83,9 @@ const images = z.record(
 const SCHEMA = z
   .strictObject({
     image,
+    imagePullSecrets: z
+      .array(secretName, { error: 'must be a list of names of Secrets in the namespace of the operator' })
+      .default([]),
     namespace: objectName.default(OPERATOR_NAMESPACE),
     imageNamespace: objectName.default(POLICY_DEFAULTS.imageNamespace),
     cdiNamespace: objectName.default('cdi'),

@@ -118,6 +118,16 @@ describe.each(environmentsIn(ROOT))('the stack %s', (environment) => {
   })
 })
 
+describe('Secrets to pull the image of the operator', () => {
+  it('are named by its pods, and made by nobody here', async () => {
+    const { objects } = await up({ imagePullSecrets: ['registry.example'] })
+    const deployment = objects.find(({ inputs }) => inputs['kind'] === 'Deployment') as Registered
+    const imagePullSecrets = [{ name: 'registry.example' }]
+    expect(deployment.inputs).toMatchObject({ spec: { template: { spec: { imagePullSecrets } } } })
+    expect(objects.filter(({ inputs }) => inputs['kind'] === 'Secret')).toEqual([])
+  })
+})
+
 describe('a change of the policy', () => {
   it('touches its ConfigMap alone, which the provider updates in place', async () => {
     const [before, after] = [await up({ policy: { concurrency: 4 } }), await up({ policy: { concurrency: 6 } })]

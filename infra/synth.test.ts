@@ -105,12 +105,14 @@ describe('environmentManifests', () => {
     expect([...(kinds[2] ?? [])]).not.toEqual(expect.arrayContaining(['CustomResourceDefinition']))
   })
 
-  it('take the image of the stack file where none is given, and say their version', () => {
+  it('take the image of the stack file where none is given, with the Secrets to pull it, and say their version', () => {
     writeFileSync(join(folder, 'Pulumi.yaml'), 'name: open-terrain\n')
-    writeFileSync(join(folder, 'Pulumi.lab.yaml'), `config:\n  open-terrain:image: ${IMAGE}\n`)
+    const pull = 'open-terrain:imagePullSecrets: [registry]'
+    writeFileSync(join(folder, 'Pulumi.lab.yaml'), `config:\n  open-terrain:image: ${IMAGE}\n  ${pull}\n`)
     const install = objectsOf(environmentManifests({ folder, environment: 'lab' }).get('install.yaml'))
     const deployment = install.find(({ kind }) => kind === 'Deployment')
     expect(deployment.spec.template.spec.containers[0].image).toBe(IMAGE)
+    expect(deployment.spec.template.spec.imagePullSecrets).toEqual([{ name: 'registry' }])
     expect(deployment.metadata.labels['app.kubernetes.io/version']).toBe(about.version)
   })
 

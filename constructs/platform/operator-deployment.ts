@@ -9,6 +9,8 @@ const USER_ID = 65532
 export interface OperatorDeploymentProps {
   /** Container image of the operator, best by digest. */
   readonly image: string
+  /** Names of Secrets in the operator's namespace with which the image is pulled. Nothing here makes them. @default none */
+  readonly imagePullSecrets?: readonly string[]
   /** Where CDI is installed: the Lease of its controller tells whether it works. @default `cdi` */
   readonly cdiNamespace?: string
   /** One leads, the others wait for its Lease. @default 2 */
@@ -47,8 +49,10 @@ export function deploymentSpec(props: OperatorDeploymentProps): k8s.DeploymentSp
 }
 
 function podSpec(props: OperatorDeploymentProps): k8s.PodSpec {
+  const { imagePullSecrets = [] } = props
   return {
     serviceAccountName: OPERATOR_NAME,
+    ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
     terminationGracePeriodSeconds: 15,
     // No variables about the Services beside it.
     enableServiceLinks: false,

@@ -57,6 +57,14 @@ describe('Operator', () => {
     expect(deployment).toMatchObject({ spec: { template: { spec: { containers: [{ env }] } } } })
   })
 
+  it('pulls its image with the Secrets that are named', () => {
+    const props = { image: 'registry.example/operator@sha256:0', imagePullSecrets: ['registry', 'mirror.example'] }
+    const objects = render((chart) => new Operator(chart, 'Operator', props))
+    const deployment = objects.find((one) => 'kind' in one && one.kind === 'Deployment')
+    const imagePullSecrets = [{ name: 'registry' }, { name: 'mirror.example' }]
+    expect(deployment).toMatchObject({ spec: { template: { spec: { imagePullSecrets } } } })
+  })
+
   it('has a heap that fits its limit of memory, and requests no more than that', () => {
     expect(containerOf({}).resources).toEqual({
       requests: { cpu: '100m', memory: '192Mi' },
