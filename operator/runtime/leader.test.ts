@@ -246,6 +246,65 @@ describe('a candidate', () => {
     expect(one.history).toEqual([true])
   })
 
+  describe('says in one sentence, once a minute, what keeps it from the Lease', () => {
+    const FORBIDDEN = apiError('Rejected', { status: 403 })
+    const TERMINATING = apiError('Rejected', { status: 403, causes: ['NamespaceTerminating'] })
+    const obstacles = ({ log }: Candidate) =>
+      log.lines.map(({ text = '' }) => text).filter((text) => /^cannot/.test(text))
+
+    it.each([
+      [
+        'its namespace is gone',
+        undefined,
+        /^cannot lead, as namespace n for the Lease lease does not exist: create it/,
+      ],
+      ['its namespace goes', TERMINATING, /^cannot lead, as namespace n with .* is being deleted: remove the operator/],
+      ['it has no right', FORBIDDEN, /^cannot lead, as the operator may not .* namespace n: apply the access rights/],
+      ['nobody answers', apiError('NoAnswer'), /^cannot lead, as the Lease lease in namespace n cannot be read or/],
+    ])('%s', async (_what, error, sentence) => {
+      const one = new Candidate('one')
+      await clock.advance(10_000)
+      client.drop('Lease', 'n/lease')
+      if (error === undefined) client.drop('Namespace', 'n')
+      else
+        client.before = ({ verb }) => {
+          if (verb !== 'get') throw error
+        }
+      await clock.advance(50_000)
+      expect(obstacles(one)).toEqual([expect.stringMatching(sentence)])
+      await clock.advance(60_000)
+      expect(obstacles(one)).toHaveLength(2)
+    })
+
+    it('not when the Lease alone is gone, which it makes again', async () => {
+      const one = new Candidate('one')
+      await clock.advance(10_000)
+      client.drop('Lease', 'n/lease')
+      await clock.advance(2_000)
+      client.before = ({ verb }) => {
+        if (verb === 'replace') client.drop('Lease', 'n/lease')
+      }
+      await clock.advance(2_000)
+      client.before = undefined
+      await clock.advance(2_000)
+      expect(lease()?.spec['holderIdentity']).toBe('one')
+      expect([one.history, obstacles(one)]).toEqual([[true], []])
+    })
+
+    it('again at once when it was well meanwhile', async () => {
+      const one = new Candidate('one')
+      for (let turn = 1; turn <= 2; turn += 1) {
+        await clock.advance(4_000)
+        client.before = () => {
+          throw apiError('Unavailable')
+        }
+        await clock.advance(4_000)
+        client.before = undefined
+        expect(obstacles(one)).toHaveLength(turn)
+      }
+    })
+  })
+
   it('stops at once when somebody else has the Lease', async () => {
     const one = new Candidate('one')
     await settled()

@@ -1,4 +1,4 @@
-import { ApiError, isApiError } from '../kube/api-error.ts'
+import { ApiError, isApiError, isNamespaceTerminating } from '../kube/api-error.ts'
 import { find } from '../kube/find.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
@@ -34,6 +34,9 @@ export interface LeaderElectorOptions extends Basics {
   readonly onChange?: (leads: boolean) => void
 }
 
+/** How often it is said again what keeps us from the Lease, as long as it is the same. */
+const SAID_AGAIN_MS = 60_000
+
 type Lead = (term: AbortSignal, hadPredecessor: boolean) => Promise<void>
 
 /**
@@ -51,6 +54,8 @@ export class LeaderElector {
   #hadPredecessor = true
   /** Whom we stand by for, as last logged. */
   #standsByFor: string | undefined
+  /** What keeps us from the Lease, as last logged, and when. */
+  #obstacle: { readonly text: string; readonly at: number } | undefined
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options
@@ -63,7 +68,7 @@ export class LeaderElector {
       const { holderIdentity = '' } = lease?.spec ?? {}
       this.#vacant = holderIdentity === '' ? versionOf(lease) : undefined
     } catch (error) {
-      if (!signal.aborted) this.#options.log.warn({ error: String(error) }, 'cannot reach the Lease')
+      if (!signal.aborted) this.#logObstacle(error)
     }
   }
 
@@ -92,6 +97,27 @@ export class LeaderElector {
     if (!this.#isHeldByOther() || holder === this.#standsByFor) return
     this.#standsByFor = holder
     log.info({ identity, leader: holder }, 'standing by')
+  }
+
+  /** Once when it is news, and seldom after it: everybody tries every second or two. */
+  #logObstacle(error: unknown): void {
+    const { clock, log } = this.#options
+    const text = this.#obstacleOf(error)
+    const now = clock.monotonic()
+    if (this.#obstacle?.text === text && now - this.#obstacle.at < SAID_AGAIN_MS) return
+    this.#obstacle = { text, at: now }
+    log.warn({ error: String(error) }, text)
+  }
+
+  #obstacleOf(error: unknown): string {
+    const { namespace, name } = this.#options
+    if (isNamespaceTerminating(error))
+      return `cannot lead, as namespace ${namespace} with the Lease ${name} is being deleted: remove the operator too, or install it again when the namespace is gone`
+    if (isApiError(error, 'NotFound'))
+      return `cannot lead, as namespace ${namespace} for the Lease ${name} does not exist: create it, or remove the operator`
+    if (isApiError(error) && error.status === 403)
+      return `cannot lead, as the operator may not read or write the Lease ${name} in namespace ${namespace}: apply the access rights of the installation`
+    return `cannot lead, as the Lease ${name} in namespace ${namespace} cannot be read or written: look whether the API server is well; it is tried again`
   }
 
   async #serve(signal: AbortSignal, lead: Lead): Promise<void> {
@@ -142,21 +168,22 @@ export class LeaderElector {
 
   /** One attempt to take or renew the Lease. Never throws. */
   async #tryAcquire(signal: AbortSignal): Promise<boolean> {
+    let lease: Lease | undefined
     try {
-      const lease = await this.#read(signal)
+      lease = await this.#read(signal)
       this.#hadPredecessor = versionOf(lease) !== this.#vacant
-      if (lease === undefined) {
-        this.#observe(await this.#write(undefined, signal))
-        return true
+      if (lease !== undefined) {
+        this.#observe(lease)
+        if (this.#isHeldByOther() && !this.#hasExpired()) return false
       }
-      this.#observe(lease)
-      if (this.#isHeldByOther() && !this.#hasExpired()) return false
       this.#observe(await this.#write(lease, signal))
+      this.#obstacle = undefined
       return true
     } catch (error) {
-      if (!signal.aborted && !isApiError(error, 'Conflict', 'AlreadyExists')) {
-        this.#options.log.warn({ error: String(error) }, 'cannot reach the Lease')
-      }
+      // Somebody else was quicker, or has deleted it since it was read.
+      const isOvertaken =
+        isApiError(error, 'Conflict', 'AlreadyExists') || (lease !== undefined && isApiError(error, 'NotFound'))
+      if (!signal.aborted && !isOvertaken) this.#logObstacle(error)
       return false
     }
   }

@@ -42,6 +42,7 @@ export class OperatorPods implements AsyncDisposable {
     const pods = new OperatorPods({
       restartBaseMs: 10_000,
       onLine: () => undefined,
+      clock: systemClock,
       ...options,
       folder,
       watchdog,

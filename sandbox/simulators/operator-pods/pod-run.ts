@@ -5,7 +5,7 @@ import { parse, stringify } from 'yaml'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import type { KubeClient } from '../../../operator/kube/kube-client.ts'
 import { POD } from '../../../operator/kube/resource-types.ts'
-import { sleep, systemClock } from '../../../operator/runtime/clock.ts'
+import { type Clock, sleep } from '../../../operator/runtime/clock.ts'
 import type { Logger } from '../../../operator/runtime/log.ts'
 import type { ControlPlane } from '../../control-plane/control-plane.ts'
 import type { Watchdog } from '../../control-plane/watchdog.ts'
@@ -30,6 +30,7 @@ export interface Node {
   /** For files of the pods. */
   readonly folder: string
   readonly log: Logger
+  readonly clock: Clock
   /** Before the first restart of a container, in milliseconds; doubles with each. */
   readonly restartBaseMs: number
   readonly onLine: (pod: OperatorPod, line: string) => void
@@ -124,14 +125,15 @@ export class PodRun {
 
   async #probe(container: OperatorContainer, started: ContainerProcess, signal: AbortSignal): Promise<void> {
     const { livenessProbe, readinessProbe } = container
+    const { clock } = this.#node
     if (readinessProbe === undefined) this.#report({ isReady: true })
     await Promise.all([
       readinessProbe &&
-        probe(readinessProbe, probeUrl(this.#pod, container, readinessProbe), signal, (isReady) =>
+        probe(clock, readinessProbe, probeUrl(this.#pod, container, readinessProbe), signal, (isReady) =>
           this.#report({ isReady }),
         ),
       livenessProbe &&
-        probe(livenessProbe, probeUrl(this.#pod, container, livenessProbe), signal, (isAlive) => {
+        probe(clock, livenessProbe, probeUrl(this.#pod, container, livenessProbe), signal, (isAlive) => {
           if (!isAlive) void started.end((this.#pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000)
         }),
     ])
@@ -142,7 +144,7 @@ export class PodRun {
     const waitMs = Math.min(RESTART_MAX_MS, this.#node.restartBaseMs * 2 ** Math.min(restarts, 20))
     this.#node.log.warn({ pod: this.#pod.metadata.name, ...exit }, 'a container ended, and is started again')
     this.#report({ state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: state, restarts: restarts + 1 })
-    await sleep(systemClock, waitMs, this.#leaving.signal).catch(() => undefined)
+    await sleep(this.#node.clock, waitMs, this.#leaving.signal).catch(() => undefined)
   }
 
   /** A kubeconfig of the pod's ServiceAccount, with a token that ends with the pod. */
@@ -205,7 +207,7 @@ export class PodRun {
         return await work()
       } catch (error) {
         this.#node.log.info({ pod: this.#pod.metadata.name, error: String(error) }, 'the node tries again')
-        await sleep(systemClock, RETRY_MS, isLast ? undefined : this.#leaving.signal).catch(() => undefined)
+        await sleep(this.#node.clock, RETRY_MS, isLast ? undefined : this.#leaving.signal).catch(() => undefined)
       }
     }
     return undefined

@@ -1,4 +1,4 @@
-import { sleep, systemClock } from '../../../operator/runtime/clock.ts'
+import { type Clock, sleep } from '../../../operator/runtime/clock.ts'
 import type { ProbeSpec } from './template.ts'
 
 /**
@@ -6,6 +6,7 @@ import type { ProbeSpec } from './template.ts'
  * the thresholds say. The first verdict is told too.
  */
 export async function probe(
+  clock: Clock,
   spec: ProbeSpec,
   url: string,
   signal: AbortSignal,
@@ -15,7 +16,7 @@ export async function probe(
   let verdict: boolean | undefined
   let last: boolean | undefined
   let row = 0
-  if (initialDelaySeconds > 0) await pause(initialDelaySeconds, signal)
+  if (initialDelaySeconds > 0) await pause(clock, initialDelaySeconds, signal)
   while (!signal.aborted) {
     const isGood = await answers(url, spec.timeoutSeconds ?? 1, signal)
     if (signal.aborted) return
@@ -25,7 +26,7 @@ export async function probe(
       verdict = isGood
       onVerdict(isGood)
     }
-    await pause(periodSeconds, signal)
+    await pause(clock, periodSeconds, signal)
   }
 }
 
@@ -40,6 +41,6 @@ async function answers(url: string, timeoutSeconds: number, signal: AbortSignal)
   )
 }
 
-async function pause(seconds: number, signal: AbortSignal): Promise<void> {
-  await sleep(systemClock, seconds * 1_000, signal).catch(() => undefined)
+async function pause(clock: Clock, seconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(clock, seconds * 1_000, signal).catch(() => undefined)
 }
