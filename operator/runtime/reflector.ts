@@ -7,11 +7,8 @@ import type { Basics } from './basics.ts'
 import { sleep } from './clock.ts'
 import { traceOf } from './redact.ts'
 import type { Store, Stored } from './store.ts'
+import { timedWatch } from './timed-watch.ts'
 
-/** A watch ends by itself after about so long, its last word nearly always a bookmark: the next one starts from a fresh version. */
-const WATCH_SECONDS = 45
-/** A watch that is still open so long after its end has lost its server without a word. */
-const GRACE_SECONDS = 8
 /** A server that ends watches at once must not be asked in a loop. */
 const HASTY_MS = 1_000
 /** A kind that was served and answers 404 may be an API server that is just starting: it has to say so this often. */
@@ -100,7 +97,7 @@ export class Reflector<T extends Stored> {
     return () => this.#installedListeners.delete(listener)
   }
 
-  /** Takes in the API server's answer to a write of ours, as a watch would. */
+  /** Takes in the API server's answer to a write of this process, as a watch would. */
   observeWrite(object: KubeObject): void {
     this.#options.store.observeWrite(this.#options.project(object))
   }
@@ -221,24 +218,11 @@ export class Reflector<T extends Stored> {
     return position
   }
 
-  /** What the API server tells, until it ends the watch or is overdue in doing so. */
   async *#events(resourceVersion: string | undefined, signal: AbortSignal): AsyncIterable<WatchEvent<KubeObject>> {
-    const { client, type, selection, clock, random } = this.#options
-    const timeoutSeconds = Math.round(WATCH_SECONDS * (1 + random() / 10))
-    const overdue = new AbortController()
-    const cancel = clock.setTimer(() => overdue.abort(), (timeoutSeconds + GRACE_SECONDS) * 1_000)
-    try {
-      for await (const event of client.watch(type, {
-        ...selection,
-        ...(resourceVersion !== undefined && { resourceVersion }),
-        timeoutSeconds,
-        signal: AbortSignal.any([signal, overdue.signal]),
-      })) {
-        this.#hear()
-        yield event
-      }
-    } finally {
-      cancel()
+    const { type, selection, ...basics } = this.#options
+    for await (const event of timedWatch(basics, { type, selection, resourceVersion }, signal)) {
+      this.#hear()
+      yield event
     }
   }
 
