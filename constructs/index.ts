@@ -43,6 +43,7 @@ export {
   policyDefaultText,
 } from './api/policy.ts'
 export { compareQuantities, parseQuantity } from './api/quantity.ts'
+export type { ReasonHelp } from './api/reason-help.ts'
 export { RESOURCES } from './api/resources.ts'
 export { type Condition, GROUP, VERSION } from './api/shared.ts'
 export {
@@ -78,7 +79,6 @@ export {
   REASONS,
   RECLAIM_POLICIES,
   type Reason,
-  type ReasonHelp,
   type ReclaimPolicy,
   revisionOf,
   SOURCE_TYPES,

@@ -15,7 +15,7 @@ const LENGTH_MIN = { ipv4: 8, ipv6: 16 } as const
  * This network, loopback, link-local, multicast, reserved and broadcast. For IPv6 all that begins with zeros, such as `::1`. RE2 and JavaScript
  * alike.
  */
-export const UNUSABLE_ADDRESS =
+const UNUSABLE_ADDRESS =
   '^((0|127|22[4-9]|2[34][0-9]|25[0-5])[.]|169[.]254[.]|:|0{1,4}:|[fF][eE][89abAB][0-9a-fA-F]:|[fF]{2}[0-9a-fA-F]{2}:)'
 
 const unusable = new RegExp(UNUSABLE_ADDRESS)
@@ -68,12 +68,9 @@ export function addressField(field: string): z.ZodString {
 export function interfaceAddress(): z.ZodString {
   return cel(
     z.string().min(1).max(CIDR_MAX),
-    {
-      rule: hasLengthFrom(LENGTH_MIN.ipv4, LENGTH_MIN.ipv6),
-      message:
-        'ipAddress must be an address with the length of its network, such as 10.10.0.161/24 (8 to 32) or fd00:10::a1/64 (16 to 128)',
-      holds: isLongEnough,
-    },
+    lengthRule(
+      'ipAddress must be an address with the length of its network, such as 10.10.0.161/24 (8 to 32) or fd00:10::a1/64 (16 to 128)',
+    ),
     {
       rule: '!isCIDR(self) || string(cidr(self)) == self',
       message: 'ipAddress must be written in the usual short way',
@@ -86,11 +83,7 @@ export function interfaceAddress(): z.ZodString {
         return prefix === undefined || prefixText(prefix) === text
       },
     },
-    {
-      rule: `!${celMatches('self', UNUSABLE_ADDRESS)}`,
-      message: 'ipAddress must not be an unspecified, loopback, link-local, multicast or reserved address',
-      holds: (text: string) => !unusable.test(text),
-    },
+    usableRule('ipAddress must not be an unspecified, loopback, link-local, multicast or reserved address'),
     {
       rule: `!isCIDR(self) || ${celIsHostAddress({ ip: 'cidr(self).ip()', network: 'cidr(self)', text: "self.replace('/', '.')" })}`,
       message:
@@ -107,18 +100,11 @@ export function interfaceAddress(): z.ZodString {
 export function networkCidr(): z.ZodString {
   return cel(
     z.string().min(1).max(CIDR_MAX),
-    {
-      rule: hasLengthFrom(LENGTH_MIN.ipv4, LENGTH_MIN.ipv6),
-      message:
-        'cidr must be the first address of the network and its length, such as 10.10.0.0/24 (8 to 32) or fd00:10::/64 (16 to 128)',
-      holds: isLongEnough,
-    },
+    lengthRule(
+      'cidr must be the first address of the network and its length, such as 10.10.0.0/24 (8 to 32) or fd00:10::/64 (16 to 128)',
+    ),
     firstAddressRule('cidr'),
-    {
-      rule: `!${celMatches('self', UNUSABLE_ADDRESS)}`,
-      message: 'cidr must not be a network of unspecified, loopback, link-local, multicast or reserved addresses',
-      holds: (text: string) => !unusable.test(text),
-    },
+    usableRule('cidr must not be a network of unspecified, loopback, link-local, multicast or reserved addresses'),
   )
 }
 
@@ -136,13 +122,26 @@ export function destinationCidr(): z.ZodString {
   )
 }
 
-function hasLengthFrom(ipv4: number, ipv6: number): string {
-  return `isCIDR(self) && cidr(self).prefixLength() >= (cidr(self).ip().family() == 4 ? ${ipv4} : ${ipv6})`
+/** Of a network that is no larger than any that has members. */
+function lengthRule(message: string) {
+  const { ipv4, ipv6 } = LENGTH_MIN
+  return {
+    rule: `isCIDR(self) && cidr(self).prefixLength() >= (cidr(self).ip().family() == 4 ? ${ipv4} : ${ipv6})`,
+    message,
+    holds: (text: string) => {
+      const prefix = parseCidr(text)
+      return prefix !== undefined && prefix.length >= (prefix.family === 4 ? ipv4 : ipv6)
+    },
+  }
 }
 
-function isLongEnough(text: string): boolean {
-  const prefix = parseCidr(text)
-  return prefix !== undefined && prefix.length >= (prefix.family === 4 ? LENGTH_MIN.ipv4 : LENGTH_MIN.ipv6)
+/** Of an address that an interface can have, or of a network of such addresses. */
+export function usableRule(message: string) {
+  return {
+    rule: `!${celMatches('self', UNUSABLE_ADDRESS)}`,
+    message,
+    holds: (text: string) => !unusable.test(text),
+  }
 }
 
 function firstAddressRule(field: string) {

@@ -1,6 +1,4 @@
-import { namesIn, type ReasonHelp } from './vm-disk-image-reasons.ts'
-
-const NOTHING = 'Nothing: it goes on by itself.'
+import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /**
  * Every reason that a condition, an image in the status or an Event of a DataSync can carry, beside the reasons of its images: what it means,
@@ -55,16 +53,9 @@ export const DATA_SYNC_REASON_HELP = {
     remedy: 'Use another namespace.',
   },
   /** The API server refused a write. */
-  Refused: {
-    meaning: 'The API server refuses something that the DataSync needs; the message is its answer.',
-    remedy:
-      'Read the message: a missing right of the operator, a quota or an admission rule is the cause. The operator tries again by itself.',
-  },
-  /** A fault of ours. */
-  InternalError: {
-    meaning: 'The operator met an error of its own while it worked on this DataSync; others are not affected.',
-    remedy: 'Report it with the message and the log of the operator. The operator tries again by itself.',
-  },
+  Refused: refusedHelp('DataSync'),
+  /** A bug in the operator. */
+  InternalError: internalErrorHelp('DataSync'),
 } as const satisfies Record<string, ReasonHelp>
 
 export type DataSyncReason = keyof typeof DATA_SYNC_REASON_HELP

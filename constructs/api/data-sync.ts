@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
+import { ageColumn, MESSAGE_COLUMN, phaseColumn, reasonColumn } from './columns.ts'
 import { dataSyncStatus, VMS_MAX } from './data-sync-status.ts'
 import { imageFields, policyDefault, sourceRules } from './image-source.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
@@ -83,8 +84,8 @@ export const dataSync = defineResource({
   spec,
   status: dataSyncStatus,
   printerColumns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the images are on their way.' },
-    { name: 'Reason', type: 'string', jsonPath: '.status.reason', description: 'Why the DataSync is in this phase.' },
+    phaseColumn('Where the images are on their way.'),
+    reasonColumn('Why the DataSync is in this phase.'),
     { name: 'Images', type: 'string', jsonPath: '.status.ready', description: 'Images that are ready, of all.' },
     {
       name: 'Progress',
@@ -92,13 +93,8 @@ export const dataSync = defineResource({
       jsonPath: '.status.progress',
       description: 'Progress of all downloads together.',
     },
-    {
-      name: 'Age',
-      type: 'date',
-      jsonPath: '.metadata.creationTimestamp',
-      description: 'When the DataSync was created.',
-    },
-    { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is going on.', priority: 1 },
+    ageColumn('DataSync'),
+    MESSAGE_COLUMN,
     { name: 'Workspace', type: 'string', jsonPath: '.spec.workspaceId', description: 'The workspace.', priority: 1 },
     { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'Its version.', priority: 1 },
   ],

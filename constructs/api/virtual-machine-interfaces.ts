@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
-import { UNUSABLE_ADDRESS } from './address-fields.ts'
+import { usableRule } from './address-fields.ts'
 import { cel, dnsLabel, matching } from './shared.ts'
 
 const INTERFACES_MAX = 32
@@ -31,11 +31,7 @@ const ipAddress = cel(
       'ipAddress must be an address with the length of its network, such as 10.10.0.161/24 (8 to 32) or fd00:10::a1/64 (16 to 128)',
     holds: isAddress,
   },
-  {
-    rule: `!${celMatches('self', UNUSABLE_ADDRESS)}`,
-    message: 'ipAddress must not be an unspecified, loopback, link-local, multicast or reserved address',
-    holds: (address: string) => !new RegExp(UNUSABLE_ADDRESS).test(address),
-  },
+  usableRule('ipAddress must not be an unspecified, loopback, link-local, multicast or reserved address'),
 )
 
 const address = (field: string) =>

@@ -1,6 +1,4 @@
-import { namesIn, type ReasonHelp } from './vm-disk-image-reasons.ts'
-
-const NOTHING = 'Nothing: it goes on by itself.'
+import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /**
  * Every reason that a condition or an Event of a VirtualMachine can carry: what it means, and what a person can do about it. The API
@@ -278,16 +276,9 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** As an Event: the image was created for us. */
   ImageCreated: { meaning: 'The image was created from the template.', remedy: 'Nothing to do.' },
   /** The API server refused a write. */
-  Refused: {
-    meaning: 'The API server refuses something that the virtual machine needs; the message is its answer.',
-    remedy:
-      'Read the message: a right of the operator, a quota or an admission rule stands in the way. It is tried again by itself.',
-  },
-  /** A fault of ours. */
-  InternalError: {
-    meaning: 'The operator met an error of its own while it worked on this virtual machine; others are not affected.',
-    remedy: 'Report it with the message and the log of the operator. It is tried again by itself.',
-  },
+  Refused: refusedHelp('virtual machine'),
+  /** A bug in the operator. */
+  InternalError: internalErrorHelp('virtual machine'),
 } as const satisfies Record<string, ReasonHelp>
 
 export type VirtualMachineReason = keyof typeof VIRTUAL_MACHINE_REASON_HELP

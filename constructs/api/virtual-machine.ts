@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
+import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn } from './columns.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { DNS_LABEL, dnsLabel, GROUP, labelTextField, objectName, VERSION } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
@@ -120,38 +121,17 @@ export const virtualMachine = defineResource({
   spec,
   status: virtualMachineStatus,
   printerColumns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the machine is on its way.' },
+    phaseColumn('Where the machine is on its way.'),
     {
       name: 'Ready',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Ready")].status',
       description: 'Whether the machine is ready for use.',
     },
-    {
-      name: 'Reason',
-      type: 'string',
-      jsonPath: '.status.reason',
-      description: 'Why it is where it is, or what it waits for though it runs: a restart, or a new disk.',
-    },
+    reasonColumn('Why it is where it is, or what it waits for though it runs: a restart, or a new disk.'),
     { name: 'Image', type: 'string', jsonPath: '.spec.vmDiskImageRef.name', description: 'Image of its disk.' },
-    {
-      name: 'Queue',
-      type: 'integer',
-      jsonPath: '.status.image.queuePosition',
-      description: 'Place of the image in the queue; column AsOf says how old the number is.',
-    },
-    {
-      name: 'AsOf',
-      type: 'date',
-      jsonPath: '.status.image.queuePositionTime',
-      description: 'How old the place in the queue is.',
-    },
-    {
-      name: 'Age',
-      type: 'date',
-      jsonPath: '.metadata.creationTimestamp',
-      description: 'When the virtual machine was created.',
-    },
+    ...queueColumns('.status.image.queuePosition', 'Place of the image in the queue'),
+    ageColumn('virtual machine'),
     {
       name: 'Node',
       type: 'string',
@@ -160,7 +140,7 @@ export const virtualMachine = defineResource({
       priority: 1,
     },
     { name: 'IP', type: 'string', jsonPath: '.status.addresses[0]', description: 'Its first address.', priority: 1 },
-    { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is going on.', priority: 1 },
+    MESSAGE_COLUMN,
   ],
 })
 

@@ -1,19 +1,9 @@
+import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
+
 /**
  * Every reason that a condition, an attempt or an Event of a VMDiskImage can carry: what it means, and what a person can do about it.
  * The API reference is made from this table, so a reason without a remedy cannot exist.
  */
-export interface ReasonHelp {
-  readonly meaning: string
-  readonly remedy: string
-}
-
-/** Each reason under its own name. */
-export function namesIn<Help extends object>(help: Help): { readonly [R in keyof Help]: R } {
-  return Object.fromEntries(Object.keys(help).map((reason) => [reason, reason])) as { readonly [R in keyof Help]: R }
-}
-
-const NOTHING = 'Nothing to do: it goes on by itself.'
-
 export const REASON_HELP = {
   /** Waits for a free slot. */
   Queued: {
@@ -259,16 +249,9 @@ export const REASON_HELP = {
     remedy: NOTHING,
   },
   /** As an Event: the API server refused a write. */
-  Refused: {
-    meaning: 'The API server refuses something that the image needs; the message is its answer.',
-    remedy:
-      'Read the message: a missing right of the operator, a quota or an admission rule is the cause. The operator tries again by itself.',
-  },
-  /** A fault of ours. */
-  InternalError: {
-    meaning: 'The operator met an error of its own while it worked on this image; other images are not affected.',
-    remedy: 'Report it with the message and the log of the operator. The operator tries again by itself.',
-  },
+  Refused: refusedHelp('image'),
+  /** A bug in the operator. */
+  InternalError: internalErrorHelp('image'),
   /** Not by us. */
   DataVolumeDeleted: {
     meaning: 'Somebody else deleted the DataVolume while it was downloading; the attempt counts as a failed one.',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
+import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn } from './columns.ts'
 import { imageFields, policyDefault, sourceRules } from './image-source.ts'
 import { shortHash } from './names.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
@@ -8,7 +9,7 @@ import { cel, duration, GROUP, text, VERSION } from './shared.ts'
 import { vmDiskImageStatus } from './vm-disk-image-status.ts'
 
 export { SOURCE_TYPES, type SourceType } from './image-source.ts'
-export { REASON_HELP, REASONS, type Reason, type ReasonHelp } from './vm-disk-image-reasons.ts'
+export { REASON_HELP, REASONS, type Reason } from './vm-disk-image-reasons.ts'
 export {
   type Artifact,
   type Attempt,
@@ -82,20 +83,9 @@ export const vmDiskImage = defineResource({
   spec,
   status: vmDiskImageStatus,
   printerColumns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the image is on its way.' },
-    { name: 'Reason', type: 'string', jsonPath: '.status.reason', description: 'Why it is in this phase.' },
-    {
-      name: 'Queue',
-      type: 'integer',
-      jsonPath: '.status.queuePosition',
-      description: 'Place in the queue; column AsOf says how old the number is.',
-    },
-    {
-      name: 'AsOf',
-      type: 'date',
-      jsonPath: '.status.queuePositionTime',
-      description: 'How old the place in the queue is.',
-    },
+    phaseColumn('Where the image is on its way.'),
+    reasonColumn('Why it is in this phase.'),
+    ...queueColumns('.status.queuePosition', 'Place in the queue'),
     { name: 'Progress', type: 'string', jsonPath: '.status.progress', description: 'Progress of the download.' },
     {
       name: 'Attempt',
@@ -109,8 +99,8 @@ export const vmDiskImage = defineResource({
       jsonPath: '.status.references.count',
       description: 'How many objects refer to the image.',
     },
-    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'When the image was created.' },
-    { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is going on.', priority: 1 },
+    ageColumn('image'),
+    MESSAGE_COLUMN,
     {
       name: 'NextRetry',
       type: 'string',

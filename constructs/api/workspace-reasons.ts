@@ -1,4 +1,4 @@
-import { namesIn, type ReasonHelp } from './vm-disk-image-reasons.ts'
+import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /** Whether an Event tells of it, and how. */
 export type ReasonSeverity = 'normal' | 'warning' | 'silent'
@@ -6,8 +6,6 @@ export type ReasonSeverity = 'normal' | 'warning' | 'silent'
 interface WorkspaceReasonHelp extends ReasonHelp {
   readonly severity: ReasonSeverity
 }
-
-const NOTHING = 'Nothing: it goes on by itself.'
 
 /**
  * Every reason that a condition, a component in the status or an Event of a Workspace can carry, beside the reasons of its machines and images:
@@ -64,12 +62,7 @@ export const WORKSPACE_REASON_HELP = {
       'Give the workspace or the component another name, or delete the object that the message names if nobody needs it.',
   },
   /** The API server refused a write. */
-  Refused: {
-    severity: 'warning',
-    meaning: 'The API server refuses something that the workspace needs; the message is its answer.',
-    remedy:
-      'Read the message: a right of the operator, a quota or an admission rule stands in the way. It is tried again by itself.',
-  },
+  Refused: { severity: 'warning', ...refusedHelp('workspace') },
   /** By policy. */
   HostPortNotAllowed: {
     severity: 'warning',
@@ -182,12 +175,8 @@ export const WORKSPACE_REASON_HELP = {
       'The workspace is being removed: first its machines, then its containers, its networks, and its namespace. Images go by their own rule.',
     remedy: NOTHING,
   },
-  /** A fault of ours. */
-  InternalError: {
-    severity: 'warning',
-    meaning: 'The operator met an error of its own while it worked on this workspace; others are not affected.',
-    remedy: 'Report it with the message and the log of the operator. It is tried again by itself.',
-  },
+  /** A bug in the operator. */
+  InternalError: { severity: 'warning', ...internalErrorHelp('workspace') },
 } as const satisfies Record<string, WorkspaceReasonHelp>
 
 export type WorkspaceReason = keyof typeof WORKSPACE_REASON_HELP

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
+import { ageColumn, MESSAGE_COLUMN, phaseColumn, reasonColumn } from './columns.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, DNS_LABEL, GROUP, VERSION } from './shared.ts'
 import { containerClusters } from './workspace-containers.ts'
@@ -49,17 +50,12 @@ export const workspace = defineResource({
   spec,
   status: workspaceStatus,
   printerColumns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the workspace is on its way.' },
-    { name: 'Reason', type: 'string', jsonPath: '.status.reason', description: 'Why it is in this phase.' },
+    phaseColumn('Where the workspace is on its way.'),
+    reasonColumn('Why it is in this phase.'),
     { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'Components that are ready, of all.' },
     { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor', description: 'What the workspace waits for.' },
-    {
-      name: 'Age',
-      type: 'date',
-      jsonPath: '.metadata.creationTimestamp',
-      description: 'When the workspace was created.',
-    },
-    { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is going on.', priority: 1 },
+    ageColumn('workspace'),
+    MESSAGE_COLUMN,
   ],
 })
 

@@ -1,0 +1,29 @@
+/** What a reason of a condition, an attempt or an Event means, and what a person can do about it. */
+export interface ReasonHelp {
+  readonly meaning: string
+  readonly remedy: string
+}
+
+/** Each reason under its own name. */
+export function namesIn<Help extends object>(help: Help): { readonly [R in keyof Help]: R } {
+  return Object.fromEntries(Object.keys(help).map((reason) => [reason, reason])) as { readonly [R in keyof Help]: R }
+}
+
+export const NOTHING = 'Nothing to do: it goes on by itself.'
+
+/** The API server refused a write. @param what what people call an object of the kind */
+export function refusedHelp(what: string): ReasonHelp {
+  return {
+    meaning: `The API server refuses something that the ${what} needs; the message is its answer.`,
+    remedy:
+      'Read the message: a missing right of the operator, a quota or an admission rule is the cause. The operator tries again by itself.',
+  }
+}
+
+/** A bug in the operator. @param what what people call an object of the kind */
+export function internalErrorHelp(what: string): ReasonHelp {
+  return {
+    meaning: `The operator met an error of its own while it worked on this ${what}; others are not affected.`,
+    remedy: 'Report it with the message and the log of the operator. The operator tries again by itself.',
+  }
+}
