@@ -55,9 +55,8 @@ function ruleOf(issue: z.core.$ZodIssue, value: unknown): string {
       if (issue.origin === 'array') return `must have at least ${issue.minimum} item${issue.minimum === 1 ? '' : 's'}`
       return issue.origin === 'string' ? 'must not be empty' : `must be at least ${issue.minimum}`
     case 'too_big':
-      return issue.origin === 'array'
-        ? `must have at most ${issue.maximum} items`
-        : `must have at most ${issue.maximum} characters`
+      if (issue.origin === 'array') return `must have at most ${issue.maximum} items`
+      return `must ${issue.origin === 'string' ? `have at most ${issue.maximum} characters` : `be at most ${issue.maximum}`}`
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`
     default:
@@ -70,6 +69,8 @@ const TYPES: Readonly<Record<string, string>> = {
   array: 'a list',
   string: 'a text: put quotes around a number',
   boolean: 'true or false, without quotes',
+  number: 'a number, without quotes',
+  int: 'a whole number',
 }
 
 /**

@@ -17,6 +17,21 @@ describe('parseWorkspaceSpec', () => {
     expect(parseWorkspaceSpec(PROPOSED_WORKSPACE.spec)).toEqual({ ok: true, spec: PROPOSED_WORKSPACE.spec })
   })
 
+  it.each([
+    [70000, 'must be at most 65535; it is 70000'],
+    [0, 'must be at least 1; it is 0'],
+    [53.5, 'must be a whole number; it is 53.5'],
+    ['53', 'must be a number, without quotes; it is "53"'],
+  ])('says the rule of a number that is %j', (hostPort, message) => {
+    const container = { name: 'a', image: 'registry.example/a:1', resources: { cpu: 1, memory: '1Gi' } }
+    const containers = [{ ...container, portMappings: [{ containerPort: 53, protocol: 'udp', hostPort }] }]
+    const path = 'spec.containerClusters[0].containers[0].portMappings[0].hostPort'
+    expect(parseWorkspaceSpec({ containerClusters: [{ name: 'a', containers }] })).toEqual({
+      ok: false,
+      problems: [{ path, message }],
+    })
+  })
+
   it('keeps variables of Ansible as they are', () => {
     const text = '{"__proto__":{"polluted":true},"a":null,"b":[null,{"c":null}],"constructor":1,"d":1.5}'
     expect(JSON.stringify(variablesOf(JSON.parse(text)))).toBe(text)

@@ -110,7 +110,10 @@ function obstacleIn({ missingKinds }: WorkspaceWorld, parts: readonly Part[]): C
             'Provisioning',
             `${title}, which is not of this workspace, is being deleted: its name is free when it is gone`,
           )
-        : failed('NameConflict', `${title} exists and is not of this workspace: delete it, or choose another name`)
+        : failed(
+            'NameConflict',
+            `${title} exists and is not of this workspace: choose another name or, if nobody needs it, delete it`,
+          )
     if (actual !== undefined && isGoing(actual))
       return waiting(goingReason(kind), `${title} is being deleted, and is created again once it is gone`)
   }
@@ -127,7 +130,7 @@ function goingReason(kind: string): WorkspaceReason {
 
 function beingCreated(world: WorkspaceWorld, missing: readonly KubeObject[]): ComponentStanding {
   const refusal = refusedIn(missing.map((wanted) => partOf(world, wanted)))
-  return refusal ?? waiting('Provisioning', `${missing.map(idOfObject).join(' and ')} is being created`)
+  return refusal ?? waiting('Provisioning', `being created: ${missing.map(idOfObject).join(', ')}`)
 }
 
 /** What is planned is tried again and again; until it works, people should read why it does not. */

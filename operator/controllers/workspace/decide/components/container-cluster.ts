@@ -59,7 +59,7 @@ function heldByPolicy({ containers }: WorkspaceContainerCluster, policy: Policy)
       return held(
         failed(
           'HostPortNotAllowed',
-          `container ${name} asks for port ${port.hostPort} of its node, and the policy key allowHostPorts is false`,
+          `container ${name} asks for port ${port.hostPort} of its node, and the policy key allowHostPorts is false: remove hostPort, or have the policy allow it`,
         ),
       )
     const capability = capabilities?.add?.find((one) => !allowedCapabilities.includes(one))
@@ -67,7 +67,7 @@ function heldByPolicy({ containers }: WorkspaceContainerCluster, policy: Policy)
       return held(
         failed(
           'CapabilityNotAllowed',
-          `container ${name} adds ${capability}, which the policy key allowedCapabilities does not name`,
+          `container ${name} adds ${capability}, which the policy key allowedCapabilities does not name: remove it from capabilities.add, or have the policy allow it`,
         ),
       )
   }

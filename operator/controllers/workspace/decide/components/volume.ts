@@ -62,10 +62,14 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
     return {
       standing: ready(`claim ${name} is there; no container mounts it, and its storage may wait for the first one`),
     }
+  const storage =
+    local === undefined
+      ? 'storage from the default StorageClass, which the cluster needs'
+      : 'its folder on a node with the label pelotech.ot/local-volumes'
   return {
     standing: waiting(
       'VolumePending',
-      `PersistentVolumeClaim ${name} is ${claim.phase || 'new'}: it waits for storage, or for the container that mounts it`,
+      `PersistentVolumeClaim ${name} is ${claim.phase || 'new'}: it waits for ${storage}, or for the container that mounts it`,
     ),
   }
 }
