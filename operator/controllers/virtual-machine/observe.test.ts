@@ -1,28 +1,17 @@
 import { LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { ImageView } from '../../images/image-view.ts'
-import { apiError } from '../../kube/api-error.fixtures.ts'
-import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
-import { aClaim, aDisk, aStorageClass, DISK, SOURCE } from './machine-disks.fixtures.ts'
-import {
-  ARTIFACT,
-  aMachine,
-  anImage,
-  anInstance,
-  aSecret,
-  aVM,
-  childMeta,
-  cloudInitOf,
-  SPEC,
-  VM_UID,
-} from './machine-objects.fixtures.ts'
-import { namespaceState, observeMachine, parsedMachineSpec } from './observe.ts'
+import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
+import { aMachine, anInstance, aSecret, aVM, childMeta, cloudInitOf, SPEC, VM_UID } from './machine-objects.fixtures.ts'
+import { observeMachine, parsedMachineSpec } from './observe.ts'
 import type { MachineView } from './views.ts'
 import type { MachineWorld } from './world.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+
 const [OWNER] = childMeta('vm').ownerReferences as readonly [OwnerReference]
+
 /** Of a namesake that lived before. */
 const theirs = (name: string): Partial<ObjectMeta> => ({
   ownerReferences: (childMeta(name).ownerReferences ?? []).map((owner) => ({ ...owner, uid: 'earlier' })),
@@ -30,6 +19,7 @@ const theirs = (name: string): Partial<ObjectMeta> => ({
 })
 
 const OURS = { [LABELS.vmUid]: VM_UID }
+
 /** Of a child of ours whose ownerReference somebody took off. */
 const LOST: Partial<ObjectMeta> = { ownerReferences: [] }
 
@@ -251,150 +241,6 @@ describe('the instance', () => {
     bench.put(caches.kubevirt, aMachine(undefined, theirs('vm')))
     bench.put(caches.instances, anInstance())
     expect(look().instance).toBeUndefined()
-  })
-})
-
-describe('what a clone reads from', () => {
-  const source = (kind: string): KubeObject => ({
-    apiVersion: 'v1',
-    kind,
-    metadata: { name: SOURCE.name, namespace: SOURCE.namespace, uid: 'source' },
-  })
-
-  it.each([
-    ['VolumeSnapshot', 'snapshots'],
-    ['PersistentVolumeClaim', 'claims'],
-    ['DataSource', 'dataSources'],
-  ] as const)('is there, or not: a %s', (kind, store) => {
-    const { bench, look } = build()
-    bench.put(bench.dataVolumes, aDisk({ cloneOf: { ...SOURCE, kind } }))
-    expect(look().hasCloneSource).toBe(false)
-    for (const other of [bench.snapshots, bench.claims, bench.dataSources])
-      if (other !== bench[store]) bench.put(other, source('other'))
-    expect(look().hasCloneSource).toBe(false)
-    const object = bench.put(bench[store], source(kind))
-    expect(look().hasCloneSource).toBe(true)
-    bench.drop(bench[store], object)
-    expect(look().hasCloneSource).toBe(false)
-  })
-
-  it.each([
-    ['VolumeSnapshot', 'snapshots'],
-    ['PersistentVolumeClaim', 'claims'],
-  ] as const)('is what the image names, where there is no clone: a %s', (kind, store) => {
-    const { bench, look } = build()
-    bench.put(bench.images, anImage({ artifact: { ...ARTIFACT, kind } }))
-    for (const other of [bench.snapshots, bench.claims, bench.dataSources])
-      if (other !== bench[store]) bench.put(other, source('other'))
-    expect(look().hasCloneSource).toBe(false)
-    bench.put(bench[store], source(kind))
-    expect(look().hasCloneSource).toBe(true)
-    bench.put(bench.dataVolumes, aDisk({ cloneOf: { ...SOURCE, name: 'another' } }))
-    expect(look().hasCloneSource).toBe(false)
-  })
-
-  it('is of no matter to a disk that is no clone, nor where there is no image', () => {
-    const { bench, look } = build()
-    expect(look().hasCloneSource).toBe(true)
-    bench.put(bench.dataVolumes, aDisk({ cloneOf: undefined }))
-    expect(look().hasCloneSource).toBe(true)
-  })
-})
-
-describe('the image', () => {
-  it('is the one that the reference names, in the namespace of the machine where that names none', () => {
-    const { bench, look } = build()
-    const there = bench.put(bench.images, anImage())
-    const here = bench.put(bench.images, anImage({}, { namespace: 'team' }))
-    expect(look().image).toBe(there)
-    expect(look(aVM({}, { spec: { ...SPEC, vmDiskImageRef: { name: 'golden' } } })).image).toBe(here)
-    expect(
-      look(aVM({}, { spec: { ...SPEC, vmDiskImageRef: { name: 'none', namespace: 'farm' } } })).image,
-    ).toBeUndefined()
-  })
-
-  it.each<[what: string, names: readonly string[], others: number, expected: boolean]>([
-    ['by nobody as far as is known', [], 0, false],
-    ['by the machine', ['VirtualMachine/team/vm'], 0, false],
-    ['by another machine', [], 1, true],
-    ['by something else, as its status tells', ['VirtualMachine/team/vm', 'DataVolume/team/copy'], 0, true],
-    ['by something else alone', ['DataVolume/team/copy'], 0, true],
-  ])('is referred to %s: shared or not', (_what, names, others, expected) => {
-    const { bench, look } = build()
-    bench.put(bench.images, anImage({ references: { count: names.length, names: [...names] } }))
-    const vm = aVM()
-    bench.caches.machines.put(bench.client.put(vm))
-    if (others > 0) bench.caches.machines.put(bench.client.put(aVM({ name: 'other', uid: 'other' })))
-    expect(look(vm).isImageShared).toBe(expected)
-  })
-
-  it.each([undefined, null, {}, { vmDiskImageRef: null }, { vmDiskImageRef: { name: 7 } }, 'text'])(
-    'of a spec that cannot be read is none: %j',
-    (spec) => {
-      const { look } = build()
-      expect(look(aVM({}, { spec }))).toMatchObject({
-        spec: { ok: false },
-        image: undefined,
-        imageNamespace: 'missing',
-      })
-    },
-  )
-})
-
-describe('the StorageClass', () => {
-  const artifact = { ...ARTIFACT, storageClass: 'published' }
-
-  it.each<[string, string | undefined, ImageView | undefined]>([
-    ['of the artifact', 'published', anImage({ artifact })],
-    ['that the image names, before there is an artifact', 'fast', anImage({ defaults: { storageClass: 'default' } })],
-    ['that the image got, where it names none', 'default', anImage({ defaults: { storageClass: 'default' } }, {}, {})],
-    ['none, where nobody names one', undefined, anImage({}, {}, {})],
-    ['none, where the image cannot be read', undefined, anImage({}, {}, { storageClass: 7 })],
-    ['none, without an image', undefined, undefined],
-  ])('is that of the disk: %s', (_what, expected, image) => {
-    const { bench, look } = build()
-    for (const name of ['published', 'fast', 'default'])
-      bench.put(bench.storageClasses, { ...aStorageClass(), metadata: { name, uid: name } })
-    if (image !== undefined) bench.put(bench.images, image)
-    expect(look().storageClass?.metadata.name).toBe(expected)
-  })
-})
-
-describe('a namespace', () => {
-  it.each([
-    [undefined, 'missing'],
-    [aNamespace('n'), 'there'],
-    [aNamespace('n', GOING), 'terminating'],
-  ] as const)('is there, missing or terminating: %#', (namespace, expected) => {
-    expect(namespaceState(namespace)).toBe(expected)
-  })
-
-  it('of the machine and that of its image are told apart', () => {
-    const { bench, look } = build()
-    bench.put(bench.namespaces, aNamespace('farm', GOING))
-    expect(look()).toMatchObject({ namespaceTerminating: false, imageNamespace: 'terminating' })
-    bench.put(bench.namespaces, aNamespace('team', GOING))
-    expect(look().namespaceTerminating).toBe(true)
-    bench.drop(bench.namespaces, aNamespace('farm'))
-    expect(look().imageNamespace).toBe('missing')
-  })
-})
-
-describe('KubeVirt and CDI', () => {
-  it('are there when their kinds are', async () => {
-    const { bench, look } = build()
-    expect(look()).toMatchObject({ hasKubeVirt: false, hasDataVolumes: false })
-    await bench.look()
-    expect(look()).toMatchObject({ hasKubeVirt: true, hasDataVolumes: true })
-  })
-
-  it('are not there when the API server does not know their kinds', async () => {
-    const { bench, look } = build()
-    bench.client.before = () => {
-      throw apiError('NotFound')
-    }
-    await bench.look()
-    expect(look()).toMatchObject({ hasKubeVirt: false, hasDataVolumes: false })
   })
 })
 

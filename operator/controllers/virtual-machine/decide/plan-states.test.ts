@@ -4,22 +4,24 @@ import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, aSecret, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
 import { aWorld } from '../machine-world.fixtures.ts'
-import type { CloneFacts } from '../views.ts'
 import { planMachine } from './plan.ts'
 
 type Said = NonNullable<KubeVirtStatus['conditions']>[number]
 
 const NOT_READY: Said = { type: 'Ready', status: 'False', reason: 'VMINotExists' }
+
 const said = (printableStatus: string, ...conditions: Said[]): KubeVirtStatus => ({
   printableStatus,
   conditions: [NOT_READY, ...conditions],
 })
+
 const unsynchronized = (reason: string, message: string): Said => ({
   type: 'Synchronized',
   status: 'False',
   reason,
   message,
 })
+
 const unscheduled = (message: string): Said => ({
   type: 'PodScheduled',
   status: 'False',
@@ -27,170 +29,38 @@ const unscheduled = (message: string): Said => ({
   message,
 })
 
-const STALE = unscheduled('PVC team/vm-root does not exist, waiting for it to appear')
-const NO_PVC = unsynchronized('FailedPvcNotFound', 'PVC team/vm-root does not exist, waiting for it to appear')
 const NO_ROOM = unscheduled('0/3 nodes are available: 3 Insufficient memory.')
-const UNBOUND = unscheduled('0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.')
+
 const QUOTA = unsynchronized('FailedCreate', 'failed to create virtual machine pod: exceeded quota: small')
+
 const UNREADY: Said = {
   type: 'Ready',
   status: 'False',
   reason: 'ContainersNotReady',
   message: 'containers with unready status: [compute]',
 }
+
 const NO_HOTPLUG: Said = {
   type: 'Failure',
   status: 'True',
   reason: 'HotPlugCPUError',
   message: 'Error encountered while handling CPU change request: another CPU hotplug is in progress',
 }
+
 const paused = (reason: string, message: string, printableStatus = 'Paused'): KubeVirtStatus =>
   said(printableStatus, { type: 'Paused', status: 'True', reason, message })
+
 const failing = (retryAfterTimestamp: string): KubeVirtStatus => ({
   ...said('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
   startFailure: { retryAfterTimestamp },
 })
+
 const REFUSED: Said = {
   type: 'Failure',
   status: 'True',
   reason: 'FailedCreate',
   message: 'Failure while starting VMI: no memory requested',
 }
-
-/** What KubeVirt shows, as its controller was seen to, and what people are to read. Each while the disk is in a state of its own. */
-type Row = readonly [
-  situation: string,
-  disk: Partial<CloneFacts>,
-  kubevirt: KubeVirtStatus,
-  reason: string,
-  message: string,
-]
-
-describe('a machine whose disk is not complete', () => {
-  it.each<Row>([
-    [
-      'no claim was there, and KubeVirt still says so',
-      DISK.scheduled,
-      said('ErrorPvcNotFound', NO_PVC, STALE),
-      'Cloning',
-      'the root disk is being cloned, CDI says CloneScheduled',
-    ],
-    [
-      'the claim appeared, and the text is stale',
-      DISK.cloning,
-      said('ErrorUnschedulable', STALE),
-      'Cloning',
-      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
-    ],
-    [
-      'the disk is in progress',
-      DISK.cloning,
-      said('Provisioning', { type: 'DataVolumesReady', status: 'False', reason: 'NotAllDVsReady' }),
-      'Cloning',
-      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
-    ],
-    ['CDI says nothing yet', DISK.new, KUBEVIRT.new, 'Cloning', 'the root disk is being cloned, CDI says nothing yet'],
-    [
-      'the disk waits for its first consumer',
-      DISK.waiting,
-      said('WaitingForVolumeBinding', { type: 'Provisioning', status: 'True' }),
-      'WaitingForVolumeBinding',
-      'the root disk waits for a node to be chosen (WaitForFirstConsumer)',
-    ],
-    [
-      'the disk waits for its population',
-      DISK.populating,
-      said('WaitingForVolumeBinding'),
-      'WaitingForVolumeBinding',
-      'the root disk waits for a node to be chosen (PendingPopulation)',
-    ],
-    [
-      'the disk waits for a consumer, and the text is stale',
-      DISK.waiting,
-      said('ErrorUnschedulable', STALE),
-      'WaitingForVolumeBinding',
-      'the root disk waits for a node to be chosen (WaitForFirstConsumer)',
-    ],
-    [
-      'the disk waits for a consumer that finds no node',
-      DISK.populating,
-      said('ErrorUnschedulable', NO_ROOM),
-      'WaitingForVolumeBinding',
-      `the root disk waits for a node to be chosen (PendingPopulation): ${NO_ROOM.message}`,
-    ],
-    [
-      'the scheduler marks the pod while the clone goes on',
-      DISK.cloning,
-      said('ErrorUnschedulable', UNBOUND),
-      'Cloning',
-      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
-    ],
-    [
-      'the clone meets an error, and goes on',
-      DISK.erring,
-      said('DataVolumeError'),
-      'Cloning',
-      'the root disk is being cloned (42.0%), CDI says CloneInProgress: Unable to clone: no space left on device',
-    ],
-    [
-      'the claim is bound, and CDI has not finished',
-      { ...DISK.cloning, bound: { reason: 'Bound', message: 'PVC vm-root Bound' } },
-      said('Provisioning'),
-      'Cloning',
-      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
-    ],
-    [
-      'the instance failed meanwhile, and is tried again',
-      DISK.cloning,
-      said('CrashLoopBackOff'),
-      'Cloning',
-      'the root disk is being cloned (42.0%), CDI says CloneInProgress',
-    ],
-  ])('%s', (_situation, disk, status, reason, message) => {
-    const walk = new Walk().settle().disk(disk).kubevirt(status)
-    expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, message])
-    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
-  })
-
-  it.each<[string, Partial<CloneFacts>, string]>([
-    [
-      'a quota refuses its claim',
-      { ...DISK.new, phase: 'Pending', bound: { reason: 'ErrExceededQuota', message: 'exceeded quota: small' } },
-      'a ResourceQuota of the namespace leaves no room for the root disk: exceeded quota: small; raise it, or delete what nobody needs',
-    ],
-    [
-      'a quota refuses a pod of CDI',
-      { ...DISK.scheduled, running: { reason: 'ErrExceededQuota', message: '' } },
-      'a ResourceQuota of the namespace leaves no room for the root disk: CDI says ErrExceededQuota; raise it, or delete what nobody needs',
-    ],
-    [
-      'CDI knows no access mode for its claim',
-      { ...DISK.new, bound: { reason: 'ErrClaimNotValid', message: 'no accessMode specified in StorageProfile fast' } },
-      'CDI cannot make a valid claim for the root disk: no accessMode specified in StorageProfile fast; give the StorageProfile of its storage class its claimPropertySets',
-    ],
-  ])('says what people can do where %s, once, and goes on by itself when they have', (_situation, disk, message) => {
-    const walk = new Walk().settle().disk(disk, false)
-    expect([walk.stand, walk.message]).toEqual(['Provisioning/CloneFailed', message])
-    const before = walk.log.length
-    walk.after(29 * MINUTE)
-    expect([walk.log.slice(before), walk.told.filter((line) => line.endsWith('CloneFailed'))]).toEqual([
-      [],
-      ['Warning CloneFailed'],
-    ])
-    expect(walk.after(MINUTE).message).toBe(`not ready after 30 min: ${message}`)
-    walk.disk(DISK.new, false).disk(DISK.succeeded)
-    expect(walk.start().stand).toBe('Ready/Running')
-  })
-
-  it('has failed where CDI gave up, whatever KubeVirt says, and goes on when CDI does', () => {
-    const walk = new Walk().settle().disk(DISK.cloning).kubevirt(said('Provisioning')).disk(DISK.failed)
-    walk.kubevirt(said('DataVolumeError'))
-    expect([walk.stand, walk.message]).toEqual(['Failed/CloneFailed', 'DataVolume vm-root is Failed: PVC Lost'])
-    walk.disk(DISK.succeeded).kubevirt(said('CrashLoopBackOff'))
-    expect(walk.stand).toBe('Provisioning/CrashLoop')
-    expect(walk.start().stand).toBe('Ready/Running')
-  })
-})
 
 describe('a machine whose disk is complete', () => {
   const ROWS: (readonly [string, KubeVirtStatus, reason: string, message: string])[] = [

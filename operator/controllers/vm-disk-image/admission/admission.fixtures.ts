@@ -1,4 +1,4 @@
-import { FINALIZER } from '@open-terrain/constructs'
+import { FINALIZER, LABELS, MANAGER } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { BY_CLAIM, claimIndex } from '../../../cluster/importers.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ObjectMeta } from '../../../kube/kube-object.ts'
 import { ScriptedClient } from '../../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../../runtime/fake-log.fixtures.ts'
 import { Store } from '../../../runtime/store.ts'
@@ -29,6 +29,7 @@ export const STALL_MS = 10 * MINUTE
 export const ATTEMPT_MS = 60 * MINUTE
 /** Nobody can tell whether what runs there has ended: the node does not answer, so that nothing which is deleted goes. */
 export const AWAY: readonly string[] = ['node.example.com/away']
+const RUNNING = { phase: 'ImportInProgress', progress: '5%' }
 const LEDGER = `${NAMESPACE}/${LEDGER_NAME}`
 
 /** What the admission gets for an image of this name that is ready to download. */
@@ -118,6 +119,57 @@ export class AdmissionBench {
     return start
   }
 
+  /** A DataVolume as another leader made it, known to the API server and to the watch. */
+  inherited(name: string, metadata: Partial<ObjectMeta> = {}, status: object = RUNNING): KubeObject {
+    const { start, image } = aStart(name, '1')
+    this.images.put(image)
+    this.client.put(image)
+    const object = this.client.put({
+      apiVersion: 'cdi.kubevirt.io/v1beta1',
+      kind: 'DataVolume',
+      metadata: {
+        name: start.target.volumeName,
+        namespace: 'team',
+        labels: { [LABELS.managedBy]: MANAGER, [LABELS.revision]: start.revision, [LABELS.imageUid]: start.uid },
+        ownerReferences: [
+          { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name, uid: start.uid, controller: true },
+        ],
+        ...metadata,
+      },
+      status,
+    } as KubeObject)
+    this.dataVolumes.put(viewDataVolume(object))
+    return object
+  }
+
+  /** The garbage collector has taken its owner off. */
+  orphaned(name: string, more: object = {}): KubeObject {
+    const { metadata, ...object } = this.inherited(name)
+    const { ownerReferences: _owner, ...rest } = metadata
+    const left = this.client.put({ ...object, metadata: { ...rest, ...more } } as KubeObject)
+    this.dataVolumes.put(viewDataVolume(left))
+    return left
+  }
+
+  /** The status of an image tells of a download. */
+  downloading(name: string, dataVolumeUID: string | undefined, attempts: readonly object[] = []): void {
+    const { image } = aStart(name, '1')
+    const status = {
+      ...image.status,
+      attempts,
+      ...(dataVolumeUID !== undefined && { dataVolumeUID }),
+    } as typeof image.status
+    this.images.put({ ...image, metadata: { ...image.metadata, resourceVersion: '900' }, status })
+  }
+
+  /** A pod that somebody made: it says with all labels that it is an importer of the image. */
+  forgedPod(name: string, metadata: Partial<ObjectMeta> = {}): void {
+    const labels = { [LABELS.imageUid]: `uid-${name}`, [LABELS.imageName]: name, [LABELS.managedBy]: MANAGER }
+    const object = { name: `importer-${name}`, namespace: 'team', labels, finalizers: AWAY, ...metadata }
+    this.pods.put(viewPod(this.client.put({ apiVersion: 'v1', kind: 'Pod', metadata: object })))
+    this.admission.downloadsChanged()
+  }
+
   writeLedger(limit: number, holders: readonly Holder[]): void {
     const data = { limit: String(limit), holders: JSON.stringify(holders) }
     this.client.put({
@@ -151,8 +203,7 @@ export class AdmissionBench {
 
   /** CDI, and the watch that tells of it. */
   async report(name: string, status: object): Promise<void> {
-    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
-    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    const object = this.#dataVolumeOf(name)
     this.dataVolumes.put(viewDataVolume(this.client.put({ ...object, status } as KubeObject)))
     this.admission.wake()
     await settled()
@@ -160,8 +211,7 @@ export class AdmissionBench {
 
   /** CDI makes claims and an importer pod, and the watch tells of them. Returns the name of the pod. */
   import(name: string): string {
-    const dataVolume = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
-    if (dataVolume === undefined) throw new Error(`no DataVolume of ${name}`)
+    const dataVolume = this.#dataVolumeOf(name)
     const target = this.#child('PersistentVolumeClaim', dataVolume.metadata.name, dataVolume)
     const prime = this.#child('PersistentVolumeClaim', `prime-${target.metadata.uid}`, target)
     const pod = this.#child('Pod', `importer-${name}`, prime)
@@ -170,6 +220,12 @@ export class AdmissionBench {
     for (const claim of [target, prime]) this.volumeClaims.put(viewClaim(claim))
     this.admission.downloadsChanged()
     return pod.metadata.name
+  }
+
+  #dataVolumeOf(name: string): KubeObject {
+    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    return object
   }
 
   #child(kind: string, name: string, owner: KubeObject): KubeObject {
@@ -205,8 +261,7 @@ export class AdmissionBench {
 
   /** Somebody deletes the DataVolume, and these finalizers keep it. */
   async deleting(name: string, finalizers: readonly string[]): Promise<KubeObject> {
-    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
-    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    const object = this.#dataVolumeOf(name)
     const metadata = { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers }
     const left = this.client.put({ ...object, metadata })
     this.dataVolumes.put(viewDataVolume(left))
@@ -217,8 +272,7 @@ export class AdmissionBench {
 
   /** The DataVolume is gone, for the API server and for the watch. */
   async drop(name: string): Promise<void> {
-    const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
-    if (object === undefined) throw new Error(`no DataVolume of ${name}`)
+    const object = this.#dataVolumeOf(name)
     this.client.drop('DataVolume', `team/${object.metadata.name}`)
     this.dataVolumes.remove(viewDataVolume(object))
     this.admission.wake()

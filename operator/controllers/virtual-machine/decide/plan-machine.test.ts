@@ -1,0 +1,225 @@
+import { cloudInitFingerprint, cloudInitHash, withMacAddresses } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
+import { anInstance, aSecret, NAMES, VM_UID } from '../machine-objects.fixtures.ts'
+import { Walk } from '../machine-walk.fixtures.ts'
+import { aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
+import type { MachineWorld } from '../world.ts'
+import { planMachine } from './plan.ts'
+
+const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
+
+/** What a plan applies of one kind, as far as a test looks at it. */
+// biome-ignore lint/suspicious/noExplicitAny: what is rendered is looked at field by field
+const wanted = (overrides: WorldOverrides, kind: string): any =>
+  planOf(overrides).apply.find((object) => object.kind === kind)
+
+const OWNER = {
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'VirtualMachine',
+  name: 'vm',
+  uid: VM_UID,
+  controller: true,
+  blockOwnerDeletion: true,
+}
+
+const secretOf = (overrides: WorldOverrides = {}) => aSecret(aWorld(overrides).cloudInit)
+
+/** Disk, claim and Secret are there: the machine is next. */
+const atStart = (overrides: WorldOverrides = {}): WorldOverrides => ({
+  clone: aDisk(),
+  claim: aClaim(),
+  secret: secretOf(overrides),
+  ...overrides,
+})
+
+describe('the machine', () => {
+  it('is KubeVirt’s, always running, with our disks, networks and identity', () => {
+    const { metadata, spec } = wanted(atStart(), 'VirtualMachine')
+    const { cloudInit } = aWorld()
+    const hash = cloudInit.kind === 'rendered' ? cloudInitHash(cloudInit.data) : ''
+    const [{ macAddress } = { macAddress: '' }] = withMacAddresses(VM_UID, 'vm', [{ network: 'control-net' }])
+    expect(metadata).toMatchObject({
+      name: 'vm',
+      namespace: 'team',
+      ownerReferences: [OWNER],
+      annotations: { 'pelotech.ot/cloud-init': cloudInitFingerprint('uid of vm-cloudinit', hash) },
+    })
+    expect(macAddress).toMatch(/^02(:[0-9a-f]{2}){5}$/)
+    expect(spec).toEqual({
+      runStrategy: 'Always',
+      template: {
+        metadata: { labels: { 'pelotech.ot/virtualmachine-uid': VM_UID, 'pelotech.ot/virtualmachine': 'vm' } },
+        spec: {
+          hostname: 'demo-vm',
+          terminationGracePeriodSeconds: 60,
+          domain: {
+            cpu: { sockets: 2, cores: 1, threads: 1 },
+            firmware: { uuid: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/) },
+            memory: { guest: '2Gi' },
+            devices: {
+              autoattachPodInterface: false,
+              rng: {},
+              disks: [
+                { name: 'rootdisk', bootOrder: 1, disk: { bus: 'virtio' } },
+                { name: 'cloudinit', disk: { bus: 'virtio' } },
+              ],
+              interfaces: [{ name: 'control-net', bridge: {}, macAddress }],
+            },
+          },
+          networks: [{ name: 'control-net', multus: { networkName: 'team/control-net' } }],
+          volumes: [
+            { name: 'rootdisk', dataVolume: { name: 'vm-root' } },
+            {
+              name: 'cloudinit',
+              cloudInitNoCloud: { secretRef: { name: 'vm-cloudinit' }, networkDataSecretRef: { name: 'vm-cloudinit' } },
+            },
+          ],
+        },
+      },
+    })
+  })
+
+  it('without interfaces is on the pod network, and tells the guest of none', () => {
+    const { template } = wanted(atStart({ spec: { interfaces: undefined } }), 'VirtualMachine').spec
+    expect(template.spec.networks).toEqual([{ name: 'default', pod: {} }])
+    expect(template.spec.domain.devices.interfaces).toMatchObject([{ name: 'default', masquerade: {} }])
+    expect(template.spec.volumes[1].cloudInitNoCloud).toEqual({ secretRef: { name: 'vm-cloudinit' } })
+  })
+
+  it('has its own name for a host name where none is given', () => {
+    expect(wanted(atStart({ spec: { name: undefined } }), 'VirtualMachine').spec.template.spec.hostname).toBe('vm')
+  })
+
+  it('is on one node with what has the same node group, and says which workspace it is of', () => {
+    const inGroup = atStart({ spec: { nodeGroup: 'lab' }, metadata: { labels: { 'pelotech.ot/workspace': 'lab-1' } } })
+    const { metadata, spec } = wanted(inGroup, 'VirtualMachine')
+    const labels = { 'pelotech.ot/workspace': 'lab-1', 'pelotech.ot/node-group': 'lab' }
+    expect(metadata.labels).toMatchObject(labels)
+    expect(spec.template.metadata.labels).toMatchObject(labels)
+    expect(spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution).toEqual([
+      {
+        topologyKey: 'kubernetes.io/hostname',
+        labelSelector: { matchLabels: { 'pelotech.ot/node-group': 'lab' } },
+      },
+    ])
+    expect(wanted(atStart(), 'VirtualMachine').spec.template.spec.affinity).toBeUndefined()
+  })
+
+  it('reserves a fraction of a CPU where that is asked for', () => {
+    const { domain } = wanted(atStart({ spec: { resources: { cpu: '1500m', memory: '2048Mi' } } }), 'VirtualMachine')
+      .spec.template.spec
+    expect(domain).toMatchObject({
+      cpu: { sockets: 2 },
+      resources: { requests: { cpu: '1500m' } },
+      memory: { guest: '2Gi' },
+    })
+  })
+
+  it('is another one to cloud-init on another disk, and the same one on the same', () => {
+    const uuid = (overrides: WorldOverrides) =>
+      wanted(atStart(overrides), 'VirtualMachine').spec.template.spec.domain.firmware.uuid
+    expect(uuid({})).toBe(uuid({ spec: { resources: { cpu: '4', memory: '8Gi' } } }))
+    expect(uuid({})).not.toBe(uuid({ claim: { ...aClaim(), metadata: { ...aClaim().metadata, uid: 'another' } } }))
+    expect(uuid({})).toBe(uuid({ clone: undefined }))
+    expect(uuid({})).not.toBe(uuid({ metadata: { uid: 'another' } }))
+  })
+
+  it.each<[string, WorldOverrides]>([
+    ['the disk', {}],
+    ['the claim of the disk', { clone: aDisk(DISK.scheduled), secret: secretOf() }],
+    ['the claim of a disk that is said to be complete', { clone: aDisk(), secret: secretOf() }],
+    ['the Secret', { clone: aDisk(), claim: aClaim() }],
+  ])('is not made before %s', (_what, overrides) => {
+    expect(wanted(overrides, 'VirtualMachine')).toBeUndefined()
+  })
+
+  it.each<[string, WorldOverrides]>([
+    ['exists, though the disk is not complete', atStart({ clone: aDisk(DISK.waiting) })],
+    ['exists, whose DataVolume is gone', atStart({ clone: undefined })],
+  ])('is made when a claim %s', (_what, overrides) => {
+    expect(planOf(overrides).apply.map(({ kind }) => kind)).toEqual(['VirtualMachine'])
+  })
+})
+
+describe('what stands in the way', () => {
+  const conflict = `Secret ${NAMES.cloudInit}`
+
+  it.each<[string, Partial<MachineWorld>, string, string]>([
+    [
+      'a foreign object',
+      { conflict },
+      'Failed/NameConflict',
+      `${conflict} exists and belongs to somebody else: it is left alone`,
+    ],
+    ['one that is left over', { conflict, leaving: 'DataVolume vm-root' }, 'Failed/NameConflict', `${conflict} exists`],
+    ['no CDI', { hasDataVolumes: false }, 'Provisioning/CDIMissing', 'install CDI'],
+    ['no KubeVirt', { hasKubeVirt: false }, 'Provisioning/KubeVirtMissing', 'install KubeVirt'],
+    ['neither', { hasDataVolumes: false, hasKubeVirt: false }, 'Provisioning/CDIMissing', 'install CDI'],
+    ['no password', { cloudInit: NO_PASSWORD }, 'Provisioning/MissingPasswordSecret', 'the password of user "demo"'],
+  ])('%s: told, nothing is made, and it goes on when that is gone', (_what, change, stand, text) => {
+    const walk = new Walk().set(change).settle()
+    expect([walk.stand, walk.message]).toEqual([stand, expect.stringContaining(text)])
+    expect(walk.log.filter((line) => /^(apply|delete)/.test(line))).toEqual([])
+    expect(walk.plan().wake).toBeUndefined()
+    expect(walk.told).toEqual([`Warning ${stand.split('/')[1]}`])
+    const { conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit } = aWorld()
+    walk.set({ conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit })
+    expect(walk.deploy().stand).toBe('Ready/Running')
+  })
+
+  it('a foreign object that is being deleted is waited for without an alarm, however long that takes', () => {
+    const walk = new Walk().set({ leaving: 'DataVolume vm-root' }).settle()
+    for (const ms of [0, 10 * HOUR]) {
+      expect(walk.after(ms).stand).toBe('Provisioning/NamesakeTerminating')
+      expect(walk.message).toBe(
+        'DataVolume vm-root has a name that the virtual machine needs, belongs to somebody else, and is being deleted: the virtual machine goes on when that is gone; where it stays, see its finalizers',
+      )
+    }
+    expect([walk.log.filter((line) => /^(apply|delete)/.test(line)), walk.plan().wake]).toEqual([[], undefined])
+    expect(walk.told).toEqual(['Normal NamesakeTerminating'])
+    expect(walk.set({ leaving: undefined }).deploy().stand).toBe('Ready/Running')
+  })
+
+  it.each<[string, Partial<MachineWorld>]>([
+    ['a foreign object', { conflict }],
+    ['one that is being deleted', { leaving: conflict }],
+    ['no CDI', { hasDataVolumes: false }],
+    ['no KubeVirt', { hasKubeVirt: false }],
+  ])('%s: a machine that runs is not touched', (_what, change) => {
+    const walk = new Walk().deploy().set(change)
+    expect(walk.plan()).toMatchObject({ apply: [], remove: [] })
+  })
+
+  it('a child that has lost its ownerReference is told how it gets it back, is left alone, and is taken back', () => {
+    const walk = new Walk().deploy()
+    const { machine } = walk.world
+    walk.set({ machine: undefined, instance: undefined, orphan: 'VirtualMachine vm of KubeVirt' })
+    const before = walk.log.length
+    walk.settle()
+    expect([walk.stand, walk.message]).toEqual([
+      'Failed/NameConflict',
+      `VirtualMachine vm of KubeVirt was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (uid ${VM_UID}, controller: true), or delete it with all that it holds, and it is recreated`,
+    ])
+    expect(walk.log.slice(before)).toEqual(['status Failed/NameConflict'])
+    walk.set({ conflict }).settle()
+    expect(walk.message).toContain(`${conflict} exists and belongs to somebody else`)
+    walk.set({ conflict: undefined, orphan: undefined, machine, instance: anInstance() }).settle()
+    expect([walk.stand, walk.log.filter((line) => line.startsWith('delete'))]).toEqual(['Ready/Running', []])
+  })
+
+  it('a password that is gone is no matter to a guest that has read it', () => {
+    const walk = new Walk().deploy().set({ cloudInit: NO_PASSWORD })
+    const { status, apply, remove } = walk.plan()
+    expect([status.phase, status.message]).toEqual(['Ready', `the machine runs; ${NO_PASSWORD.message}`])
+    expect([...apply, ...remove]).toEqual([])
+  })
+
+  it('a password that is gone before the machine is ready is told with what the machine does', () => {
+    const walk = new Walk().settle().disk(DISK.succeeded).set({ cloudInit: NO_PASSWORD })
+    const { status, wake } = walk.plan()
+    expect(status.message).toBe(`KubeVirt has not looked at the machine yet; ${NO_PASSWORD.message}`)
+    expect(wake?.afterMs).toBe(30 * MINUTE)
+  })
+})

@@ -1,0 +1,230 @@
+import { ANNOTATIONS, childName } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { fromTime } from '../../../runtime/conditions.ts'
+import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
+import { aDataVolume, CDI, childMeta, RETRY } from '../image-objects.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+
+const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
+
+const lastAttempt = (walk: Walk) => walk.status.attempts?.at(-1)
+
+const eventsOf = (walk: Walk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
+
+describe('a failure', () => {
+  it('is written down before anything is torn down, and the slot is held until the importer is gone', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    const before = walk.log.length
+    walk.report(CDI.failing)
+    expect(walk.log.slice(before)).toEqual(['status Syncing/Stopping', `delete DataVolume ${nameOf(walk)}`])
+    expect(lastAttempt(walk)).toMatchObject({
+      number: 1,
+      outcome: 'Failed',
+      reason: 'ImporterFailed',
+      message: CDI.failing.running.message,
+      downloads: 1,
+    })
+    expect(walk.status.nextRetryTime).toBeDefined()
+    walk.importersGone()
+    expect(walk.stand).toBe('Syncing/Stopping')
+    walk.release()
+    expect(walk.stand).toBe('Queued/RetryBackoff')
+    expect(walk.status.ticket).toBeUndefined()
+    expect(walk.plan().start).toBeUndefined()
+  })
+
+  it('is retried with a new ticket when its time has come', () => {
+    const walk = new Walk()
+    walk.settle()
+    const first = walk.status.ticket
+    walk.fail()
+    const wait = (fromTime(walk.status.nextRetryTime) ?? 0) - walk.now
+    expect(walk.plan().wake?.afterMs).toBe(wait)
+    walk.after(wait - 1)
+    expect(walk.stand).toBe('Queued/RetryBackoff')
+    walk.after(1)
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(Number(walk.status.ticket)).toBeGreaterThan(Number(first))
+    expect(walk.plan().start).toMatchObject({ attempt: 2, admissible: true })
+  })
+
+  it('ends in Failed after one and retryLimit downloads', () => {
+    const walk = new Walk()
+    walk.settle()
+    for (const attempt of [1, 2, 3]) {
+      walk.after(2 * HOUR).fail()
+      expect(walk.status.attempts).toHaveLength(attempt)
+    }
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+    expect(walk.condition('Stalled')).toBe('True')
+    expect(walk.status.message).toContain('unexpected EOF')
+    expect(walk.status.message).toContain('retry-requested-at')
+    walk.after(1_000 * HOUR)
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+    expect(walk.plan().start).toBeUndefined()
+    expect(walk.log.filter((line) => line.startsWith('create'))).toHaveLength(3)
+  })
+
+  it.each([
+    ['NotFound', CDI.notFound],
+    [
+      'ChecksumMismatch',
+      { phase: 'Failed', running: { status: 'False', reason: 'ChecksumError', message: 'checksum mismatch' } },
+    ],
+  ])('that no retry can mend is final at once: %s', (reason, how) => {
+    const walk = new Walk()
+    walk.settle().fail(how)
+    expect(walk.stand).toBe(`Failed/${reason}`)
+    expect(walk.status.nextRetryTime).toBeUndefined()
+    expect(walk.after(1_000 * HOUR).stand).toBe(`Failed/${reason}`)
+  })
+
+  it('counts the restarts that nobody saw', () => {
+    const walk = new Walk()
+    walk.settle().fail({ ...CDI.running, restartCount: 2 })
+    expect(lastAttempt(walk)?.downloads).toBe(3)
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+  })
+
+  it('that cost nothing is not counted, and is tried again as the same attempt', () => {
+    const walk = new Walk({ policy: { retryLimit: 0 } })
+    const how = { running: { status: 'False', reason: 'CreateContainerConfigError', message: 'secret "n" not found' } }
+    walk.settle()
+    for (let turn = 0; turn < 7; turn += 1) {
+      walk.after(2 * HOUR).fail(how)
+      expect(walk.stand).toBe('Queued/RetryBackoff')
+      expect(walk.status.budget?.downloads).toBe(0)
+    }
+    walk.after(2 * HOUR)
+    expect(walk.plan().start?.attempt).toBe(1)
+    expect(walk.status.attempts).toHaveLength(5)
+  })
+
+  it('is told once', () => {
+    const walk = new Walk()
+    walk.settle().admit()
+    const { dataVolumes } = walk.world
+    walk.set({ dataVolumes: dataVolumes.map((one) => ({ ...one, ...CDI.failing })) })
+    expect(eventsOf(walk)).toEqual(['Warning ImporterFailed'])
+    walk.settle()
+    expect(eventsOf(walk)).toEqual([])
+  })
+
+  it('of a DataVolume that somebody deletes while it runs counts as one', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.dropDataVolumes().settle()
+    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'DataVolumeDeleted', downloads: 1 })
+    expect(walk.stand).toBe('Syncing/Stopping')
+    expect(walk.plan().start).toBeUndefined()
+    expect(walk.release().stand).toBe('Queued/RetryBackoff')
+  })
+
+  it('of a DataVolume that is on its way out by somebody else counts once, not twice', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    const going = walk.world.dataVolumes.map((one) => ({
+      ...one,
+      metadata: { ...one.metadata, deletionTimestamp: new Date(walk.now).toISOString() },
+    }))
+    walk.set({ dataVolumes: going }).settle()
+    walk.importersGone().release()
+    expect(walk.status.attempts).toHaveLength(1)
+    expect(walk.status.budget?.downloads).toBe(1)
+  })
+
+  it('says when the teardown hangs, and why the slot is kept', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.failing)
+    expect(walk.status.message).not.toContain('webhook')
+    walk.after(MINUTE)
+    expect(walk.status.message).toContain('cdi-apiserver')
+    expect(walk.stand).toBe('Syncing/Stopping')
+  })
+})
+
+describe('a refused DataVolume', () => {
+  const refused = (until: number | undefined, reason: 'QuotaExceeded' | 'RejectedByCDI') => {
+    const walk = new Walk()
+    walk.settle()
+    const { revision = '', budget } = walk.status
+    walk.set({ refusal: { revision, budgetKey: budget?.key ?? '', reason, message: 'no', until } }).settle()
+    return walk
+  }
+
+  it('that may be taken later waits, and says so', () => {
+    const walk = new Walk()
+    const late = refused(walk.now + MINUTE, 'QuotaExceeded')
+    expect(late.stand).toBe('Queued/QuotaExceeded')
+    expect(late.plan().wake?.afterMs).toBe(MINUTE)
+    late.after(MINUTE)
+    expect(late.plan().start?.admissible).toBe(true)
+  })
+
+  it('that nobody answers for is told of while it is asked for', () => {
+    const walk = new Walk()
+    walk.settle().claim().set({ isAskedInVain: true }).settle()
+    expect(walk.stand).toBe('Queued/CreateFailed')
+    expect(walk.status.message).toContain('cdi-apiserver')
+    expect(walk.status.ticket).toBeDefined()
+    expect(walk.plan().start?.admissible).toBe(true)
+    walk.set({ isAskedInVain: false }).release().settle()
+    expect(walk.stand).toBe('Queued/Queued')
+  })
+
+  it('that will never be taken is a failure until the spec changes, also after a restart', () => {
+    const walk = refused(undefined, 'RejectedByCDI')
+    expect(walk.stand).toBe('Failed/RejectedByCDI')
+    walk.set({ refusal: undefined }).settle()
+    expect(walk.stand).toBe('Failed/RejectedByCDI')
+    walk.annotate({ [RETRY]: '1' }).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+  })
+})
+
+describe('a DataVolume of an attempt that has failed already', () => {
+  it('is stopped at once: its create was carried out late, and it is not the next attempt', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.failing).settle()
+    const { revision = '', attempts } = walk.status
+    expect(attempts).toMatchObject([{ number: 1, outcome: 'Failed' }])
+    const metadata = childMeta(`img-${revision}`, revision, {
+      uid: 'late',
+      annotations: { [ANNOTATIONS.attempt]: '1' },
+    })
+    walk.set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] })
+    expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', uid: 'late' }])
+    walk.settle()
+    expect(walk.status.attempts).toEqual(attempts)
+  })
+})
+
+describe('a bad spec', () => {
+  it('is told with the path of the field, and stops what runs', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.edit({ diskSize: 'huge' }).settle()
+    expect(walk.stand).toBe('Failed/InvalidSpec')
+    expect(walk.status.message).toContain('spec.diskSize')
+    expect(walk.log.at(-1)).toMatch(/^delete DataVolume/)
+  })
+
+  it('that is good again while its download is still being torn down has not failed for that', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    walk.edit({ diskSize: 'huge' }).step()
+    expect(walk.status.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'SpecChanged' }])
+    walk.edit({ diskSize: '10Gi' }).settle()
+    expect(walk.status.attempts).toHaveLength(1)
+    expect(walk.status.budget?.downloads).toBe(0)
+  })
+
+  it('removes nothing that is finished', () => {
+    const walk = new Walk()
+    walk.publish()
+    walk.edit({ diskSize: 'huge' }).settle()
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
+    expect(walk.condition('Ready')).toBe('True')
+  })
+})
