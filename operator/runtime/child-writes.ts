@@ -11,6 +11,8 @@ export interface Child {
   readonly wanted: KubeObject
   /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
   readonly existing?: KubeObject
+  /** Whether it has to wait: asked right before it is written. */
+  readonly isHeldBack?: () => Promise<boolean>
 }
 
 export interface WriteContext {
@@ -20,11 +22,12 @@ export interface WriteContext {
   readonly onWritten: (type: ResourceType, object: KubeObject) => void
 }
 
-/** Creates a child, or changes it where it exists. Throws ApiError. */
+/** Creates a child, or changes it where it exists, unless it has to wait. Throws ApiError. */
 export async function applyChild(
-  { type, wanted, existing }: Child,
+  { type, wanted, existing, isHeldBack }: Child,
   { client, signal, onWritten }: WriteContext,
 ): Promise<void> {
+  if (await isHeldBack?.()) return
   if (existing === undefined) {
     // A change of what is gone by now is no creation.
     if (wanted.metadata.resourceVersion !== undefined) return

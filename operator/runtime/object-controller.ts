@@ -171,10 +171,10 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     const unmet = await this.#preconditions.unmet(primary, plan.onlyIf, signal)
     if (unmet !== undefined) return unmet
     const { isStatusDue, wake } = pace(primary, plan, this.#writer.sinceStatusWriteMs(uid))
-    await this.#writer.write(primary, plan, isStatusDue, signal)
+    const held = await this.#writer.write(primary, plan, isStatusDue, signal)
     const wasRefused = refusals?.clear(uid) === true
     if (childRefusals?.takeNews(uid) === true || wasRefused) this.queue.add(keyOf(primary.metadata))
-    return [wake, childRefusals?.wake(uid)].reduce(
+    return [wake, held, childRefusals?.wake(uid)].reduce(
       (first, one) => (one === undefined ? first : sooner(first, one)),
       plan.wake,
     )

@@ -94,6 +94,36 @@ describe('a plan', () => {
   })
 })
 
+describe('a child with a condition of its own', () => {
+  const wanted = (name: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: 'n' },
+  })
+  const plan = (name: string): ObjectPlan => {
+    const onlyIf = [{ uncloned: { kind: 'Secret', namespace: 'n', name }, look: 'live' }] as const
+    return {
+      status: {},
+      finalizer: 'keep',
+      apply: [wanted('other')],
+      applyIf: [{ wanted: wanted(name), onlyIf }],
+      remove: [],
+      events: [],
+    }
+  }
+
+  it('waits alone as long as that does not hold, and is looked at again', async () => {
+    heldBack.add('child')
+    const wake = await writer.write(anObject('DataVolume', 'a'), plan('child'), false, new AbortController().signal)
+    expect([client.said('create'), wake?.afterMs]).toEqual([['create Secret n/other'], 1])
+  })
+
+  it('is written when that holds', async () => {
+    const wake = await writer.write(anObject('DataVolume', 'a'), plan('child'), false, new AbortController().signal)
+    expect([client.said('create'), wake]).toEqual([['create Secret n/other', 'create Secret n/child'], undefined])
+  })
+})
+
 describe('the log', () => {
   const lines = (level: string) =>
     log.lines.filter((line) => line.level === level).map(({ facts, text }) => ({ text, ...(facts as object) }))

@@ -9,7 +9,7 @@ import type { Precondition, Preconditions } from './preconditions.ts'
 import { redactUrls } from './redact.ts'
 import type { Services } from './services.ts'
 import { transitionOf } from './transition.ts'
-import type { Wake } from './wake.ts'
+import { sooner, type Wake } from './wake.ts'
 
 /** A DELETE that was accepted, or the release of our finalizer, shows in the cache soon after; so long it is not repeated. */
 const DELETED_SEEN_MS = 30_000
@@ -23,12 +23,20 @@ export interface ObjectPlan {
   readonly finalizer: 'add' | 'keep' | 'release'
   /** Children as they should be. */
   readonly apply: readonly KubeObject[]
+  /** More of them, each with what has to hold for it alone: nothing else of the plan waits for that. */
+  readonly applyIf?: readonly GuardedChild[]
   readonly remove: readonly Removal[]
   readonly touch?: readonly Touch[]
   readonly events: readonly EventNote[]
   readonly wake?: Wake
   /** Nothing of the plan is carried out where one of them does not hold. */
   readonly onlyIf?: readonly Precondition[]
+}
+
+/** A child that is only written where all of these hold. */
+export interface GuardedChild {
+  readonly wanted: KubeObject
+  readonly onlyIf: readonly Precondition[]
 }
 
 /** Names an object that was seen: another one of that name is not meant. */
@@ -107,15 +115,30 @@ export class PlanWriter<P extends KubeObject> {
     this.#statusWrittenAt.delete(uid)
   }
 
-  /** @param isStatusDue whether the status says anything that is worth a write. Throws ApiError. */
-  async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<void> {
+  /**
+   * Throws ApiError.
+   * @param isStatusDue whether the status says anything that is worth a write
+   * @returns when to look again for children that had to wait
+   */
+  async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<Wake | undefined> {
     const { client, type, caches, clock, events } = this.#options
     const { uid = '' } = primary.metadata
     const deleted: Removal[] = []
+    let wake: Wake | undefined
+    const isUnmet = async (onlyIf: readonly Precondition[]) => {
+      const unmet = await this.#options.preconditions.unmet(primary, onlyIf, signal)
+      if (unmet !== undefined) wake = sooner(wake, unmet)
+      return unmet !== undefined
+    }
     const changes: Changes = {
       ...(isStatusDue && { status: plan.status }),
       ...(!this.#wasJustDeleted(uid) && this.#finalizerChange(primary, plan)),
-      children: plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
+      children: [
+        ...plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
+        ...(plan.applyIf ?? []).map(({ wanted, onlyIf }) => {
+          return { ...this.#existing(wanted), wanted, isHeldBack: () => isUnmet(onlyIf) }
+        }),
+      ],
       touches: this.#touches(plan.touch ?? []),
       removals: this.#removals(primary, plan.remove, isStatusDue, async (removal) => {
         const unmet = await this.#options.preconditions.unmet(primary, removal.onlyIf, signal)
@@ -149,6 +172,7 @@ export class PlanWriter<P extends KubeObject> {
     for (const one of [...children, ...released]) this.#deletedAt.set(one, clock.monotonic())
     for (const removal of deleted) this.#tellRemoved(primary, removal)
     if (deleted.length > 0) tell()
+    return wake
   }
 
   /** Tells people, as far as its status can be written, of an object that a fault of ours keeps from being planned. */
@@ -190,12 +214,14 @@ export class PlanWriter<P extends KubeObject> {
     log.info(facts, `${type.kind} is ${transition['phase']}`)
   }
 
-  #logPlan({ metadata }: P, { finalizer, apply, remove, touch = [], wake }: ObjectPlan, isStatusDue: boolean): void {
-    const count = apply.length + remove.length + touch.length
+  #logPlan({ metadata }: P, plan: ObjectPlan, isStatusDue: boolean): void {
+    const { finalizer, apply, applyIf = [], remove, touch = [], wake } = plan
+    const count = apply.length + applyIf.length + remove.length + touch.length
     const isIdle = !isStatusDue && finalizer === 'keep' && count === 0
     if (isIdle) return
     const nameOf = ({ kind, name }: { kind: string; name: string }) => `${kind}/${name}`
-    const children = apply.map(({ kind, metadata: { name } }) => nameOf({ kind, name }))
+    const wanted = [...apply, ...applyIf.map((one) => one.wanted)]
+    const children = wanted.map(({ kind, metadata: { name } }) => nameOf({ kind, name }))
     const facts = {
       status: isStatusDue,
       finalizer,

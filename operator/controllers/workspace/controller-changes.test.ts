@@ -60,8 +60,8 @@ describe('a change of the spec', () => {
     expect(bench.client.said('delete')).toEqual([
       'delete VirtualMachine lab/demo-vm',
       'delete Deployment lab/ansible',
-      `delete NetworkAttachmentDefinition lab/${FIRST.name}`,
       `delete NetworkAttachmentDefinition lab/${FIRST.name}-pod`,
+      `delete NetworkAttachmentDefinition lab/${FIRST.name}`,
     ])
     await bench.work()
     expect([bench.status().phase, bench.status().ready]).toEqual(['Ready', '10/10'])

@@ -59,7 +59,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
       (PlanWriter) =>
         class<P extends KubeObject> extends PlanWriter<P> {
           override async write(primary: P, plan: ObjectPlan, _isStatusDue: boolean, signal: AbortSignal) {
-            await super.write(primary, plan, true, signal)
+            return await super.write(primary, plan, true, signal)
           }
         },
     ),

@@ -1,4 +1,3 @@
-import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Mutant } from '../mutant.ts'
 import { seam } from '../seam.ts'
 
@@ -10,6 +9,7 @@ const WORKSPACES = {
   ownership: () => import('../../../operator/cluster/ownership.ts'),
   pace: () => import('../../../operator/controllers/workspace/decide/pace.ts'),
   planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),
+  removalOrder: () => import('../../../operator/controllers/workspace/decide/removal-order.ts'),
   references: () => import('../../../operator/controllers/workspace/references.ts'),
   triggers: () => import('../../../operator/controllers/workspace/triggers.ts'),
 } as const
@@ -58,8 +58,8 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a machine that the spec does not name any more stays',
     invariant: 7,
-    seam: seam(WORKSPACES.planDeletion, 'lastIn', (lastIn) => (world, qualifies) => {
-      return lastIn(world, (object: KubeObject) => object.kind !== 'VirtualMachine' && qualifies(object))
+    seam: seam(WORKSPACES.removalOrder, 'leavingIn', (leavingIn) => (world) => {
+      return leavingIn(world).filter(({ kind }) => kind !== 'VirtualMachine')
     }),
     kind: 'workspacesCalm',
   },

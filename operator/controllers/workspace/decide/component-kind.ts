@@ -4,7 +4,7 @@ import type { WorkspaceWorld } from '../world.ts'
 import type { Blueprint, Component, ComponentStanding } from './component.ts'
 
 /** What is to be said, and done, about a component whose objects are all there. */
-export interface Judgement extends Pick<ObjectPlan, 'onlyIf'> {
+export interface Judgement extends Pick<ObjectPlan, 'applyIf'> {
   readonly standing: ComponentStanding
   /** Whether what needs it can be created. Default: its objects are there. */
   readonly isThere?: boolean
@@ -22,6 +22,8 @@ export interface ComponentKind {
   readonly isGround?: boolean
   /** The kinds of its objects, and how one goes. */
   readonly types: readonly ChildType[]
+  /** Kinds of components that its objects may use: nothing of those is removed before they are gone. */
+  readonly uses?: readonly string[]
   /** The components of this kind that a spec asks for. */
   readonly children: (blueprint: Blueprint) => readonly Component[]
   /** Where a component stands whose objects are all there; or one that has no objects of its own. */

@@ -75,7 +75,8 @@ function judgeThere(
 ): Judged {
   const { component, parts, isThere, apply, stays } = seen
   const judgement = kind.standing(world, component)
-  const beside = (judgement.apply ?? []).map((wanted) => partOf(world, wanted))
+  const besides = [...(judgement.apply ?? []), ...(judgement.applyIf ?? []).map((one) => one.wanted)]
+  const beside = besides.map((wanted) => partOf(world, wanted))
   const standing = refusedIn([...parts, ...beside]) ?? withRemark(judgement.standing, stays)
   return { isThere, ...judgement, standing, component, apply: [...apply, ...(judgement.apply ?? [])] }
 }

@@ -1,8 +1,9 @@
 import type { Policy, WorkspaceSpecInput } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import { viewContainerPod } from '../../../cluster/workspace-views.ts'
+import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { DEPLOYED } from '../workspace-bench.fixtures.ts'
+import { DEPLOYED, VM } from '../workspace-bench.fixtures.ts'
 import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
 import { planWorkspace } from './plan.ts'
 import { hangingPods, podTrouble } from './pod-trouble.ts'
@@ -56,6 +57,32 @@ it('a workspace that is deleted with --cascade=orphan removes nothing', () => {
     planWorkspace({ ...world, workspace: { ...workspace, metadata: { ...metadata, finalizers } } }, NOW)
   expect(deleted(['pelotech.ot/workspace', 'orphan'])).toMatchObject({ remove: [], finalizer: 'keep' })
   expect(deleted(['pelotech.ot/workspace']).remove.length).toBeGreaterThan(0)
+})
+
+it('what is removed waits for nothing but what may still use it', () => {
+  const planned = settledWorld(DEPLOYED)
+  const fewer = { ...DEPLOYED, vms: [], networks: DEPLOYED.networks.slice(0, -1), volumes: DEPLOYED.volumes.slice(1) }
+  const removed = () => changed(planned, {}, fewer).remove.map(({ kind, name }) => `${kind} ${name}`)
+  // No machine has a volume.
+  expect(removed()).toEqual(['VirtualMachine demo-vm', 'PersistentVolumeClaim monitorconfigs'])
+  planned.children.delete('VirtualMachine demo-vm')
+  const networks = ['NetworkAttachmentDefinition range-services-pod', 'NetworkAttachmentDefinition range-services']
+  expect(removed()).toEqual(['PersistentVolumeClaim monitorconfigs', ...networks])
+})
+
+it('a correction of an image is all that waits for its condition', () => {
+  const planned = new PlannedWorld(parsed(DEPLOYED))
+  const made = planWorkspace(planned.world, NOW).apply.find(({ kind }) => kind === 'VMDiskImage')
+  const image = { ...made, metadata: { ...made?.metadata, uid: 'image', generation: 1 }, status: { phase: 'Failed' } }
+  planned.images.set('demo-vmdi', { image: image as unknown as ImageView, isShared: false })
+  const vmDiskImageTemplate = {
+    url: 'https://images.example/right.qcow2',
+    sourceType: 'http',
+    diskSize: '10Gi',
+  } as const
+  const plan = changed(planned, {}, { ...DEPLOYED, vms: [{ ...VM, vmDiskImageTemplate }] })
+  expect(plan.applyIf?.map(({ wanted, onlyIf }) => [wanted.metadata.name, onlyIf.length])).toEqual([['demo-vmdi', 1]])
+  expect(plan).not.toHaveProperty('onlyIf')
 })
 
 it('a workspace with the name of the namespace of images makes nothing', () => {

@@ -1,12 +1,11 @@
 import { endingWaits } from '../../../cluster/dependents.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
 import { NAMESPACE } from '../../../kube/resource-types.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
 import { removalOf } from '../../../runtime/removals.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { idOfObject } from './component.ts'
-import { KINDS } from './kinds.ts'
+import { lastIn } from './removal-order.ts'
 import { statusOf } from './status.ts'
 import type { WorkspacePlan } from './workspace-plan.ts'
 
@@ -24,7 +23,7 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
   const { workspace } = world
   if (workspace.metadata.finalizers?.includes(ORPHAN) === true)
     return { status: workspace.status, finalizer: 'keep', apply: [], remove: [], events: [] }
-  const next = lastIn(world, () => true)
+  const next = lastIn(world)
   if (next.length === 0) {
     // A cache may not have heard of it yet. Everything else goes with it.
     const namespace = { absent: [{ type: NAMESPACE, name: workspace.metadata.name }], whose: 'ours' } as const
@@ -47,20 +46,4 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
     wake: { afterMs: LOOK_MS, because: 'what is being deleted should be gone by then' },
   } as const
   return { ...plan, ...endingWaits(plan, next, now) }
-}
-
-/** Of the children that qualify, those of the last kind that has any. What is in a namespace that goes with them is left to that. */
-export function lastIn(
-  { children }: Pick<WorkspaceWorld, 'children'>,
-  qualifies: (object: KubeObject) => boolean,
-): readonly KubeObject[] {
-  const among = [...children.values()].filter(qualifies)
-  for (const { types } of KINDS.toReversed()) {
-    const kinds = new Set(types.map(({ type }) => type.kind))
-    const those = among.filter(({ kind }) => kinds.has(kind))
-    const namespace = those.find(({ kind }) => kind === NAMESPACE.kind)
-    if (namespace !== undefined) return [namespace]
-    if (those.length > 0) return those
-  }
-  return []
 }

@@ -82,8 +82,11 @@ describe('plans of random workspaces', () => {
         settle(planned)
         planned.spec = other
         planned.allImagesReady()
-        for (const { remove } of settle(planned))
-          expect(new Set(remove.map(({ kind }) => ORDER.get(kind))).size).toBeLessThanOrEqual(1)
+        for (const { remove } of settle(planned)) {
+          const kinds = new Set(remove.map(({ kind }) => KINDS[ORDER.get(kind) ?? 0]))
+          const used = [...kinds].flatMap((kind) => kind?.uses ?? [])
+          expect([...kinds].filter((kind) => used.includes(kind?.kind ?? ''))).toEqual([])
+        }
         const wanted = new Set(planned.world.components.flatMap(({ objects }) => objects.map(idOfObject)))
         expect([...planned.children.keys()].filter((id) => !wanted.has(id))).toEqual([])
         expect(wantedIn(planned).filter((id) => !planned.children.has(id))).toEqual([])

@@ -1,13 +1,12 @@
 import { problemsText } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import { removalOf } from '../../../runtime/removals.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { idOfObject } from './component.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
-import { lastIn, planWorkspaceDeletion } from './plan-deletion.ts'
+import { planWorkspaceDeletion } from './plan-deletion.ts'
+import { leavingIn, unusedIn } from './removal-order.ts'
 import { statusOf, workspaceEventsBetween } from './status.ts'
 import { FINALIZER, type WorkspacePlan } from './workspace-plan.ts'
 
@@ -32,15 +31,15 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
   const judged = judgeAll(world)
   const leaving = leavingIn(world)
   const status = statusOf(world, { judged, leaving }, now)
-  const remove = [...leaving.flatMap((one) => removalOf(one)), ...judged.flatMap((one) => one.remove ?? [])]
-  const onlyIf = judged.flatMap((one) => one.onlyIf ?? [])
+  const remove = [...unusedIn(leaving).flatMap((one) => removalOf(one)), ...judged.flatMap((one) => one.remove ?? [])]
+  const applyIf = judged.flatMap((one) => one.applyIf ?? [])
   const plan = {
     status,
     finalizer,
     apply: judged.flatMap(({ apply = [] }) => apply),
     remove,
     events: workspaceEventsBetween(workspace.status, status, judged),
-    ...(onlyIf.length > 0 && { onlyIf }),
+    ...(applyIf.length > 0 && { applyIf }),
   } as const
   return { ...plan, ...endingWaits(plan, [...world.children.values()], now) }
 }
@@ -74,10 +73,3 @@ function awaitedBy(
 const GROUNDS = KINDS.filter(({ isGround }) => isGround === true)
 const GROUND: ReadonlySet<string> = new Set(GROUNDS.map(({ kind }) => kind))
 const GROUND_TYPES: ReadonlySet<string> = new Set(GROUNDS.flatMap(({ types }) => types.map(({ type }) => type.kind)))
-
-/** Ours that no component asks for any more: those of the last kind that has such, since others may still need the rest. */
-function leavingIn(world: WorkspaceWorld): readonly KubeObject[] {
-  const wanted = new Set(world.components.flatMap(({ objects }) => objects.map(idOfObject)))
-  const isNeeded = (object: KubeObject) => KINDS.some((kind) => kind.isNeeded?.(world, object) === true)
-  return lastIn(world, (object) => !(wanted.has(idOfObject(object)) || isNeeded(object)))
-}

@@ -23,6 +23,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
   kind: KIND,
   // Its pods are to be gone before the networks and the volumes that they use.
   types: [{ type: DEPLOYMENT, propagationPolicy: 'Foreground' }],
+  uses: ['Network', 'Volume', 'Ansible'],
   children: (blueprint) =>
     (blueprint.spec.containerClusters ?? []).map(
       (cluster): Component => ({

@@ -131,7 +131,7 @@ function correction(world: WorkspaceWorld, { which, ref, ensured }: Wanted, imag
   if (ensured.kind === 'corrected') {
     const except = [...ownReferences(world)]
     const unshared = { unreferenced: ref, by: 'anyone', except, knownAfterMs: 10_000 } as const
-    return { standing, isThere: false, apply: [ensured.image], onlyIf: [unshared] }
+    return { standing, isThere: false, applyIf: [{ wanted: ensured.image, onlyIf: [unshared] }] }
   }
   const { phase, observedGeneration = 0 } = image.status
   const isLookedAt = observedGeneration >= (image.metadata.generation ?? 1)

@@ -18,6 +18,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   kind: KIND,
   // Its own finalizer keeps the order in which its parts go; in the foreground all of them would be deleted at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
+  uses: ['Network'],
   children: ({ workspace, spec, policy }) =>
     (spec.vms ?? []).map(
       (vm): Component => ({
