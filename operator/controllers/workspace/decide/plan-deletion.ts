@@ -4,7 +4,8 @@ import { fromTime } from '../../../runtime/conditions.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
 import { removalOf } from '../../../runtime/removals.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { idOfObject } from './component.ts'
+import { idOfObject, isGoing, waiting } from './component.ts'
+import type { Judged } from './judge.ts'
 import { lastIn } from './removal-order.ts'
 import { statusOf } from './status.ts'
 import type { WorkspacePlan } from './workspace-plan.ts'
@@ -38,7 +39,7 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
     message,
   } as const
   const plan = {
-    status: statusOf(world, { judged: [], leaving: next, problem }, now),
+    status: statusOf(world, { judged: left(world), leaving: next, problem }, now),
     finalizer: 'keep',
     apply: [],
     remove: next.flatMap((one) => removalOf(one)),
@@ -46,4 +47,14 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
     wake: { afterMs: LOOK_MS, because: 'what is being deleted should be gone by then' },
   } as const
   return { ...plan, ...endingWaits(plan, next, now) }
+}
+
+/** The components of which there is something left. */
+function left({ components, children }: WorkspaceWorld): Judged[] {
+  return components.flatMap((component) => {
+    const objects = component.objects.map((one) => children.get(idOfObject(one))).filter((one) => one !== undefined)
+    if (objects.length === 0) return []
+    const message = objects.some(isGoing) ? 'it is being deleted' : 'it is deleted once nothing uses it any more'
+    return [{ component, standing: waiting('Deleting', message), isThere: false }]
+  })
 }

@@ -21,7 +21,7 @@ export interface StatusFacts {
   readonly judged: readonly Judged[]
   /** Children that are being removed. */
   readonly leaving: readonly KubeObject[]
-  /** Of the workspace as a whole, where its components are not looked at. */
+  /** Of the workspace as a whole, where its components are not what it is about. */
   readonly problem?: ComponentStanding
 }
 
@@ -61,7 +61,8 @@ export function statusOf(world: WorkspaceWorld, facts: StatusFacts, now: number)
     ) as WorkspaceStatus['conditions'],
     ...(hasNamespace && { namespace: name }),
     ...(waitingFor !== undefined && { waitingFor: cutTo(WAITING_FOR_MAX, waitingFor) }),
-    ...(problem === undefined ? figuresOf(judged) : {}),
+    ...(problem === undefined && figuresOf(judged)),
+    ...(judged.length > 0 && { components: judged.map(shown) }),
   }
 }
 
@@ -101,8 +102,8 @@ function listed(phase: WorkspacePhase, those: readonly Judged[]): string {
 }
 
 /** In a few words, for a column. */
-function awaitedIn({ judged, leaving }: StatusFacts): string | undefined {
-  const worst = worstOf(judged)
+function awaitedIn({ judged, leaving, problem }: StatusFacts): string | undefined {
+  const worst = problem === undefined ? worstOf(judged) : undefined
   if (worst !== undefined) {
     const { reason, why } = worst.standing
     const more = judged.filter(({ standing }) => standing.phase !== 'Ready').length - 1
@@ -122,7 +123,6 @@ function figuresOf(judged: readonly Judged[]): Partial<WorkspaceStatus> {
       provisioning: countOf('Provisioning'),
       failed: countOf('Failed'),
     },
-    components: judged.map(shown),
   }
 }
 
