@@ -2,70 +2,72 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>
 
-/** Files that run at the same time where most of the work is that of servers. Projects of one group have to agree. */
-const SIDE_BY_SIDE = 3
+/** Vitest leaves one core to itself by default, which needs it for the first seconds only. Projects of one group have to agree. */
+const ON_EVERY_CORE: Options = { maxWorkers: '100%' }
+/** Operators, servers and simulators wait for each other for much of the time, so there are more of them than cores. */
+const BESIDE_SERVERS: Options = { maxWorkers: 3, sequence: { groupOrder: 1 } }
 
 /** Where tests are, by project, and what they need. */
 const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } & Options>> = {
   unit: {
     folders: ['constructs', 'crds-gen', 'operator', 'sandbox', 'tooling', 'test/bench', 'test/harness', 'test/soak'],
+    ...ON_EVERY_CORE,
     isolate: false,
     setupFiles: ['test/setup/fail-on-console.ts', 'test/setup/properties.ts'],
   },
   // Mocks of Pulumi are set before a program is loaded, so each file has modules of its own.
   infra: {
     folders: ['infra'],
+    ...ON_EVERY_CORE,
   },
   toolchain: {
     folders: ['test/toolchain'],
+    ...ON_EVERY_CORE,
     globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
   },
   'cloud-init': {
     folders: ['test/cloud-init'],
+    ...ON_EVERY_CORE,
     globalSetup: ['test/setup/cloud-init.ts'],
     setupFiles: ['test/setup/properties.ts'],
   },
   monitoring: {
     folders: ['test/monitoring'],
+    ...ON_EVERY_CORE,
     globalSetup: ['test/setup/prometheus.ts'],
   },
   simulation: {
     folders: ['test/simulation'],
+    ...ON_EVERY_CORE,
     // Each of them drives a process of its own: more than two at a time only wait for a core.
     maxConcurrency: 2,
   },
   conformance: {
     folders: ['test/conformance'],
+    ...BESIDE_SERVERS,
     globalSetup: ['test/setup/shared-cluster.ts'],
-    maxWorkers: SIDE_BY_SIDE,
-    sequence: { groupOrder: 1 },
   },
   scenario: {
     folders: ['test/scenario'],
-    globalSetup: ['test/setup/shared-cluster.ts', 'test/setup/bundle.ts'],
-    // Each file drives an operator and simulators of its own, which wait for each other for much of their time.
-    maxWorkers: SIDE_BY_SIDE,
+    ...BESIDE_SERVERS,
+    globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
     // A worker keeps its cluster from file to file (test/harness/cluster.ts).
     isolate: false,
-    sequence: { groupOrder: 1 },
   },
   fuzz: {
     folders: ['test/fuzz'],
+    ...BESIDE_SERVERS,
     globalSetup: ['test/setup/binaries.ts'],
-    maxWorkers: SIDE_BY_SIDE,
-    sequence: { groupOrder: 1 },
   },
   crash: {
     folders: ['test/crash'],
+    ...BESIDE_SERVERS,
     globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
-    maxWorkers: 2,
-    sequence: { groupOrder: 2 },
   },
   faults: {
     folders: ['test/faults'],
+    ...BESIDE_SERVERS,
     globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
-    maxWorkers: 2,
-    sequence: { groupOrder: 3 },
   },
   rollout: {
     folders: ['test/rollout'],
@@ -77,7 +79,7 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     folders: ['test/rights'],
     globalSetup: ['test/setup/binaries.ts'],
     maxWorkers: 2,
-    sequence: { groupOrder: 4 },
+    sequence: { groupOrder: 2 },
   },
 }
 

@@ -8,7 +8,7 @@ const OWN = join(REPOSITORY, 'sandbox/foreign-crds')
 const BESIDE = join(REPOSITORY, '../shared/crds')
 
 /** The projects' own CRDs, or our small ones with the fields that we use. */
-export type ForeignCrdSource = 'real' | 'own'
+type ForeignCrdSource = 'real' | 'own'
 
 export interface ForeignCrds {
   readonly source: ForeignCrdSource

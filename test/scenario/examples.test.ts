@@ -3,12 +3,13 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { POLICY_DEFAULTS, POLICY_KEYS, parsePolicy, policyDefaultText, SOURCE_TYPES } from '@open-terrain/constructs'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
 import { PROPOSED_VIRTUAL_MACHINE } from '../../constructs/api/virtual-machine.fixtures.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { EXAMPLES, type Manifest, readManifests, resourceTypeOf } from '../../sandbox/demo/manifests.ts'
+import { useCluster } from '../harness/cluster.ts'
 
 /** What the proposal shows, with the dash that its rendering lost in front of the condition. */
 const PROPOSED = {
@@ -32,10 +33,11 @@ const PROPOSED = {
 }
 
 describe('the examples', () => {
+  const cluster = useCluster()
   let connection: Connection
 
   beforeAll(() => {
-    connection = Connection.fromEnvironment(2, inject('kubeconfig'))
+    connection = Connection.fromEnvironment(2, cluster().controlPlane.kubeconfigPath)
   })
 
   afterAll(() => connection.close())
