@@ -117,9 +117,9 @@ export class BundledOperator implements AsyncDisposable {
     return sumOf(await this.metrics(), 'leader_election_master_status') === 1
   }
 
-  /** Throws when it ends before, or takes longer than `timeoutMs`. */
-  async untilLeading(timeoutMs = 60_000): Promise<void> {
-    await this.#until('leads', () => this.leads(), timeoutMs)
+  /** Throws when it ends before, takes longer than `timeoutMs`, or nobody waits for it any more. */
+  async untilLeading(timeoutMs = 60_000, signal?: AbortSignal): Promise<void> {
+    await this.#until('leads', () => this.leads(), timeoutMs, signal)
   }
 
   /** Resolves when its caches are complete: it looked at the Lease before, and knocks at it after. */
@@ -168,7 +168,7 @@ export class BundledOperator implements AsyncDisposable {
     if (message !== undefined && !this.#loggedAt.has(message)) this.#loggedAt.set(message, systemClock.monotonic())
   }
 
-  async #until(what: string, holds: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+  async #until(what: string, holds: () => Promise<boolean>, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     const deadline = performance.now() + timeoutMs
     while (!(await holds().catch(() => false))) {
       const isLate = performance.now() > deadline
@@ -176,7 +176,7 @@ export class BundledOperator implements AsyncDisposable {
         const why = isLate ? `did not do so in ${timeoutMs / 1_000} s` : 'ended'
         throw new Error(`waited until the operator ${what}, but it ${why}:\n${this.lines.slice(-20).join('\n')}`)
       }
-      await sleep(POLL_MS)
+      await sleep(POLL_MS, undefined, { signal })
     }
   }
 }

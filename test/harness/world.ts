@@ -20,6 +20,7 @@ import { Mirror } from './mirror.ts'
 import { operatorAccount } from './operator-account.ts'
 import { OperatorInProcess } from './operator-in-process.ts'
 import { persist } from './persist.ts'
+import { checkRights, checkSchemas } from './request-checks.ts'
 import { simulatorsFor } from './simulators.ts'
 
 const IMAGE_BYTES = 128 * 1024
@@ -64,8 +65,8 @@ export class World extends Grounds implements AsyncDisposable {
   simulators: Simulators
   operator: OperatorInProcess | undefined
   mostDownloads: number
-  /** What a schema does not have, and the API server therefore dropped. */
-  readonly #dropped: readonly string[]
+  /** Those of people and of simulators. */
+  readonly #requests: readonly RequestReport[]
   readonly #connection: Connection
 
   private constructor(parts: {
@@ -79,7 +80,7 @@ export class World extends Grounds implements AsyncDisposable {
     simulators: Simulators
     id: string
     mostDownloads: number
-    dropped: readonly string[]
+    requests: readonly RequestReport[]
   }) {
     super(parts)
     this.#connection = parts.connection
@@ -91,13 +92,13 @@ export class World extends Grounds implements AsyncDisposable {
     this.gate = parts.gate
     this.simulators = parts.simulators
     this.mostDownloads = parts.mostDownloads
-    this.#dropped = parts.dropped
+    this.#requests = parts.requests
   }
 
   static async start(cluster: Cluster, options: WorldOptions = {}): Promise<World> {
     const connection = Connection.fromEnvironment(null, cluster.controlPlane.kubeconfigPath)
-    const dropped: string[] = []
-    const onRequest = (report: RequestReport) => dropped.push(...droppedBy(report))
+    const requests: RequestReport[] = []
+    const onRequest = (report: RequestReport) => requests.push(report)
     const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario', onRequest })
     const imageServer = await ImageServer.start({ defaultSizeBytes: IMAGE_BYTES })
     const gate = new Gate()
@@ -111,7 +112,7 @@ export class World extends Grounds implements AsyncDisposable {
       gate,
       simulators: await simulatorsFor(client, imageServer, gate, options.pace),
       id: randomBytes(3).toString('hex'),
-      dropped,
+      requests,
       mostDownloads: options.mostDownloads ?? Number(options.policy?.['concurrency'] ?? 4),
     })
     await world.createNamespace(world.operatorNamespace)
@@ -282,13 +283,7 @@ export class World extends Grounds implements AsyncDisposable {
 
   /** Removes all images and checks what has to hold after every scenario. Where errors are injected, some of it cannot be asked. */
   async finish(options: FinishOptions = {}): Promise<void> {
-    const {
-      isOrderChecked = true,
-      isLedgerChecked = true,
-      areBatchesChecked = true,
-      areRightsChecked = true,
-      forgers = [],
-    } = options
+    const { isOrderChecked = true, isLedgerChecked = true, areBatchesChecked = true, areRightsChecked = true } = options
     this.gate.releaseAll()
     for (const { metadata } of this.#mine(this.mirror.images)) {
       await this.client.delete(IMAGE, metadata).catch(ignoreNotFound)
@@ -296,18 +291,17 @@ export class World extends Grounds implements AsyncDisposable {
     await this.until('nothing is left behind', () => this.#leftovers().length === 0 || undefined)
     await this.operator?.stop()
     await this.history.catchUp()
-    const events = this.history.events.filter(({ object }) => !forgers.includes(object.metadata.namespace ?? ''))
+    const { forgers } = options
+    const events = this.history.events.filter(({ object }) => !forgers?.includes(object.metadata.namespace ?? ''))
     if (isLedgerChecked) checkLedger(events, this.operatorNamespace)
     if (isOrderChecked) checkOrder(events, this.operatorNamespace, { areBatchesChecked })
     const { maxImporting } = this.simulators.cdi.observed
     if (maxImporting > this.mostDownloads) {
       throw new Error(`${maxImporting} downloads ran at once; at most ${this.mostDownloads} were allowed`)
     }
-    const refused = (this.operator?.requests ?? []).filter(isRefusal).map(({ verb, resource }) => `${verb} ${resource}`)
-    if (areRightsChecked && refused.length > 0)
-      throw new Error(`the operator lacks rights: ${[...new Set(refused)].join(', ')}`)
-    const dropped = [...this.#dropped, ...(this.operator?.requests ?? []).flatMap(droppedBy)]
-    if (dropped.length > 0) throw new Error(`a schema lacks what was written: ${[...new Set(dropped)].join(', ')}`)
+    const requests = this.operator?.requests ?? []
+    if (areRightsChecked) checkRights(requests)
+    checkSchemas([...this.#requests, ...requests])
   }
 
   async restartSimulators(): Promise<void> {
@@ -353,13 +347,4 @@ export class World extends Grounds implements AsyncDisposable {
 
 interface Valued<T> {
   values(): IterableIterator<T>
-}
-
-function droppedBy({ verb, resource, warning }: RequestReport): string[] {
-  return warning?.includes('unknown field') ? [`${verb} ${resource}: ${warning}`] : []
-}
-
-/** In a namespace that is being deleted, or that has a quota, nobody may create everything. */
-function isRefusal({ verb, code }: RequestReport): boolean {
-  return code === '401' || (code === '403' && verb !== 'create')
 }

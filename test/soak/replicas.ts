@@ -61,14 +61,11 @@ export class Replicas {
     return this.#replicas.filter(({ operator }) => !operator.isRunning).map(({ operator }) => operator.name)
   }
 
-  async untilLed(timeoutMs = 60_000): Promise<BundledOperator> {
-    const deadline = performance.now() + timeoutMs
-    while (performance.now() < deadline) {
-      const leader = await this.#leader()
-      if (leader !== undefined) return leader.operator
-      await sleep(200)
-    }
-    throw new Error(`nobody led for ${timeoutMs / 1_000} s`)
+  /** Throws where none of them leads in `timeoutMs`. */
+  async untilLed(timeoutMs = 60_000): Promise<void> {
+    const isLed = new AbortController()
+    const waits = this.operators.map((operator) => operator.untilLeading(timeoutMs, isLed.signal))
+    await Promise.any(waits).finally(() => isLed.abort())
   }
 
   /** Ends the leader; another process takes its place, and somebody leads. False where nobody led. */

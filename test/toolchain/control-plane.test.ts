@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ControlPlane } from '../../sandbox/control-plane/control-plane.ts'
 import { foreignCrds } from '../../sandbox/control-plane/foreign-crds.ts'
 
 const DATA_VOLUMES = '/apis/cdi.kubevirt.io/v1beta1/namespaces/default/datavolumes'
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
+const HANGS_AFTER_MS = 5 * 60_000
 
 describe('the control plane', () => {
   let controlPlane: ControlPlane
@@ -25,7 +25,9 @@ describe('the control plane', () => {
   }
 
   async function expectGone(path: string): Promise<void> {
-    while ((await controlPlane.request('GET', path)).status !== 404) await sleep(100)
+    await vi.waitUntil(async () => (await controlPlane.request('GET', path)).status === 404, {
+      timeout: HANGS_AFTER_MS,
+    })
   }
 
   it('collects what a deleted owner leaves behind', async () => {

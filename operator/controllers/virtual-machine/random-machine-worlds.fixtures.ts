@@ -1,0 +1,238 @@
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import fc from 'fast-check'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { toTime } from '../../runtime/conditions.ts'
+import { frozen } from '../../runtime/frozen.fixtures.ts'
+import { HOUR, START } from '../../runtime/times.fixtures.ts'
+import { FINALIZER } from './decide/machine-plan.ts'
+import { planMachine } from './decide/plan.ts'
+import { aClaim, aDisk, aStorageClass, DISK } from './machine-disks.fixtures.ts'
+import {
+  ARTIFACT,
+  aMachine,
+  anImage,
+  anInstance,
+  aSecret,
+  KUBEVIRT,
+  type KubeVirtStatus,
+  PASSWORD,
+  PUBLISHED,
+  QUEUED,
+  REFERRING,
+  TEMPLATE,
+} from './machine-objects.fixtures.ts'
+import { aWorld, NO_PASSWORD, type WorldOverrides } from './machine-world.fixtures.ts'
+import { type KubeVirtView, viewKubeVirt } from './views.ts'
+import type { MachineWorld } from './world.ts'
+
+const time = fc.integer({ min: -2 * HOUR, max: 2 * HOUR }).map((offset) => toTime(START + offset))
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
+
+/** Metadata of an object that is being deleted, now and then. */
+const going = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({}) },
+  { weight: 1, arbitrary: time.map((deletionTimestamp) => ({ deletionTimestamp })) },
+)
+
+const DISK_UID = 'uid of vm-root'
+
+const EARLIER = toTime(START - HOUR)
+
+const rarely = fc.integer({ min: 0, max: 9 }).map((digit) => digit === 0)
+
+const spec = fc.constantFrom<Readonly<Record<string, unknown>>>(
+  {},
+  {},
+  {},
+  { ignoreOnDeploy: true },
+  { runStrategy: 'Halted' },
+  { runStrategy: 'Manual' },
+  { vmDiskImageMode: 'FailIfNotExist' },
+  { vmDiskImageTemplate: undefined },
+  { interfaces: undefined, users: undefined, name: undefined },
+  { users: [{ name: 'demo user', plain_text_passwd: PASSWORD }] },
+  { users: REFERRING },
+  { resources: { cpu: '1500m', memory: '1.5Gi', diskSize: '8Gi' } },
+  { resources: { cpu: '513', memory: '1' } },
+  { users: [{ name: 'demo', plain_text_passwd: `${PASSWORD}\n` }] },
+)
+
+const image = fc
+  .record({
+    status: fc.constantFrom(
+      PUBLISHED,
+      PUBLISHED,
+      PUBLISHED,
+      {},
+      QUEUED,
+      { phase: 'Syncing', progress: '42.0%', artifact: ARTIFACT } as const,
+      { phase: 'Failed', message: 'm'.repeat(4_096) } as const,
+      { ...PUBLISHED, artifact: { ...ARTIFACT, kind: 'PersistentVolumeClaim' } } as const,
+    ),
+    meta: going,
+    fields: fc.constantFrom(TEMPLATE, TEMPLATE, {}, null),
+  })
+  .map(({ status, meta, fields }) => anImage(status, meta, fields))
+
+const clone = fc
+  .record({
+    state: fc.constantFrom(...Object.values(DISK)),
+    meta: going,
+    cloneType: fc.constantFrom('snapshot', 'copy'),
+    bound: fc.constantFrom('', '', 'ErrExceededQuota'),
+  })
+  .map(({ state, meta, cloneType, bound }) =>
+    aDisk(
+      { ...state, bound: { reason: bound, message: '' } },
+      { ...meta, annotations: { 'cdi.kubevirt.io/cloneType': cloneType } },
+    ),
+  )
+
+const SHOWN: KubeVirtStatus[] = [
+  ...Object.values(KUBEVIRT),
+  ...['CrashLoopBackOff', 'ErrorUnschedulable', 'WaitingForVolumeBinding', 'Stopping'].map((printableStatus) => ({
+    printableStatus,
+  })),
+  { printableStatus: 'Stopped', conditions: [{ type: 'Failure', status: 'True', message: 'refused' }] },
+  { printableStatus: 'Running', conditions: [{ type: 'RestartRequired', status: 'True', message: 'x'.repeat(9_000) }] },
+]
+
+const machine = fc.record({ shown: fc.constantFrom(...SHOWN), meta: going, isWanted: fc.boolean() })
+
+const instance = fc
+  .record({
+    phase: fc.constantFrom('Running', 'Running', 'Scheduling', 'Failed', ''),
+    isReady: fc.boolean(),
+    uid: fc.constantFrom('instance-1', 'instance-2'),
+    meta: going,
+  })
+  .map(({ uid, meta, ...more }) => anInstance(more, { uid, ...meta }))
+
+const status = fc.record(
+  {
+    phase: fc.constantFrom('Provisioning', 'Failed', 'Ready'),
+    observedGeneration: fc.constantFrom(1, 1, 1, 2),
+    provisioningSince: time,
+    bootedAt: time,
+    specHash: fc.constant('0123456789abcdef'),
+    addresses: fc.constant(['10.0.0.1']),
+    clone: fc.constantFrom({ name: 'vm-root', sourceRevision: 'old' }, { name: 'other' }),
+    kicks: fc.record(
+      {
+        count: fc.nat(4),
+        lastTime: fc.constantFrom(EARLIER, toTime(START)),
+        instanceUID: fc.constantFrom('instance-1', 'instance-2'),
+        dataVolumeUID: fc.constantFrom(DISK_UID, 'another'),
+      },
+      { requiredKeys: ['count'] },
+    ),
+  },
+  { requiredKeys: [] },
+)
+
+const world = fc
+  .record({
+    meta: going,
+    finalizers: fc.constantFrom([], [FINALIZER]),
+    status,
+    spec,
+    image: maybe(image),
+    imageNamespace: fc.constantFrom('there', 'there', 'missing', 'terminating'),
+    clone: maybe(clone),
+    hasCloneSource: fc.boolean(),
+    claim: maybe(going),
+    secret: fc.constantFrom('none', 'stale', 'right', 'right', 'going'),
+    machine: maybe(machine),
+    instance: maybe(instance),
+    conflict: rarely,
+    orphan: rarely,
+    leaving: rarely,
+    foreignClaim: rarely,
+    storageClass: fc.constantFrom(undefined, aStorageClass(), aStorageClass(false)),
+    namespaceTerminating: rarely,
+    lacks: rarely,
+    isPasswordMissing: rarely,
+    isRefused: rarely,
+    kickLimit: fc.nat(3),
+  })
+  .map((one): MachineWorld => {
+    const overrides: WorldOverrides = {
+      metadata: { finalizers: one.finalizers, ...one.meta },
+      status: one.status as WorldOverrides['status'],
+      spec: one.spec,
+      image: one.image,
+      imageNamespace: one.imageNamespace as MachineWorld['imageNamespace'],
+      clone: one.clone,
+      hasCloneSource: one.hasCloneSource,
+      claim: one.claim && aClaim(one.claim),
+      conflict: one.conflict ? 'Secret vm-cloudinit' : undefined,
+      orphan: one.orphan ? 'Secret vm-cloudinit' : undefined,
+      leaving: one.leaving ? 'DataVolume vm-root' : undefined,
+      foreignClaim: one.foreignClaim && one.claim === undefined ? 'PersistentVolumeClaim vm-root' : undefined,
+      storageClass: one.storageClass,
+      namespaceTerminating: one.namespaceTerminating,
+      hasKubeVirt: !one.lacks,
+      refusal: one.isRefused ? 'r'.repeat(5_000) : undefined,
+      policy: { kickLimit: one.kickLimit },
+    }
+    const base = aWorld(overrides)
+    const secret = secretOf(base, one.secret)
+    const found = one.machine && machineOf({ ...base, secret }, one.machine)
+    return {
+      ...base,
+      secret,
+      machine: found,
+      instance: found && one.instance,
+      ...(one.isPasswordMissing && { cloudInit: NO_PASSWORD }),
+    }
+  })
+
+function secretOf({ cloudInit }: MachineWorld, how: string): KubeObject | undefined {
+  if (how === 'none') return undefined
+  if (how === 'going') return aSecret(cloudInit, { deletionTimestamp: toTime(START) })
+  return aSecret(how === 'right' ? cloudInit : NO_PASSWORD)
+}
+
+/** KubeVirt's machine, as it is wanted or otherwise. */
+function machineOf(base: MachineWorld, how: { shown: KubeVirtStatus; meta: object; isWanted: boolean }): KubeVirtView {
+  const other = aMachine(how.shown, how.meta)
+  const { vm, spec, secret, cloudInit, clone: disk } = base
+  if (!(how.isWanted && spec.ok)) return other
+  // As it would be made if there were nothing else to do.
+  const plain = aWorld({ secret, cloudInit, clone: aDisk({}, { uid: disk?.metadata.uid }), claim: aClaim() })
+  const alive = { ...vm, metadata: { ...vm.metadata, deletionTimestamp: undefined } }
+  const deployed = { ...spec, spec: { ...spec.spec, ignoreOnDeploy: false } }
+  const { apply } = planMachine({ ...plain, vm: alive, spec: deployed }, START)
+  const wanted = apply.find(({ kind }) => kind === 'VirtualMachine')
+  if (wanted === undefined) return other
+  const metadata = { ...other.metadata, ...wanted.metadata, uid: other.metadata.uid }
+  return viewKubeVirt({ ...wanted, metadata, status: how.shown } as KubeObject)
+}
+
+/** The same world, in which the disk is as it was an hour ago, the time of the machine is over, nothing runs, and nothing else stands in the way. */
+export function hanging(one: MachineWorld): MachineWorld {
+  const stays = <T extends KubeObject>(object: T): T => ({
+    ...object,
+    metadata: { ...object.metadata, deletionTimestamp: undefined },
+  })
+  const { phase, progress } = one.clone ?? {}
+  const clone = { name: 'vm-root', uid: DISK_UID, phase, progress, progressTime: EARLIER }
+  const times = { observedGeneration: 1, provisioningSince: EARLIER, bootedAt: undefined }
+  const status = { ...one.vm.status, ...times, clone } as VirtualMachineStatus
+  const [image, disk] = [one.image && stays(one.image), one.clone && stays(one.clone)]
+  const vm = { ...stays(one.vm), status }
+  const named = { conflict: undefined, orphan: undefined, leaving: undefined }
+  const free = { namespaceTerminating: false, hasKubeVirt: true, ...named }
+  return { ...one, ...free, vm, image, clone: disk, machine: undefined, instance: undefined }
+}
+
+/** Checks `holds` in many random worlds. */
+export function always(holds: (world: MachineWorld) => void, numRuns = 700): void {
+  fc.assert(
+    fc.property(world, (one) => {
+      holds(frozen(one))
+    }),
+    { numRuns },
+  )
+}

@@ -1,0 +1,125 @@
+import { FINALIZER, type Policy } from '@open-terrain/constructs'
+import { ClusterCaches } from '../../cluster/caches.ts'
+import { settled } from '../../kube/fake-clock.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
+import { EventRecorder } from '../../runtime/event-recorder.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
+import { SECOND } from '../../runtime/times.fixtures.ts'
+import { LEDGER_NAME } from './admission/slot-ledger.ts'
+import { ImageCaches } from './caches.ts'
+import { ImageController } from './controller.ts'
+import { ImageMetrics } from './image-metrics.ts'
+import { anImage } from './image-objects.fixtures.ts'
+import { aPolicy, NO_REFERENCES } from './image-world.fixtures.ts'
+
+const OPERATOR = 'sync-operator'
+
+export const LEDGER = `${OPERATOR}/${LEDGER_NAME}`
+
+/** One term of the controller, with a scripted client and a fake clock. */
+export class Term {
+  readonly runtimeMetrics = new RuntimeMetrics()
+  readonly client = new ScriptedClient(OPERATOR, 'team')
+  readonly clock = this.client.clock
+  readonly log = fakeLog()
+  readonly #stop = new AbortController()
+  readonly caches: ImageCaches
+  limit = 1
+  policy = aPolicy()
+  #onPolicyChange: (change: { readonly isLimitAlone: boolean }) => void = () => undefined
+  /** Who uses images, as live lists tell; the caches know nobody. */
+  users: string[] = []
+
+  constructor() {
+    const { client, clock, log } = this
+    this.caches = new ImageCaches(
+      new ClusterCaches(new Reflectors({ client, clock, log, random: () => 0.5, onRelist: () => undefined })),
+    )
+    this.#put('v1', 'Secret', { name: 'creds', namespace: 'team' })
+    this.#put('storage.k8s.io/v1', 'StorageClass', { name: 'fast' })
+    this.#put('snapshot.storage.k8s.io/v1', 'VolumeSnapshotClass', { name: 'snap' })
+  }
+
+  image(name: string): void {
+    const { status: _none, ...image } = anImage({ name, uid: `uid-${name}` })
+    this.client.put(image as KubeObject)
+  }
+
+  /** An image with a status that no schema of ours would take. */
+  oddImage(name: string, status: object): void {
+    this.client.put({ ...anImage({ name, uid: `uid-${name}` }), status } as unknown as KubeObject)
+  }
+
+  /** An image that somebody deleted, and that only our finalizer keeps. */
+  leavingImage(name: string): void {
+    const metadata = { name, uid: `uid-${name}`, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [FINALIZER] }
+    this.client.put(anImage(metadata) as KubeObject)
+  }
+
+  /** @param afterSync what happens when the caches are complete */
+  async start(afterSync: () => void = () => undefined): Promise<void> {
+    const { client, clock, log, caches } = this
+    const { signal } = this.#stop
+    const { runtimeMetrics } = this
+    void caches.reflectors.run(signal)
+    await settled()
+    afterSync()
+    const controller = new ImageController({
+      hadPredecessor: false,
+      client,
+      caches,
+      clock,
+      log,
+      runtimeMetrics,
+      random: () => 0.5,
+      events: new EventRecorder({ client, clock, log, random: () => 0.5, component: 'test', instance: 'me' }),
+      metrics: new ImageMetrics(runtimeMetrics.registry, clock),
+      namespace: OPERATOR,
+      identity: 'me',
+      policy: () => this.policy,
+      limit: () => this.limit,
+      onPolicyChange: (listener) => {
+        this.#onPolicyChange = listener
+        return () => undefined
+      },
+      references: [
+        {
+          cached: () => NO_REFERENCES,
+          live: async () => ({ count: this.users.length, names: this.users, users: this.users }),
+          onChange: () => () => undefined,
+        },
+      ],
+    })
+    void controller.run(signal)
+    await this.clock.advance(SECOND)
+  }
+
+  setPolicy(change: Partial<Policy>): void {
+    this.policy = aPolicy(change)
+    this.#onPolicyChange({ isLimitAlone: false })
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.clock.advance(0)
+  }
+
+  /** Names of the images whose DataVolumes were asked for, in that order. */
+  get created(): string[] {
+    const lines = this.client.said('create')
+    return lines.flatMap((line) => /^create DataVolume team\/(.*)-[0-9a-f]{8}$/.exec(line)?.[1] ?? [])
+  }
+
+  get holding(): string[] {
+    const ledger = this.client.peek<KubeObject & { data: Record<string, string> }>('ConfigMap', LEDGER)
+    const holders = JSON.parse(ledger?.data['holders'] ?? '[]') as { name: string }[]
+    return holders.map(({ name }) => name)
+  }
+
+  #put(apiVersion: string, kind: string, metadata: KubeObject['metadata']): void {
+    this.client.put({ apiVersion, kind, metadata })
+  }
+}
