@@ -1,6 +1,6 @@
 #!/bin/sh
-# Waits until a VMDiskImage, DataSync or VirtualMachine has settled, and prints what became of it.
-# Usage: [TIMEOUT=1h] wait-settled.sh [-n NAMESPACE] vmdi/NAME (or dsync/NAME, otvm/NAME)
+# Waits until a VMDiskImage, DataSync, VirtualMachine or Workspace has settled, and prints what became of it.
+# Usage: [TIMEOUT=1h] wait-settled.sh [-n NAMESPACE] vmdi/NAME (or dsync/NAME, otvm/NAME, otws/NAME)
 # Exits with 0 if it is ready, with 1 if it has failed, with 2 if it was neither in time.
 set -u
 
