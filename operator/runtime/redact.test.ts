@@ -29,6 +29,7 @@ describe('redactUrls', () => {
     ['{"X-Amz-Signature":"s3cr3t"}', '{"X-Amz-Signature":…"}'],
     ['<Signature>s3cr3t</Signature>', '<Signature>…>'],
     ['…gnature=s3cr3t\\u0026sig=s3cr3t', '…gnature=…'],
+    ['does not exist.\n\tstatus code: 404', 'does not exist. status code: 404'],
     ['redirected to /login%3FX-Amz-Signature%3Ds3cr3t', 'redirected to /login%3FX-Amz-Signature%3D…'],
   ])('makes of %s', (text, expected) => {
     expect(redactUrls(text)).toBe(expected)

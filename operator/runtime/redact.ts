@@ -3,13 +3,15 @@ const READ_LIMIT = 8_000
 const MESSAGE_LIMIT = 1_000
 
 /**
- * Leaves no userinfo, no query and no presigned parameter of a URL in a text that others may read; cut to what a status can bear.
+ * Leaves no userinfo, no query and no presigned parameter of a URL in a text that others may read; on one line, and cut to what a status can bear.
  * A URL ends at a blank and nowhere else: quotes, brackets and commas may be part of what is secret. It takes more than it has
  * to, and each step goes over the text once.
  */
 export function redactUrls(text: string, limit: number = MESSAGE_LIMIT): string {
   const head = wholeWords(text, READ_LIMIT)
-  const clean = MAY_BE_SECRET.test(head) ? head.split(/(\s+)/).map(redactWord).join('') : head
+  const redacted = MAY_BE_SECRET.test(head) ? head.split(/(\s+)/).map(redactWord).join('') : head
+  // A column of kubectl ends at the end of the first line.
+  const clean = redacted.replaceAll(/[\t\r\n]+/g, ' ')
   // Half of a character is not what the API server would store.
   if (clean.length > limit) return `${clean.slice(0, limit - 1)}…`.toWellFormed()
   return head.length < text.length ? `${clean}…` : clean
