@@ -143,7 +143,7 @@ export type EnvironmentConfig = z.output<typeof SCHEMA>
 /** The keys that there are, without `secrets`, which no file has in clear text. */
 export const CONFIG_KEYS = Object.keys(SCHEMA.shape) as readonly (keyof EnvironmentConfig)[]
 
-/** Keys whose value is a text, whatever it looks like. */
+/** Keys whose value is always a text, also where it looks like a number. */
 const TEXTS: readonly string[] = ['image', 'namespace', 'imageNamespace', 'cdiNamespace']
 
 /** What is wrong with a stack's configuration: a line for each key, with its value and what to do. */

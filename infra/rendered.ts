@@ -14,7 +14,7 @@ import { awaitingSettled, failureOf, isOurs } from './settled.ts'
 export interface RenderedArgs {
   /** Objects of Kubernetes, as `render` of @open-terrain/constructs returns them. */
   readonly objects: readonly object[]
-  /** Whether the update waits until objects of our kinds are Ready, and fails when one of them does. @default true */
+  /** Whether the update waits until objects of the API of Open Terrain are Ready, and fails when one of them does. @default true */
   readonly isAwaited?: boolean
   /** Longest wait for one of them, as Pulumi writes durations (`30m`, `6h`). @default `6h`, since images are downloaded */
   readonly timeout?: string

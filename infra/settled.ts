@@ -13,7 +13,7 @@ interface Status {
   readonly conditions?: readonly Condition[]
 }
 
-/** Whether the operator reports on the object: whether it is of a kind of ours. */
+/** Whether the object is of the API of Open Terrain, so that the operator reports on it. */
 export function isOurs({ apiVersion }: Pick<Manifest, 'apiVersion'>): boolean {
   return apiVersion.startsWith(`${GROUP}/`)
 }

@@ -19,7 +19,7 @@ const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 /**
  * `isSourceUrlAllowed` in CEL, for the policy's ConfigMap as `params` and a list of `{field, text}` as `variables.urls`: variables, of which these are the
- * verdict. They never fail, whatever the texts are, unless the API server runs out of what it spends on a policy:
+ * verdict. They fail for no text, unless the API server runs out of what it spends on a policy:
  *
  * - `notPlain`: URLs that are not spelled in the one way that all programs read alike, or lead to a loopback, link-local or metadata address.
  * - `refused`: of the others, those that are below no prefix of the list; without a list, those of private addresses. A list with an entry

@@ -33,10 +33,10 @@ interface PolicySpec {
 }
 
 /**
- * Rules that the API server asks when somebody writes an object of ours, about what no object tells by itself: who writes it, and what the
+ * Rules that the API server asks when an object of the API is written, about what no object tells by itself: who writes it, and what the
  * policy says. They need no webhook, so none can be down. Needs Kubernetes 1.30 or newer.
  *
- * Both look at what a write changes: finalizers, owners, labels and whatever else is edited later are nobody's use of an image.
+ * Both look at what a write changes: finalizers, owners, labels and later edits of other fields are no use of an image.
  */
 export class AdmissionPolicies extends Construct {
   constructor(scope: Construct, id: string, props: AdmissionPoliciesProps = {}) {

@@ -1,4 +1,4 @@
-/** How soon somebody has to look: at once, in working hours, some time. */
+/** How soon people have to look: at once, in working hours, some time. */
 export type AlertSeverity = 'critical' | 'warning' | 'info'
 
 /** An alert as everything about it is made from: the rule, its tests, its section in the docs. */

@@ -4,7 +4,7 @@ import { celMatches } from '../schema/cel.ts'
 import type { NameRule, PrinterColumn, Resource } from '../schema/define-resource.ts'
 import { type StructuralSchema, structural, type ValidationRule } from '../schema/structural.ts'
 
-/** The CustomResourceDefinition of one kind of ours, with its status subresource. */
+/** The CustomResourceDefinition of one kind of the API, with its status subresource. */
 export class Crd extends k8s.KubeCustomResourceDefinition {
   constructor(scope: Construct, id: string, resource: Resource) {
     super(scope, id, { metadata: { name: resource.crdName }, spec: crdSpec(resource) })

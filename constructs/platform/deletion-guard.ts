@@ -36,8 +36,8 @@ export interface DeletionGuardProps {
 }
 
 /**
- * Has the API server refuse to delete what holds everybody's data, until somebody has said on the object itself that it may go. It is applied together with
- * what it guards, and after it: whoever deletes a whole manifest, by mistake or to remove the operator, is refused for each of these objects.
+ * Has the API server refuse to delete what holds people's data, until an annotation on the object itself allows it. It is applied together with
+ * what it guards, and after it: deleting a whole manifest, by mistake or to remove the operator, is refused for each of these objects.
  *
  * An admission policy cannot guard itself: a second deletion of the same manifest meets none.
  */

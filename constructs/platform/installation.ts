@@ -30,7 +30,7 @@ export interface Manifest {
   readonly [field: string]: unknown
 }
 
-/** The parts of an installation, in the order in which they are applied. The same objects, whoever applies them. */
+/** The parts of an installation, in the order in which they are applied. Pulumi and `kubectl apply` get the same objects. */
 export const INSTALLATION_PARTS = ['crds', 'namespaces', 'access', 'policy', 'operator', 'monitoring'] as const
 export type InstallationPart = (typeof INSTALLATION_PARTS)[number]
 export type Installation = Readonly<Record<InstallationPart, readonly Manifest[]>>
@@ -51,7 +51,7 @@ export function renderInstallation(props: InstallationProps): Installation {
   return {
     crds: manifests((chart) => {
       for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource)
-      // After what it guards, for whoever deletes all of this in its order.
+      // After what it guards, since a whole manifest is deleted in its order.
       new DeletionGuard(chart, 'Guard', { guards: 'crds' })
     }),
     namespaces: manifests((chart) => {

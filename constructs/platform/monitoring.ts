@@ -5,7 +5,7 @@ import { ALERTS, type Alert, type AlertName, type AlertOverride, fullName, runbo
 import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_SELECTOR } from './operator-names.ts'
 
 const API_VERSION = 'monitoring.coreos.com/v1'
-/** Path in this repository: whoever has it elsewhere says where. */
+/** Path in this repository; `runbookUrl` names another place. */
 const RUNBOOK = 'docs/operations.md'
 const DURATION = /^(0s|([1-9]\d*(ms|s|m|h|d|w))+)$/
 

@@ -33,7 +33,7 @@ export class Namespaces extends Construct {
     new k8s.KubeNamespace(this, 'Images', {
       metadata: { name: imageNamespace, labels: PART_OF, annotations: RETAINED },
     })
-    // After what it guards, for whoever deletes all of this in its order.
+    // After what it guards, since a whole manifest is deleted in its order.
     new DeletionGuard(this, 'Guard', { guards: 'namespaces' })
   }
 }

@@ -24,7 +24,7 @@ const AGGREGATE_TO = (role: 'view' | 'edit') => ({ [`rbac.authorization.k8s.io/a
 const KINDS = [vmDiskImage.plural, virtualMachine.plural, dataSync.plural]
 
 /**
- * ClusterRoles for the people who write objects of ours. `open-terrain-view` and `open-terrain-edit` are part of the `view`, `edit` and `admin`
+ * ClusterRoles for the people who write objects of the API. `open-terrain-view` and `open-terrain-edit` are part of the `view`, `edit` and `admin`
  * of Kubernetes; two are for the namespace of shared images, and one for authors of Workspaces. Reading an image is not using it: to clone a disk is
  * to read all of it.
  */

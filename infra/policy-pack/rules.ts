@@ -3,7 +3,7 @@ import { imageProblem } from '../image-reference.ts'
 
 /** Rules are functions of what a stack registers. Each gives a sentence for each thing that is wrong, and none where all is well. */
 
-/** The fields of objects of Kubernetes that rules look at, whatever the object is. */
+/** The fields of objects of Kubernetes that rules look at, of any kind. */
 export interface ObjectProps {
   readonly apiVersion?: string
   readonly kind?: string

@@ -2,6 +2,7 @@ import { inject } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import { STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../operator/kube/resource-types.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { ControlPlane } from '../../sandbox/control-plane/control-plane.ts'
 import { foreignCrds } from '../../sandbox/control-plane/foreign-crds.ts'
@@ -19,25 +20,47 @@ interface Parts {
   readonly pods: OperatorPods
 }
 
-/** Whatever its tag. */
+/** With any tag. */
 const REPOSITORY = 'registry.example.com/open-terrain/operator:'
 
+const CLASSES: readonly (readonly [ResourceType, KubeObject])[] = [
+  [
+    STORAGE_CLASS,
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'fast', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+      provisioner: 'sandbox.example.com',
+    } as KubeObject,
+  ],
+  [
+    VOLUME_SNAPSHOT_CLASS,
+    {
+      apiVersion: 'snapshot.storage.k8s.io/v1',
+      kind: 'VolumeSnapshotClass',
+      metadata: { name: 'snap', annotations: { 'snapshot.storage.kubernetes.io/is-default-class': 'true' } },
+      driver: 'sandbox.example.com',
+      deletionPolicy: 'Delete',
+    } as KubeObject,
+  ],
+]
+
 /**
- * A cluster as a platform engineer finds it: CDI, KubeVirt, snapshots, a node that runs the pods of our operator as processes, and nothing of
+ * A cluster as a platform engineer finds it: CDI, KubeVirt, snapshots, a class of each kind of storage, a node that runs the pods of our operator as processes, and nothing of
  * ours.
  */
 export class Environment {
   readonly controlPlane: ControlPlane
   readonly client: HttpKubeClient
   readonly #connection: Connection
-  readonly #simulators: Simulators
+  readonly simulators: Simulators
   readonly #pods: OperatorPods
 
   private constructor({ controlPlane, client, connection, simulators, pods }: Parts) {
     this.controlPlane = controlPlane
     this.client = client
     this.#connection = connection
-    this.#simulators = simulators
+    this.simulators = simulators
     this.#pods = pods
   }
 
@@ -47,6 +70,7 @@ export class Environment {
     await controlPlane.start()
     const connection = Connection.fromEnvironment(null, controlPlane.kubeconfigPath)
     const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-rollout' })
+    for (const [type, object] of CLASSES) await client.create(type, object)
     const transfer = timedTransfer(systemClock, () => ({ durationMs: 0 }))
     const simulators = await startSimulators({ client, clock: systemClock, random: Math.random, transfer })
     const image = await entryOf(inject('operatorBundle'))
@@ -63,6 +87,11 @@ export class Environment {
     return this.controlPlane.kubeconfigYaml
   }
 
+  /** The environment variables of somebody whose current context is this cluster. */
+  get asContext(): { readonly KUBECONFIG: string } {
+    return { KUBECONFIG: this.controlPlane.kubeconfigPath }
+  }
+
   /** The object, or undefined where there is none. */
   async find<T extends KubeObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined> {
     const { items } = await this.client.list<T>(type, {
@@ -74,7 +103,7 @@ export class Environment {
 
   async stop(): Promise<void> {
     await this.#pods.stop()
-    await this.#simulators.stop()
+    await this.simulators.stop()
     await this.#connection.close()
     await this.controlPlane.stop()
   }

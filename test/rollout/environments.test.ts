@@ -1,12 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { parse } from 'yaml'
 import { readStackFile } from '../../infra/stack-files.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT } from '../../operator/kube/resource-types.ts'
 import { Environment } from './environment.ts'
-import { program } from './program.ts'
 import { type Rollout, Workshop } from './rollout.ts'
 
-const ROOT = `${import.meta.dirname}/../..`
+const ROOT = join(import.meta.dirname, '../..')
+const IMAGE = 'registry.example.com/open-terrain/operator:1.0.0'
+/** Turns off what `dev` need not keep. */
+const FOR_DEV = join(ROOT, 'infra/policy-pack/dev.json')
 const OPERATOR = { name: 'open-terrain-operator', namespace: 'sync-operator' }
 const POLICY = { name: 'sync-operator-policy', namespace: 'sync-operator' }
 
@@ -23,15 +28,10 @@ describe('two environments, each in a cluster of its own', () => {
     workshop = await Workshop.open()
     for (const name of ['dev', 'production']) {
       const environment = await Environment.start()
-      const rollout = await workshop.stack(name, environment.kubeconfig, program)
+      const rollout = await workshop.stack(name, environment.asContext)
       sites.set(name, { environment, rollout })
-      await rollout.configure({
-        ...readStackFile(ROOT, name),
-        // The kinds of the Prometheus operator are not in these clusters.
-        monitoring: { enabled: false },
-        image: 'registry.example.com/open-terrain/operator:1.0.0',
-      })
     }
+    await site('dev').rollout.configure({ image: IMAGE })
   })
 
   afterAll(async () => {
@@ -45,6 +45,36 @@ describe('two environments, each in a cluster of its own', () => {
     const objects = [client.get<KubeObject>(DEPLOYMENT, OPERATOR), client.get<KubeObject>(CONFIG_MAP, POLICY)]
     return Promise.all(objects.map(async (object) => (await object).metadata.resourceVersion))
   }
+
+  it('comes up by what the documentation has people type, with the policy pack', async () => {
+    const { environment } = site('production')
+    const { 'current-context': context } = parse(environment.kubeconfig) as { 'current-context': string }
+    const given: Readonly<Record<string, string>> = {
+      '<context of your kubeconfig>': context,
+      '<registry>/open-terrain-operator@sha256:<digest>': IMAGE,
+      'infra/policy-pack': inject('policyPack').folder,
+    }
+    let output = ''
+    for (const line of documentedCommands('## Up')) {
+      if (line === 'npm ci') continue
+      const typed = Object.entries(given).reduce((text, [word, value]) => text.replace(word, value), line)
+      output = await workshop.type(typed, environment.asContext)
+    }
+    expect(output).toContain('open-terrain@')
+  })
+
+  it('is refused by the policy pack for what may not be', async () => {
+    const { rollout } = site('dev')
+    const policyPacks = [inject('policyPack').folder]
+    const unprotected =
+      'CustomResourceDefinition workspaces.pelotech.ot is not protected: set open-terrain:protect to true'
+    await expect(rollout.preview({ policyPacks })).rejects.toThrow(unprotected)
+    await rollout.preview({ policyPacks, policyPackConfigs: [FOR_DEV] })
+    await rollout.configure({ policy: { concurrency: 0 } })
+    const paused = 'concurrency: 0 starts no download any more'
+    await expect(rollout.preview({ policyPacks, policyPackConfigs: [FOR_DEV] })).rejects.toThrow(paused)
+    await rollout.configure({ policy: readStackFile(ROOT, 'dev')['policy'] })
+  })
 
   it('has what the file of its stack says', async () => {
     for (const [name, { environment, rollout }] of sites) {
@@ -73,3 +103,10 @@ describe('two environments, each in a cluster of its own', () => {
     expect(definition.metadata.deletionTimestamp).toBeUndefined()
   })
 })
+
+/** The commands of the first block of a shell under a heading of docs/pulumi.md. */
+function documentedCommands(heading: string): string[] {
+  const text = readFileSync(join(ROOT, 'docs/pulumi.md'), 'utf8')
+  const block = /```sh\n(.*?)```/s.exec(text.slice(text.indexOf(`\n${heading}\n`)))?.[1]
+  return (block ?? '').split('\n').filter((line) => line !== '')
+}

@@ -7,14 +7,23 @@ import {
   NAMESPACE,
   NETWORK_POLICY,
 } from '../../operator/kube/resource-types.ts'
-import { IMAGE as IMAGES } from '../harness/kinds.ts'
+import { IMAGE as IMAGES, type Image, WORKSPACE, type Workspace } from '../harness/kinds.ts'
 import { Environment } from './environment.ts'
-import { program } from './program.ts'
 import { type Rollout, Workshop } from './rollout.ts'
 
 const OURS = 'pelotech.ot'
+const SOURCE = 'https://images.example.com'
 const OPERATOR = { name: 'open-terrain-operator', namespace: 'sync-operator' }
 const POLICY = { name: 'sync-operator-policy', namespace: 'sync-operator' }
+const POLICY_VALUES = {
+  concurrency: 2,
+  // What fails is to fail at once.
+  retryLimit: 0,
+  defaultSourceType: 'http',
+  defaultDiskSize: '1Gi',
+  defaultStorageClass: 'fast',
+  defaultSnapshotClass: 'snap',
+}
 const IMAGE = { name: 'of-somebody', namespace: 'vmdi-farm' }
 
 interface Deployment extends KubeObject {
@@ -42,11 +51,11 @@ describe('a stack', () => {
   beforeAll(async () => {
     environment = await Environment.start()
     workshop = await Workshop.open()
-    rollout = await workshop.stack('dev', environment.kubeconfig, program)
+    rollout = await workshop.stack('dev')
+    await rollout.stack.setConfig('kubernetes:kubeconfig', { value: environment.kubeconfig, secret: true })
     await rollout.configure({
       image: 'registry.example.com/open-terrain/operator:1.0.0',
-      policy: { concurrency: 2 },
-      protect: false,
+      policy: POLICY_VALUES,
     })
   })
 
@@ -93,7 +102,7 @@ describe('a stack', () => {
   it('changes the policy in place', async () => {
     const before = await policy()
     expect(before.data['concurrency']).toBe('2')
-    await rollout.configure({ policy: { concurrency: 3 } })
+    await rollout.configure({ policy: { ...POLICY_VALUES, concurrency: 3 } })
     expect((await rollout.preview()).steps).toEqual([`update ConfigMap ${POLICY.name}`])
     expect((await policy()).data['concurrency']).toBe('2')
     expect((await rollout.up()).steps).toEqual([`update ConfigMap ${POLICY.name}`])
@@ -126,6 +135,41 @@ describe('a stack', () => {
     expect((await environment.client.get(NETWORK_POLICY, OPERATOR)).metadata.name).toBe(OPERATOR.name)
   })
 
+  it('waits for images of its own until they are ready', async () => {
+    await rollout.configure({ images: { base: { url: `${SOURCE}/base.qcow2` } } })
+    const { steps, outputs } = await rollout.up()
+    expect(steps).toEqual(['create VMDiskImage base'])
+    expect(outputs['readyImages']?.value).toEqual([`${IMAGE.namespace}/base`])
+    const { status } = await environment.client.get<Image>(IMAGES, { name: 'base', namespace: IMAGE.namespace })
+    expect(status?.phase).toBe('Succeeded')
+  })
+
+  it('fails with what the operator says of an image that has failed, until that is mended', async () => {
+    const url = `${SOURCE}/broken.qcow2`
+    environment.simulators.cdi.script({ image: url }, { type: 'checksumMismatch' })
+    const images = (broken: string) => ({ base: { url: `${SOURCE}/base.qcow2` }, broken: { url: broken } })
+    await rollout.configure({ images: images(url) })
+    await expect(rollout.up()).rejects.toThrow(/VMDiskImage vmdi-farm\/broken has failed: \w+: .*checksum/i)
+    // Its status is still that of the failed one when the update begins.
+    await rollout.configure({ images: images(`${SOURCE}/mended.qcow2`) })
+    const { steps, outputs } = await rollout.up()
+    expect(steps).toEqual(['update VMDiskImage broken'])
+    expect(outputs['readyImages']?.value).toEqual([`${IMAGE.namespace}/base`, `${IMAGE.namespace}/broken`])
+    await rollout.configure({ images: {} })
+    expect((await rollout.up()).steps).toEqual(['delete VMDiskImage base', 'delete VMDiskImage broken'])
+  })
+
+  it("lets a team's own stack wait for its lab", async () => {
+    const team = await workshop.example('pulumi-team', 'dev', environment.asContext)
+    const { outputs } = await team.up()
+    expect(outputs['readyLabs']?.value).toEqual(['team-lab'])
+    const { status } = await environment.client.get<Workspace>(WORKSPACE, { name: 'team-lab' })
+    expect(status?.phase).toBe('Ready')
+    expect((await team.preview()).steps).toEqual([])
+    await team.destroy()
+    expect(await environment.find(WORKSPACE, 'team-lab')).toBeUndefined()
+  })
+
   it('leaves definitions, namespaces, and what people have, when it is destroyed', async () => {
     await environment.client.create(IMAGES, {
       apiVersion: `${OURS}/v1alpha1`,
@@ -133,7 +177,7 @@ describe('a stack', () => {
       metadata: { ...IMAGE, finalizers: [`${OURS}/held-by-a-test`] },
       spec: {
         name: 'base',
-        url: 'https://images.example.com/base.qcow2',
+        url: `${SOURCE}/base.qcow2`,
         sourceType: 'http',
         storageClass: 'gp3',
         snapshotClass: 'ebs-snapshot',

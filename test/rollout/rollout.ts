@@ -1,21 +1,29 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import {
   type EngineEvent,
   LocalWorkspace,
   type OutputMap,
+  type PreviewOptions,
   PulumiCommand,
-  type PulumiFn,
   type Stack,
 } from '@pulumi/pulumi/automation/index.js'
 import { inject } from 'vitest'
+import { parseDocument } from 'yaml'
+import { environmentsIn } from '../../infra/stack-files.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
 
 /** No command of a stack takes so long; one that does hangs. */
 const HANGS_AFTER_MS = 4 * 60_000
 
 /** Operations that leave an object as it is. */
 const NOTHING = ['same', 'refresh', 'read']
+
+type Environment = Readonly<Record<string, string>>
 
 /** What a command did, or would do. */
 export interface Outcome {
@@ -24,7 +32,10 @@ export interface Outcome {
   readonly outputs: OutputMap
 }
 
-/** The state of stacks on this machine, and the CLI that works on it. */
+/**
+ * The state of stacks on this machine, and the CLI that works on it in a folder that looks like this repository. The files of stacks there
+ * are copies: Pulumi writes to them.
+ */
 export class Workshop {
   readonly folder: string
   readonly #command: PulumiCommand
@@ -33,15 +44,19 @@ export class Workshop {
   private constructor(folder: string, command: PulumiCommand) {
     this.folder = folder
     this.#command = command
+    const { root, languageHost = '' } = inject('pulumi')
+    const cli = root === undefined ? '' : join(root, 'bin')
+    const plugins = [inject('kubernetesPlugin').folder, inject('policyPack').path ?? '', languageHost]
     this.#env = {
-      PATH: [inject('kubernetesPlugin').folder, process.env['PATH']].join(delimiter),
+      // Programs run on the Node of these tests.
+      PATH: [cli, ...plugins, dirname(process.execPath), process.env['PATH']].filter(Boolean).join(delimiter),
       PULUMI_HOME: join(folder, 'home'),
       PULUMI_BACKEND_URL: `file://${join(folder, 'state')}`,
       PULUMI_CONFIG_PASSPHRASE: '',
       PULUMI_SKIP_UPDATE_CHECK: '1',
       // What is missing fails at once, instead of after many tries to download it.
       PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: '1',
-      // Whoever runs the tests may have clusters of their own.
+      // People who run the tests may have clusters of their own.
       KUBECONFIG: join(folder, 'none'),
     }
   }
@@ -51,16 +66,48 @@ export class Workshop {
     const command = await PulumiCommand.get(root === undefined ? {} : { root })
     const folder = await mkdtemp(join(tmpdir(), 'open-terrain-rollout-'))
     for (const name of ['home', 'state', 'project']) await mkdir(join(folder, name))
-    return new Workshop(folder, command)
+    const workshop = new Workshop(folder, command)
+    const stackFiles = environmentsIn(ROOT).map((name) => `Pulumi.${name}.yaml`)
+    for (const file of ['Pulumi.yaml', ...stackFiles]) await copyFile(join(ROOT, file), join(workshop.project, file))
+    for (const name of ['infra', 'node_modules', 'package.json'])
+      await symlink(join(ROOT, name), join(workshop.project, name))
+    return workshop
   }
 
-  /** A stack of `program` for a cluster. */
-  async stack(name: string, kubeconfig: string, program: PulumiFn): Promise<Rollout> {
-    const args = { stackName: name, projectName: 'open-terrain', program }
-    const options = { workDir: join(this.folder, 'project'), pulumiCommand: this.#command, envVars: this.#env }
-    const stack = await LocalWorkspace.createOrSelectStack(args, options)
-    await stack.setConfig('kubernetes:kubeconfig', { value: kubeconfig, secret: true })
-    return new Rollout(stack)
+  /** Stands for the top folder of this repository. */
+  get project(): string {
+    return join(this.folder, 'project')
+  }
+
+  /** A stack of the program of this repository, whose commands run with `env` besides. */
+  async stack(name: string, env: Environment = {}): Promise<Rollout> {
+    return await this.#select(name, this.project, env)
+  }
+
+  /** A stack of `examples/<example>`. */
+  async example(example: string, name: string, env: Environment = {}): Promise<Rollout> {
+    const [from, to] = [join(ROOT, 'examples', example), join(this.folder, example)]
+    await mkdir(to)
+    await copyFile(join(from, 'Pulumi.yaml'), join(to, 'Pulumi.yaml'))
+    for (const file of ['index.ts', 'package.json']) await symlink(join(from, file), join(to, file))
+    await symlink(join(ROOT, 'node_modules'), join(to, 'node_modules'))
+    return await this.#select(name, to, env)
+  }
+
+  /** Runs a line of a shell in the top folder, as people type it, and answers yes to what it asks. Throws with what the command says. */
+  async type(line: string, env: Environment): Promise<string> {
+    const options = { cwd: this.project, timeout: HANGS_AFTER_MS, maxBuffer: 64 * 1024 ** 2 }
+    const answers = { PULUMI_SKIP_CONFIRMATIONS: 'true' }
+    const all = { ...process.env, ...this.#env, ...answers, ...env }
+    const { stdout } = await promisify(execFile)('sh', ['-c', line], { ...options, env: all })
+    return stdout
+  }
+
+  async #select(stackName: string, workDir: string, env: Environment): Promise<Rollout> {
+    const options = { pulumiCommand: this.#command, envVars: { ...this.#env, ...env } }
+    const stack = await LocalWorkspace.createOrSelectStack({ stackName, workDir }, options)
+    const { name } = await stack.workspace.projectSettings()
+    return new Rollout(stack, name)
   }
 
   async close(): Promise<void> {
@@ -71,26 +118,27 @@ export class Workshop {
 /** The commands of one stack, each of which fails instead of hanging. */
 export class Rollout {
   readonly stack: Stack
+  readonly #project: string
 
-  constructor(stack: Stack) {
+  constructor(stack: Stack, project: string) {
     this.stack = stack
+    this.#project = project
   }
 
-  /** Sets keys of the configuration of the stack, without their prefix, and leaves the others as they are. */
+  /** Writes keys into the file of the stack, without their prefix, and leaves the others as they are. */
   async configure(values: Readonly<Record<string, unknown>>): Promise<void> {
-    for (const [key, value] of Object.entries(values)) {
-      await this.stack.setConfig(`open-terrain:${key}`, {
-        value: typeof value === 'string' ? value : JSON.stringify(value),
-      })
-    }
+    const file = join(this.stack.workspace.workDir, `Pulumi.${this.stack.name}.yaml`)
+    const content = parseDocument(await readFile(file, 'utf8'))
+    for (const [key, value] of Object.entries(values)) content.setIn(['config', `${this.#project}:${key}`], value)
+    await writeFile(file, String(content))
   }
 
   up(): Promise<Outcome> {
     return this.#watch((options) => this.stack.up(options))
   }
 
-  preview(): Promise<Outcome> {
-    return this.#watch((options) => this.stack.preview(options))
+  preview(options: Pick<PreviewOptions, 'policyPacks' | 'policyPackConfigs'> = {}): Promise<Outcome> {
+    return this.#watch((common) => this.stack.preview({ ...common, ...options }))
   }
 
   /** Looks at the cluster. The steps are what has changed there since the last command. */

@@ -7,42 +7,80 @@ import { join } from 'node:path'
 import { holdLock } from '../../../sandbox/control-plane/directory-lock.ts'
 import { buildGoCommand, findGo } from '../../../sandbox/control-plane/go-build.ts'
 
-const GO_MOD = join(import.meta.dirname, 'go.mod')
-
 export interface PulumiCli {
   /** Such as `v3.246.0`. */
   readonly version: string
   /** Its `bin/` has the CLI; absent for the one on PATH. */
   readonly root?: string
+  /** Folder of what runs programs for Node; absent where the CLI has its own beside it. */
+  readonly languageHost?: string
+}
+
+interface Command {
+  readonly name: string
+  /** Folder of the go.mod that pins it. */
+  readonly source: string
+  /** The Go module whose version is that of the command. */
+  readonly module: string
+  /** Import path. */
+  readonly package: string
+  /** How long the build takes. */
+  readonly takes: string
+}
+
+const CLI: Command = {
+  name: 'pulumi',
+  source: import.meta.dirname,
+  module: 'github.com/pulumi/pulumi/pkg/v3',
+  package: 'github.com/pulumi/pulumi/pkg/v3/cmd/pulumi',
+  takes: 'about 6 minutes on 2 cores',
+}
+
+/** Old: later ones are in a module of their own, which has no releases. It runs programs of today, and no policy packs. */
+const LANGUAGE_HOST: Command = {
+  name: 'pulumi-language-nodejs',
+  source: join(import.meta.dirname, '../language-host'),
+  module: 'github.com/pulumi/pulumi/sdk/v3',
+  package: 'github.com/pulumi/pulumi/sdk/v3/nodejs/cmd/pulumi-language-nodejs',
+  takes: 'about half a minute',
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
+type Report = (line: string) => void
 
 /**
- * The Pulumi CLI: the one on PATH, our cache, or a build from the Go module that `go.mod` pins. Throws one sentence that says what to
- * install when none is possible.
+ * The Pulumi CLI with what runs programs for Node: the one on PATH, or both from our cache, or from builds of the Go modules that `go.mod`
+ * files pin. Throws one sentence that says what to install when none is possible.
  */
 export async function resolvePulumi(
-  report: (line: string) => void = (line) => process.stderr.write(`${line}\n`),
+  report: Report = (line) => process.stderr.write(`${line}\n`),
   env: Environment = process.env,
 ): Promise<PulumiCli> {
   const installed = await installedVersion(env)
   if (installed !== undefined) return { version: installed }
-  const goMod = await readFile(GO_MOD, 'utf8')
-  const version = pulumiVersion(goMod)
-  const root = cacheFolder(goMod, env)
-  const file = join(root, 'bin', 'pulumi')
+  const cli = await built(CLI, report, env)
+  const host = await built(LANGUAGE_HOST, report, env)
+  return { version: cli.version, root: cli.root, languageHost: join(host.root, 'bin') }
+}
+
+/** The command as `bin/<name>` below `root`. */
+async function built(command: Command, report: Report, env: Environment): Promise<{ version: string; root: string }> {
+  const { name, source } = command
+  const goMod = await readFile(join(source, 'go.mod'), 'utf8')
+  const version = versionOf(command, goMod)
+  const root = cacheFolder(command, goMod, env)
+  const file = join(root, 'bin', name)
   if (await isExecutable(file)) return { version, root }
 
-  const release = await holdLock(`${root}.lock`, () => report('another process is building the Pulumi CLI: waiting'))
+  const release = await holdLock(`${root}.lock`, () => report(`another process is building ${name}: waiting`))
   try {
     if (await isExecutable(file)) return { version, root }
     if ((await findGo()) === undefined) throw new Error(WHAT_TO_INSTALL)
-    report(`building the Pulumi CLI from source: about 6 minutes on 2 cores, this once (kept in ${root})`)
+    report(`building ${name} from source: ${command.takes}, this once (kept in ${root})`)
     await buildGoCommand({
-      title: `pulumi ${version}`,
-      source: import.meta.dirname,
-      package: 'github.com/pulumi/pulumi/pkg/v3/cmd/pulumi',
+      title: `${name} ${version}`,
+      source,
+      package: command.package,
       // Without it the CLI has no version, and the Automation API refuses it.
       linkerFlags: `-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=${version}`,
       file,
@@ -57,17 +95,22 @@ export async function resolvePulumi(
 const WHAT_TO_INSTALL =
   'the Pulumi CLI is missing: install it, so that pulumi is on PATH, or Go 1.26 or newer, with which it is then built from source once.'
 
-/** `~/.cache/open-terrain/pulumi/<version>-<hash of go.mod>` */
-function cacheFolder(goMod: string, env: Environment): string {
+/** `~/.cache/open-terrain/<name>/<version>-<hash of go.mod>` */
+function cacheFolder(command: Command, goMod: string, env: Environment): string {
   const base = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   const hash = createHash('sha256').update(goMod).digest('hex').slice(0, 12)
-  return join(base, 'open-terrain', 'pulumi', `${pulumiVersion(goMod)}-${hash}`)
+  return join(base, 'open-terrain', command.name, `${versionOf(command, goMod)}-${hash}`)
 }
 
-function pulumiVersion(goMod: string): string {
-  const version = /^\s*(?:require )?github\.com\/pulumi\/pulumi\/pkg\/v3 (v\S+)/m.exec(goMod)?.[1]
-  if (version === undefined)
-    throw new Error('test/rollout/pulumi-cli/go.mod does not pin github.com/pulumi/pulumi/pkg/v3')
+function versionOf({ module, source }: Command, goMod: string): string {
+  const lines = goMod.split('\n').map((line) =>
+    line
+      .trim()
+      .replace(/^require /, '')
+      .split(' '),
+  )
+  const version = lines.find(([path]) => path === module)?.[1]
+  if (version === undefined) throw new Error(`${join(source, 'go.mod')} does not pin ${module}`)
   return version
 }
 

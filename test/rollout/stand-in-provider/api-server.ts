@@ -10,6 +10,13 @@ export interface Manifest {
   readonly [field: string]: unknown
 }
 
+export interface Cluster {
+  /** The content of one, or its path. */
+  readonly kubeconfig: string
+  /** @default the current one */
+  readonly context?: string
+}
+
 /** What identifies an object to the API server. */
 export interface ObjectAddress {
   readonly apiVersion: string
@@ -42,16 +49,15 @@ interface Kind {
   readonly namespaced: boolean
 }
 
-/** The few requests that the stand-in makes, as whoever a kubeconfig says. */
+/** The few requests that the stand-in makes, with the credentials of a kubeconfig. */
 export class ApiServer {
   readonly #rest: Promise<RestConfig>
   readonly #agent = new Agent({ keepAlive: true })
   readonly #kinds = new Map<string, readonly Kind[]>()
 
-  /** `kubeconfig` is the content of one, or its path. */
-  constructor(kubeconfig: string) {
+  constructor({ kubeconfig, context }: Cluster) {
     const yaml = kubeconfig.includes('\n') ? kubeconfig : readFileSync(kubeconfig, 'utf8')
-    this.#rest = parseKubeconfig(yaml).then(({ config }) => config)
+    this.#rest = parseKubeconfig(yaml, context === undefined ? {} : { context }).then(({ config }) => config)
   }
 
   async read(address: ObjectAddress): Promise<Manifest | undefined> {

@@ -58,7 +58,8 @@ const service: UntypedServiceImplementation = {
     const setting = (name: string) => variables.get(`kubernetes:config:${name}`)
     const kubeconfig = setting('kubeconfig') || process.env['KUBECONFIG']
     if (!kubeconfig) throw new Error('kubeconfig: neither the provider nor KUBECONFIG names a cluster')
-    standIn = new StandIn(kubeconfig, cancelled.signal, {
+    const context = setting('context')
+    standIn = new StandIn({ kubeconfig, ...(context ? { context } : {}) }, cancelled.signal, {
       enableConfigMapMutable: setting('enableConfigMapMutable') === 'true',
       enableSecretMutable: setting('enableSecretMutable') === 'true',
       enablePatchForce: setting('enablePatchForce') === 'true',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiServer, addressOf, type Manifest, type ObjectAddress, RefusedError } from './api-server.ts'
+import { ApiServer, addressOf, type Cluster, type Manifest, type ObjectAddress, RefusedError } from './api-server.ts'
 import { differs, type ProviderConfig, replacedBy, restrict } from './changes.ts'
 import { annotationsOf, missingOf, skipsWaiting } from './readiness.ts'
 
@@ -45,9 +45,9 @@ export class StandIn {
   readonly #cancelled: AbortSignal
 
   /** @param cancelled ends all waiting */
-  constructor(kubeconfig: string, cancelled: AbortSignal, config: ProviderConfig) {
+  constructor(cluster: Cluster, cancelled: AbortSignal, config: ProviderConfig) {
     this.#cancelled = cancelled
-    this.#api = new ApiServer(kubeconfig)
+    this.#api = new ApiServer(cluster)
     this.#config = config
   }
 
@@ -108,7 +108,7 @@ export class StandIn {
     }
   }
 
-  /** CustomResourceDefinitions are replaced, whoever owns their fields; all else is applied. */
+  /** CustomResourceDefinitions are replaced, also fields that others own; all else is applied. */
   async #change(inputs: Manifest, fieldManager: string, dryRun: boolean): Promise<Manifest> {
     const options = { fieldManager, force: this.#forces(inputs), dryRun }
     const isDefinition = inputs.kind === 'CustomResourceDefinition'

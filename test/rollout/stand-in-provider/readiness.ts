@@ -8,6 +8,7 @@ interface Condition {
   readonly status: string
   readonly reason?: string
   readonly message?: string
+  readonly observedGeneration?: number
 }
 
 /**
@@ -56,9 +57,17 @@ function missingExpression(object: Manifest, expression: string): string | undef
 
 function missingCondition(object: Manifest, type: string, wanted = 'True'): string | undefined {
   const found = conditionOf(object, type)
+  if (found !== undefined && isOutdated(object, found)) return `condition ${type}=${wanted} of its present spec`
   if (found?.status.toLowerCase() === wanted.toLowerCase()) return undefined
   const why = found === undefined ? 'there is no such condition' : `${found.reason ?? found.status}: ${found.message}`
   return `condition ${type}=${wanted} (${why})`
+}
+
+/** Whether it was said of an earlier spec, as `kubectl wait` tells. */
+function isOutdated({ metadata, status }: Manifest, condition: Condition): boolean {
+  const { generation = 0 } = metadata as { generation?: number }
+  const { observedGeneration } = (status ?? {}) as { observedGeneration?: number }
+  return (condition.observedGeneration ?? observedGeneration ?? generation) < generation
 }
 
 function missingOfDeployment(object: Manifest): string | undefined {
@@ -78,5 +87,5 @@ function missingOfDeployment(object: Manifest): string | undefined {
 function conditionOf(object: Manifest, type: string): Condition | undefined {
   // The API server stores a fresh CustomResourceDefinition with null.
   const { conditions } = (object['status'] ?? {}) as { conditions?: readonly Condition[] | null }
-  return conditions?.find((condition) => condition.type === type)
+  return conditions?.find((condition) => condition.type.toLowerCase() === type.toLowerCase())
 }
