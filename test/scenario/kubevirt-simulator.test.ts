@@ -11,7 +11,7 @@ import { systemClock } from '../../operator/runtime/clock.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
 import { realCrdsFolder } from '../../sandbox/control-plane/foreign-crds.ts'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster, useOwnCluster } from '../harness/cluster.ts'
 import { silentLog } from '../harness/log.ts'
 import { STORAGE, World } from '../harness/world.ts'
 
@@ -99,7 +99,7 @@ class Watched implements AsyncDisposable {
 const CRDS = realCrdsFolder() === undefined ? (['own'] as const) : (['own', 'real'] as const)
 
 describe.each(CRDS)('the KubeVirt simulator with the %s CRDs', (crds) => {
-  const cluster = useOwnCluster(crds === 'own' ? { foreign: 'own' } : {})
+  const cluster = crds === 'own' ? useOwnCluster({ foreign: 'own' }) : useCluster()
 
   it('runs a virtual machine from a clone, restarts it, and takes it apart in order', async () => {
     await using world = await World.start(cluster(), { idle: true })

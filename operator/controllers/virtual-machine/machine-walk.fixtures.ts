@@ -1,15 +1,14 @@
 import {
   type CloneDataVolumeObject,
-  type Policy,
   parseVirtualMachineSpec,
   type VirtualMachineStatus,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
+import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import type { Removal } from '../../runtime/plan-writer.ts'
 import { reasonOf } from '../../runtime/standing.ts'
-import { START } from '../../runtime/times.fixtures.ts'
 import { FINALIZER, hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
 import { isMachineStatusDue } from './decide/status.ts'
@@ -34,21 +33,19 @@ interface Stored extends KubeObject {
 
 /**
  * A world that its plans are applied to, as the controller and the API server would, with the other actors (the image, CDI, KubeVirt,
- * people) in the hands of the test. `log` has every write in order, `told` every event.
+ * people) in the hands of the test. `told` has every event, in order.
  */
-export class Walk {
-  world: MachineWorld
-  now = START
-  log: string[] = []
+export class Walk extends PlanWalk<MachineWorld> {
+  override world: MachineWorld
   told: string[] = []
   /** Kinds that were removed, each with the world in which it was. */
   removed: { readonly kind: string; readonly world: MachineWorld }[] = []
-  isGone = false
   #version = 400
   #serial = 0
   #stored: Stored | undefined
 
   constructor(overrides: WorldOverrides = {}) {
+    super(FINALIZER)
     this.world = aWorld(overrides)
   }
 
@@ -67,15 +64,6 @@ export class Walk {
 
   condition(type: string) {
     return this.status.conditions?.find((one) => one.type === type)
-  }
-
-  set(change: Partial<MachineWorld>): this {
-    this.world = { ...this.world, ...change }
-    return this
-  }
-
-  setPolicy(change: Partial<Policy>): this {
-    return this.set({ policy: { ...this.world.policy, ...change } })
   }
 
   /** Somebody edits the spec. */
@@ -97,8 +85,7 @@ export class Walk {
     return planMachine(this.world, this.now)
   }
 
-  /** Plans once and carries it out. True when something was written. */
-  step(): boolean {
+  override step(): boolean {
     const plan = this.plan()
     const before = this.log.length
     const isDue = plan.finalizer !== 'release' && isMachineStatusDue(this.status, plan.status, undefined)
@@ -107,18 +94,13 @@ export class Walk {
       this.log.push(`status ${this.stand}`)
     }
     if (isDue || plan.remove.length > 0) this.told.push(...plan.events.map(({ type, reason }) => `${type} ${reason}`))
-    this.#applyFinalizer(plan)
+    const metadata = this.finalized(this.world.vm.metadata, plan.finalizer)
+    if (metadata !== undefined) this.#setVM({ metadata })
     for (const child of plan.apply) this.#apply(child)
     const isDiskless = plan.onlyIf?.some((one) => 'absent' in one && one.whose === 'ours')
     if (isDiskless && hasDisk(this.world)) throw new Error('it has a disk')
     for (const removal of plan.remove) this.#remove(removal)
     return this.log.length > before
-  }
-
-  /** Plans and carries out until nothing is left to be written. Throws when there is no end to it. */
-  settle(): this {
-    for (let turn = 0; turn < 10; turn += 1) if (!this.step()) return this
-    throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
   }
 
   after(ms: number): this {
@@ -199,19 +181,6 @@ export class Walk {
     this.#version += 1
     const vm = { ...this.world.vm, ...change }
     this.set({ vm: { ...vm, metadata: { ...vm.metadata, resourceVersion: String(this.#version) } } })
-  }
-
-  #applyFinalizer({ finalizer }: MachinePlan): void {
-    const { metadata } = this.world.vm
-    const finalizers = metadata.finalizers ?? []
-    if (finalizer === 'add') {
-      this.log.push('finalizer')
-      this.#setVM({ metadata: { ...metadata, finalizers: [...finalizers, FINALIZER] } })
-    } else if (finalizer === 'release' && finalizers.includes(FINALIZER)) {
-      this.log.push('finalizer released')
-      this.isGone = true
-      this.#setVM({ metadata: { ...metadata, finalizers: finalizers.filter((one) => one !== FINALIZER) } })
-    }
   }
 
   #apply(child: KubeObject): void {

@@ -1,17 +1,10 @@
-import {
-  ANNOTATIONS,
-  FINALIZER,
-  LABELS,
-  type Policy,
-  parseVMDiskImageSpec,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, FINALIZER, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
+import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import { reasonOf } from '../../runtime/standing.ts'
-import { START } from '../../runtime/times.fixtures.ts'
 import type { ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
 import { isImageStatusDue } from './decide/status.ts'
@@ -21,17 +14,15 @@ import { type Holder, type ImageWorld, NOTHING_SEEN } from './world.ts'
 
 /**
  * A world that its plans are applied to, as the controller and the API server would, with the other actors (admission,
- * CDI, snapshotter, people) in the hands of the test. `log` has every write in order.
+ * CDI, snapshotter, people) in the hands of the test.
  */
-export class Walk {
-  world: ImageWorld
-  now = START
-  log: string[] = []
-  isGone = false
+export class Walk extends PlanWalk<ImageWorld> {
+  override world: ImageWorld
   #version = 100
   #serial = 0
 
   constructor(overrides: WorldOverrides = {}) {
+    super(FINALIZER)
     this.world = aWorld(overrides)
   }
 
@@ -51,15 +42,6 @@ export class Walk {
   /** Whether the image is to be deleted, because nobody needs it. */
   get isReclaimed(): boolean {
     return this.plan().remove.some(({ kind }) => kind === 'VMDiskImage')
-  }
-
-  set(change: Partial<ImageWorld>): this {
-    this.world = { ...this.world, ...change }
-    return this
-  }
-
-  setPolicy(change: Partial<Policy>): this {
-    return this.set({ policy: { ...this.world.policy, ...change } })
   }
 
   /** Somebody edits the spec. */
@@ -87,25 +69,19 @@ export class Walk {
     return planImage(this.world, this.now)
   }
 
-  /** Plans once and carries it out. True when something was written. */
-  step(): boolean {
+  override step(): boolean {
     const plan = this.plan()
     const before = this.log.length
     if (isImageStatusDue(this.status, plan.status, undefined, false)) {
       this.#setImage({ status: JSON.parse(JSON.stringify(plan.status)) as VMDiskImageStatus })
       this.log.push(`status ${this.stand}`)
     }
-    this.#applyFinalizer(plan)
+    const metadata = this.finalized(this.world.image.metadata, plan.finalizer)
+    if (metadata !== undefined) this.#setImage({ metadata })
     for (const child of plan.apply) this.#applyChild(child)
     // Whether the image itself goes, a live look has to say.
     for (const { kind, name, uid } of plan.remove) if (kind !== 'VMDiskImage') this.#remove(kind, name, uid)
     return this.log.length > before
-  }
-
-  /** Plans and carries out until nothing is left to be written. Throws when there is no end to it. */
-  settle(): this {
-    for (let turn = 0; turn < 10; turn += 1) if (!this.step()) return this
-    throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
   }
 
   after(ms: number): this {
@@ -216,19 +192,6 @@ export class Walk {
     this.#version += 1
     const image = { ...this.world.image, ...change }
     this.set({ image: { ...image, metadata: { ...image.metadata, resourceVersion: String(this.#version) } } })
-  }
-
-  #applyFinalizer({ finalizer }: ImagePlan): void {
-    const { metadata } = this.world.image
-    const finalizers = metadata.finalizers ?? []
-    if (finalizer === 'add') {
-      this.log.push('finalizer')
-      this.#setImage({ metadata: { ...metadata, finalizers: [...finalizers, FINALIZER] } })
-    } else if (finalizer === 'release' && finalizers.includes(FINALIZER)) {
-      this.log.push('finalizer released')
-      this.isGone = true
-      this.#setImage({ metadata: { ...metadata, finalizers: finalizers.filter((one) => one !== FINALIZER) } })
-    }
   }
 
   #applyChild(child: KubeObject): void {

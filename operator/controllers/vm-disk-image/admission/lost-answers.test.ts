@@ -21,12 +21,17 @@ interface Call {
 const isCreate = ({ verb, kind }: Call) => verb === 'create' && kind === 'DataVolume'
 
 describe('a create without an answer', () => {
-  it('keeps its slot for as long as there is none, however often it is tried', async () => {
+  /** There is one slot, and no create is answered until the test takes that back. */
+  async function startUnanswered(): Promise<void> {
     bench.limit = 1
     await bench.start()
     bench.client.before = (call) => {
       if (isCreate(call)) throw apiError('NoAnswer')
     }
+  }
+
+  it('keeps its slot for as long as there is none, however often it is tried', async () => {
+    await startUnanswered()
     const start = bench.want('a', '10')
     bench.want('b', '20')
     await bench.clock.advance(10 * MINUTE)
@@ -37,11 +42,7 @@ describe('a create without an answer', () => {
   })
 
   it('is told of when it is one of many', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.client.before = (call) => {
-      if (isCreate(call)) throw apiError('NoAnswer')
-    }
+    await startUnanswered()
     const { uid } = bench.want('a', '10')
     while (bench.created.length < 1) await bench.clock.advance(50)
     expect(bench.admission.isAskedInVain(uid)).toBe(false)
@@ -57,11 +58,7 @@ describe('a create without an answer', () => {
   })
 
   it('keeps its slot for 15 s and a live look when the image does not want it any more', async () => {
-    bench.limit = 1
-    await bench.start()
-    bench.client.before = (call) => {
-      if (isCreate(call)) throw apiError('NoAnswer')
-    }
+    await startUnanswered()
     const start = bench.want('a', '10')
     await settled()
     bench.client.before = undefined

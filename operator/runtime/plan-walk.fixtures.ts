@@ -1,0 +1,49 @@
+import type { Policy } from '@open-terrain/constructs'
+import type { ObjectMeta } from '../kube/kube-object.ts'
+import { START } from './times.fixtures.ts'
+
+/** What walks of all kinds have: a world that plans are applied to, in the order in which a controller would. */
+export abstract class PlanWalk<World extends { readonly policy: Policy }> {
+  abstract world: World
+  now = START
+  /** Every write, in order. */
+  readonly log: string[] = []
+  isGone = false
+  readonly #finalizer: string
+
+  constructor(finalizer: string) {
+    this.#finalizer = finalizer
+  }
+
+  /** Plans once and carries it out. True when something was written. */
+  abstract step(): boolean
+
+  set(change: Partial<World>): this {
+    this.world = { ...this.world, ...change }
+    return this
+  }
+
+  setPolicy(change: Partial<Policy>): this {
+    this.world = { ...this.world, policy: { ...this.world.policy, ...change } }
+    return this
+  }
+
+  /** Plans and carries out until nothing is left to be written. Throws when there is no end to it. */
+  settle(): this {
+    for (let turn = 0; turn < 10; turn += 1) if (!this.step()) return this
+    throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
+  }
+
+  /** What becomes of these metadata by the plan's word about the finalizer; undefined: nothing. */
+  protected finalized(metadata: ObjectMeta, change: 'add' | 'release' | 'keep'): ObjectMeta | undefined {
+    const { finalizers = [] } = metadata
+    if (change === 'add') {
+      this.log.push('finalizer')
+      return { ...metadata, finalizers: [...finalizers, this.#finalizer] }
+    }
+    if (change !== 'release' || !finalizers.includes(this.#finalizer)) return undefined
+    this.log.push('finalizer released')
+    this.isGone = true
+    return { ...metadata, finalizers: finalizers.filter((one) => one !== this.#finalizer) }
+  }
+}
