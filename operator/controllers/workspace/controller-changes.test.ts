@@ -25,6 +25,12 @@ function meddle(bench: WorkspaceBench, type: typeof DEPLOYMENT, name: string, ch
   admin.replace(type, { ...object, ...change(object as never) } as KubeObject)
 }
 
+/** On the node's own network, and with a folder of the node. */
+function withVolume({ spec }: { spec: { template: { spec: object } } }): object {
+  const pod = { ...spec.template.spec, hostNetwork: true, volumes: [{ name: 'theirs', hostPath: { path: '/' } }] }
+  return { spec: { ...spec, template: { ...spec.template, spec: pod } } }
+}
+
 describe('a change of the spec', () => {
   it('adds what is new', async () => {
     const bench = await startReady()
@@ -92,6 +98,7 @@ describe('a change of the spec', () => {
 describe('what somebody else changes', () => {
   it.each([
     ['Deployment', 'demo-app', DEPLOYMENT, ({ spec }: { spec: object }) => ({ spec: { ...spec, replicas: 3 } })],
+    ['Deployment', 'ansible', DEPLOYMENT, withVolume],
     [
       'NetworkPolicy',
       'default-deny',

@@ -26,6 +26,13 @@ describe('a child', () => {
       true,
     ],
     ['with small amounts that differ', { requests: { cpu: '128m' } }, { requests: { cpu: '384m' } }, false],
+    [
+      'with a variable that nobody asked for',
+      { containers: [{ name: 'a' }] },
+      { containers: [{ name: 'a', env: [{}] }] },
+      false,
+    ],
+    ['with a label of that name', { metadata: { labels: {} } }, { metadata: { labels: { env: 'prod' } } }, true],
     ['with one amount more', { hard: { pods: '5' } }, { hard: { pods: '5', cpu: '1' } }, false],
     ['of which an amount is missing', { limits: { memory: '1Gi' } }, { limits: {} }, false],
     ['with numbers in texts', { value: '1.0' }, { value: '1' }, false],

@@ -60,6 +60,21 @@ const OURS_ALONE: ReadonlySet<string> = new Set([
   'ipBlock',
 ])
 
+/** What the API server never adds to a pod or its containers: where we do not ask for it, somebody has put it there. */
+const ADDED_BY_HAND: ReadonlySet<string> = new Set([
+  ...['affinity', 'args', 'command', 'dnsConfig', 'env', 'envFrom', 'hostAliases', 'hostIPC', 'hostNetwork', 'hostPID'],
+  ...[
+    'initContainers',
+    'lifecycle',
+    'livenessProbe',
+    'ports',
+    'readinessProbe',
+    'startupProbe',
+    'volumeMounts',
+    'volumes',
+  ],
+])
+
 function contains(actual: unknown, wanted: unknown, key: string): boolean {
   if (wanted === undefined) return true
   if (Array.isArray(wanted))
@@ -72,7 +87,10 @@ function contains(actual: unknown, wanted: unknown, key: string): boolean {
   // The API server leaves out a map without members.
   const has = isRecord(actual) ? actual : actual === undefined ? {} : undefined
   if (has === undefined) return false
-  if (OURS_ALONE.has(key) && Object.keys(has).some((one) => wanted[one] === undefined)) return false
+  const isOfPod = key === 'spec' || key === 'containers'
+  const isAdded = (one: string) =>
+    wanted[one] === undefined && (OURS_ALONE.has(key) || (isOfPod && ADDED_BY_HAND.has(one)))
+  if (Object.keys(has).some(isAdded)) return false
   return Object.entries(wanted).every(([one, value]) =>
     AMOUNTS.has(key) ? isSameAmount(has[one], value) : contains(has[one], value, one),
   )
