@@ -85,6 +85,19 @@ it('a correction of an image is all that waits for its condition', () => {
   expect(plan).not.toHaveProperty('onlyIf')
 })
 
+it('what was in a namespace that is gone is not removed once more, unless the namespace is another one', () => {
+  const planned = settledWorld(DEPLOYED)
+  planned.deletionTimestamp = '2026-01-31T12:00:00Z'
+  const id = 'Namespace lab'
+  const namespace = planned.children.get(id) as KubeObject
+  for (const other of [...planned.children.keys()])
+    if (!other.startsWith('NetworkPolicy ')) planned.children.delete(other)
+  expect(planWorkspace(planned.world, NOW)).toMatchObject({ remove: [], finalizer: 'release' })
+  planned.namesakes.set(id, { ...namespace, metadata: { ...namespace.metadata, uid: 'theirs', ownerReferences: [] } })
+  const { remove, finalizer } = planWorkspace(planned.world, NOW)
+  expect([new Set(remove.map(({ kind }) => kind)), finalizer]).toEqual([new Set(['NetworkPolicy']), 'keep'])
+})
+
 it('a workspace with the name of the namespace of images makes nothing', () => {
   const planned = new PlannedWorld(parsed(DEPLOYED))
   planned.policy = { ...planned.policy, imageNamespace: 'lab' }

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { NAMESPACE } from '../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { idOfObject } from './component.ts'
+import { idOf, idOfObject } from './component.ts'
 import type { ComponentKind } from './component-kind.ts'
 import { KINDS } from './kinds.ts'
 
@@ -19,10 +19,14 @@ export function unusedIn(leaving: readonly KubeObject[]): readonly KubeObject[] 
   return leaving.filter((one) => !used.has(kindOf(one)?.kind ?? ''))
 }
 
-/** Of all that a workspace has, the objects of the last kind that has any. What is in a namespace that goes with them is left to that. */
-export function lastIn({ children }: Pick<WorkspaceWorld, 'children'>): readonly KubeObject[] {
+/** Of all that a workspace has, the objects of the last kind that has any. What is in a namespace that goes with them, or has gone, is left to that. */
+export function lastIn(world: Pick<WorkspaceWorld, 'workspace' | 'children' | 'namesakes'>): readonly KubeObject[] {
+  const home = idOf(NAMESPACE.kind, world.workspace.metadata.name)
+  const isHomeless = !(world.children.has(home) || world.namesakes.has(home))
+  // A namespace is gone after all that was in it, though caches may hear of that first.
+  const left = [...world.children.values()].filter(({ metadata }) => !isHomeless || metadata.namespace === undefined)
   for (const kind of KINDS.toReversed()) {
-    const those = [...children.values()].filter((one) => kindOf(one) === kind)
+    const those = left.filter((one) => kindOf(one) === kind)
     const namespace = those.find((one) => one.kind === NAMESPACE.kind)
     if (namespace !== undefined) return [namespace]
     if (those.length > 0) return those
