@@ -160,8 +160,8 @@ export function viewPod(object: KubeObject): PodView {
   return { apiVersion, kind, metadata: childMetadata(metadata), phase, hasScratch, importer: viewImporter(raw.status) }
 }
 
-export function viewMeta(object: KubeObject): MetaView {
-  return { apiVersion: object.apiVersion, kind: object.kind, metadata: keptMetadata(object.metadata) }
+export function viewMeta({ apiVersion, kind, metadata }: KubeObject, matters?: Matters): MetaView {
+  return { apiVersion, kind, metadata: keptMetadata(metadata, matters) }
 }
 
 const NAMESPACE_LABELS = [
@@ -174,22 +174,12 @@ const NAMESPACE_LABELS = [
 
 /** Of a namespace, whose it is and what its pods may do. */
 export function viewNamespace(object: KubeObject): MetaView {
-  const { apiVersion, kind, metadata } = object
-  return {
-    apiVersion,
-    kind,
-    metadata: keptMetadata(metadata, { labels: NAMESPACE_LABELS, annotations: [ANNOTATIONS.rendered] }),
-  }
+  return viewMeta(object, { labels: NAMESPACE_LABELS, annotations: [ANNOTATIONS.rendered] })
 }
 
 /** Of a Secret, what it was made for and the hash of its content, where it is one of ours. */
 export function viewSecret(object: KubeObject): MetaView {
-  const { apiVersion, kind, metadata } = object
-  return {
-    apiVersion,
-    kind,
-    metadata: keptMetadata(metadata, { labels: SECRET_LABELS, annotations: [ANNOTATIONS.cloudInit] }),
-  }
+  return viewMeta(object, { labels: SECRET_LABELS, annotations: [ANNOTATIONS.cloudInit] })
 }
 
 const SECRET_LABELS = [LABELS.vmUid, LABELS.vmName, LABELS.managedBy]

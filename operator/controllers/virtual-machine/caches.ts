@@ -1,5 +1,7 @@
 import { virtualMachine, vmChildNames } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
+import type { InstanceView, KubeVirtView } from '../../cluster/kubevirt-views.ts'
+import { viewInstance, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import { familyKey } from '../../cluster/ownership.ts'
 import type { StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -8,8 +10,8 @@ import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../../ku
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
-import type { CloneFacts, InstanceView, KubeVirtView, MachineView } from './views.ts'
-import { viewInstance, viewKubeVirt, viewMachine } from './views.ts'
+import type { CloneFacts, MachineView } from './views.ts'
+import { viewMachine } from './views.ts'
 
 export const MACHINE: ResourceType = virtualMachine
 

@@ -1,5 +1,6 @@
 import { POLICY_DEFAULTS } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
+import { viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
@@ -27,7 +28,7 @@ import {
   TEMPLATE,
 } from './machine-objects.fixtures.ts'
 import { aWorld } from './machine-world.fixtures.ts'
-import { type MachineView, viewKubeVirt } from './views.ts'
+import type { MachineView } from './views.ts'
 
 /** What the image has published. */
 const ARTIFACT_SNAPSHOT = {

@@ -10,11 +10,12 @@ import {
   vmChildNames,
   withMacAddresses,
 } from '@open-terrain/constructs'
+import { type InstanceView, type KubeVirtView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { START } from '../../runtime/times.fixtures.ts'
-import { type InstanceView, type KubeVirtView, type MachineView, viewKubeVirt } from './views.ts'
+import type { MachineView } from './views.ts'
 import type { CloudInit } from './world.ts'
 
 export const VM_UID = 'vm-uid'

@@ -4,6 +4,7 @@ import {
   type VirtualMachineStatus,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { type InstanceView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
@@ -22,7 +23,7 @@ import {
   PUBLISHED,
 } from './machine-objects.fixtures.ts'
 import { aWorld, given, type WorldOverrides } from './machine-world.fixtures.ts'
-import { type CloneFacts, type InstanceView, type MachineView, viewKubeVirt } from './views.ts'
+import type { CloneFacts, MachineView } from './views.ts'
 import type { MachineWorld } from './world.ts'
 
 /** KubeVirt's machine as the API server has it, with what KubeVirt itself has added. */

@@ -1,5 +1,6 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import fc from 'fast-check'
+import { type KubeVirtView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { frozen } from '../../runtime/frozen.fixtures.ts'
@@ -22,7 +23,6 @@ import {
   TEMPLATE,
 } from './machine-objects.fixtures.ts'
 import { aWorld, NO_PASSWORD, type WorldOverrides } from './machine-world.fixtures.ts'
-import { type KubeVirtView, viewKubeVirt } from './views.ts'
 import type { MachineWorld } from './world.ts'
 
 const time = fc.integer({ min: -2 * HOUR, max: 2 * HOUR }).map((offset) => toTime(START + offset))

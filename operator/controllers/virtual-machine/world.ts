@@ -1,9 +1,10 @@
 import type { CloudInitData, ParsedVirtualMachineSpec, Policy } from '@open-terrain/constructs'
+import type { InstanceView, KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import type { StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Obstacle } from './decide/obstacle.ts'
-import type { CloneFacts, InstanceView, KubeVirtView, MachineView } from './views.ts'
+import type { CloneFacts, MachineView } from './views.ts'
 
 /** What the guest is to be told, as far as it can be rendered. */
 export type CloudInit =

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { viewInstance, viewKubeVirt } from '../../../cluster/kubevirt-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { toTime } from '../../../runtime/conditions.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { aMachine, anInstance } from '../machine-objects.fixtures.ts'
 import { aRunningWorld } from '../machine-world.fixtures.ts'
-import { viewInstance, viewKubeVirt } from '../views.ts'
 import type { MachineWorld } from '../world.ts'
 import { planMachine } from './plan.ts'
 

@@ -1,5 +1,6 @@
+import type { InstanceView } from '../../../cluster/kubevirt-views.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
-import type { CloneFacts, InstanceView } from '../views.ts'
+import type { CloneFacts } from '../views.ts'
 import type { MachineWorld } from '../world.ts'
 import { answers, POD_GOES } from './judge.ts'
 import { hasBooted, losesDisk, type Step } from './machine-plan.ts'

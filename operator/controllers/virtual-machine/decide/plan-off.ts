@@ -1,5 +1,5 @@
 import type { RunStrategy } from '@open-terrain/constructs'
-import { IS_ON, type KubeVirtView } from '../views.ts'
+import { IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { waitsForConsumer } from './judge.ts'
 import { waiting } from './machine-plan.ts'

@@ -1,8 +1,8 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { InstanceView, KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import { referTo } from '../../../runtime/removals.ts'
 import { sooner } from '../../../runtime/wake.ts'
-import type { InstanceView, KubeVirtView } from '../views.ts'
 import type { MachineWorld } from '../world.ts'
 import type { Step } from './machine-plan.ts'
 

@@ -1,8 +1,9 @@
 import { ANNOTATIONS, LABELS, renderKubeVirtVirtualMachine, virtualMachine } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../kube/kube-object.ts'
-import { ownsEqual } from '../../runtime/owned-fields.ts'
-import { viewInstance, viewKubeVirt, viewMachine } from './views.ts'
+import { viewMachine } from '../controllers/virtual-machine/views.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { ownsEqual } from '../runtime/owned-fields.ts'
+import { viewInstance, viewKubeVirt } from './kubevirt-views.ts'
 
 const raw = (more: object, metadata: object = {}): KubeObject =>
   ({ apiVersion: 'v1', kind: 'Any', metadata: { name: 'a', namespace: 'n', uid: 'u', ...metadata }, ...more }) as never

@@ -1,0 +1,201 @@
+import { ANNOTATIONS, FINALIZER, LABELS } from '@open-terrain/constructs'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { fromTime, withoutUndefined } from '../runtime/conditions.ts'
+import { upTo } from '../runtime/foreign.ts'
+import { keptMetadata, type Matters } from '../runtime/kept-metadata.ts'
+
+/** KubeVirt's VirtualMachine: of its spec what we set, for KubeVirt adds to it. */
+export interface KubeVirtView extends KubeObject {
+  readonly spec: unknown
+  readonly printableStatus: string
+  /** Its `spec.runStrategy`. */
+  readonly runStrategy: string
+  /** Whether somebody asked KubeVirt to start it, and it has not. */
+  readonly isStartAsked: boolean
+  readonly isReady: boolean
+  /** Why its condition Ready does not hold; empty where it does, or is missing. */
+  readonly unready: string
+  /** The text of the first condition that says what is wrong; empty where none does. */
+  readonly trouble: string
+  /** Why no instance of it could be created; empty where none was refused. Other failures of KubeVirt concern a guest that runs on. */
+  readonly failure: string
+  /** Its condition `Paused`. It may be left over from an instance that is gone. */
+  readonly pause: PauseFacts | undefined
+  /** Why its pod was refused; empty where it was not. */
+  readonly refusedPod: string
+  /** Since when its instance or pod is refused, in ms; undefined where none is, or KubeVirt does not tell. */
+  readonly refusedSince: number | undefined
+  /** When KubeVirt tries again after a start that failed, in ms; undefined where none did. */
+  readonly retryAt: number | undefined
+  /** Under which the guest knows itself. */
+  readonly firmwareUuid: string | undefined
+  /** Why a change of its spec waits for a restart; empty where none does. */
+  readonly restartRequired: string
+}
+
+/** That the CPUs of a guest stand still. */
+export interface PauseFacts {
+  readonly reason: string
+  readonly message: string
+  /** Since when, in ms; undefined where KubeVirt does not tell. */
+  readonly since: number | undefined
+}
+
+/** KubeVirt's VirtualMachineInstance: one run of a machine. */
+export interface InstanceView extends KubeObject {
+  readonly phase: string
+  readonly isReady: boolean
+  /** Since when it runs without being ready, in ms; undefined where it is ready or does not run. */
+  readonly unreadySince: number | undefined
+  /** Why it is not ready, as the reason of its condition Ready; empty where it is, or nothing tells. */
+  readonly unreadyReason: string
+  /** Whether the agent in the guest answers. */
+  readonly hasAgent: boolean
+  readonly isPaused: boolean
+  readonly nodeName: string | undefined
+  readonly addresses: readonly string[]
+}
+
+/** The object as the API server sends it; parts may be missing whatever the schema says. */
+// biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
+type Raw = any
+
+export function viewKubeVirt(object: KubeObject): KubeVirtView {
+  const raw: Raw = object
+  const conditions: Raw[] = raw.status?.conditions ?? []
+  const text = (type: string, status: string): string => {
+    const found = conditions.find((one) => one.type === type && one.status === status)
+    return found === undefined ? '' : String(found.message || found.reason || type)
+  }
+  const refusal = (type: string, status: string): Raw =>
+    conditions.find((one) => one.type === type && one.status === status && one.reason === 'FailedCreate')
+  const [refused, refusedPod] = [refusal('Failure', 'True'), refusal('Synchronized', 'False')]
+  const failed = text('Failure', 'True')
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: keptMetadata(object.metadata, KUBEVIRT),
+    spec: ownedSpec(raw.spec),
+    printableStatus: upTo(64, raw.status?.printableStatus),
+    runStrategy: raw.spec?.runStrategy ?? '',
+    isStartAsked: (raw.status?.stateChangeRequests ?? []).some(({ action }: Raw) => action === 'Start'),
+    isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    unready: text('Ready', 'False'),
+    trouble: failed || text('Synchronized', 'False') || text('PodScheduled', 'False'),
+    failure: refused === undefined ? '' : failed,
+    pause: pauseIn(conditions),
+    refusedPod: refusedPod === undefined ? '' : text('Synchronized', 'False'),
+    refusedSince: fromTime((refused ?? refusedPod)?.lastTransitionTime),
+    retryAt: fromTime(raw.status?.startFailure?.retryAfterTimestamp),
+    firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
+    restartRequired:
+      text('RestartRequired', 'True') || (IS_ON.has(raw.status?.printableStatus) ? stuckChange(conditions) : ''),
+  }
+}
+
+/** Also of the instance and its pod. */
+const TEMPLATE_LABELS = [
+  LABELS.vmUid,
+  LABELS.vmName,
+  LABELS.workspace,
+  LABELS.nodeGroup,
+  LABELS.baseVm,
+  LABELS.baseVmVersion,
+  LABELS.version,
+]
+
+const FINALIZERS: ReadonlySet<string> = new Set([FINALIZER])
+const KUBEVIRT: Matters = {
+  finalizers: FINALIZERS,
+  labels: [...TEMPLATE_LABELS, LABELS.managedBy],
+  annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.retriedAt],
+}
+const INSTANCE: Matters = { finalizers: FINALIZERS, labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
+
+/** States in which a guest is switched on. Conditions may outlive the instance that they are about. */
+export const IS_ON: ReadonlySet<unknown> = new Set(['Running', 'Paused', 'Migrating'])
+
+/** Failures to carry out a change while the guest runs. */
+const LIVE_CHANGE = /^(HotPlug|FailedUpdate).*Error$|ChangeError$/
+
+/**
+ * A change that no condition calls one for a restart. More CPUs are plugged in by a live migration alone, for which a machine that cannot
+ * migrate waits without saying so; and while they wait, KubeVirt refuses any other number of them.
+ */
+function stuckChange(conditions: readonly Raw[]): string {
+  const is = (type: string, status: string) => conditions.some((one) => one.type === type && one.status === status)
+  const failure = conditions.find(({ type, status }) => type === 'Failure' && status === 'True')
+  if (LIVE_CHANGE.test(failure?.reason)) return `KubeVirt cannot change the guest while it runs: ${failure.message}`
+  const isStuck = is('HotVCPUChange', 'True') && is('LiveMigratable', 'False')
+  return isStuck ? 'the machine cannot migrate, so it gets its CPUs when it restarts' : ''
+}
+
+function pauseIn(conditions: readonly Raw[]): PauseFacts | undefined {
+  const found = conditions.find(({ type, status }) => type === 'Paused' && status === 'True')
+  if (found === undefined) return undefined
+  const { reason = '', message = '', lastTransitionTime } = found
+  return { reason, message, since: fromTime(lastTransitionTime) }
+}
+
+export function viewInstance(object: KubeObject): InstanceView {
+  const raw: Raw = object
+  const interfaces: Raw[] = raw.status?.interfaces ?? []
+  const conditions: Raw[] = raw.status?.conditions ?? []
+  const addresses = interfaces.flatMap((one) => (one.ipAddresses ?? [one.ipAddress]).filter(Boolean))
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: keptMetadata(object.metadata, INSTANCE),
+    phase: raw.status?.phase ?? '',
+    isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    unreadySince: unreadySince(raw),
+    unreadyReason: conditions.find(({ type, status }) => type === 'Ready' && status !== 'True')?.reason ?? '',
+    hasAgent: conditions.some(({ type, status }) => type === 'AgentConnected' && status === 'True'),
+    isPaused: pauseIn(conditions) !== undefined,
+    nodeName: upTo(253, raw.status?.nodeName) || undefined,
+    // The guest says what it likes; a status with more than the schema takes would not be written at all.
+    addresses: addresses
+      .map(String)
+      .filter((address) => address.length <= 64)
+      .slice(0, 64),
+  }
+}
+
+/** The later of its start and of the moment when it stopped being ready. */
+function unreadySince({ metadata, status }: Raw): number | undefined {
+  const ready = (status?.conditions ?? []).find((one: Raw) => one.type === 'Ready')
+  if (status?.phase !== 'Running' || ready?.status === 'True') return undefined
+  const started = (status.phaseTransitionTimestamps ?? []).filter((one: Raw) => one.phase === 'Running')
+  const times = [ready?.lastTransitionTime, started.at(-1)?.phaseTransitionTimestamp, metadata?.creationTimestamp]
+  return Math.max(...times.map((time) => fromTime(time) ?? 0))
+}
+
+/** The members that we render; what KubeVirt fills in (architecture, machine type, firmware) is its own. */
+function ownedSpec(spec: Raw): unknown {
+  const { hostname, terminationGracePeriodSeconds, affinity, networks, volumes, domain } = spec?.template?.spec ?? {}
+  const { cpu, memory, resources, devices, firmware } = domain ?? {}
+  const { autoattachPodInterface, rng, disks, interfaces } = devices ?? {}
+  const request = resources?.requests?.cpu
+  const labels: Record<string, string> = spec?.template?.metadata?.labels ?? {}
+  const ours = TEMPLATE_LABELS.filter((label) => labels[label] !== undefined)
+  return withoutUndefined({
+    runStrategy: spec?.runStrategy,
+    template: {
+      metadata: { labels: Object.fromEntries(ours.map((label) => [label, labels[label]])) },
+      spec: withoutUndefined({
+        hostname,
+        terminationGracePeriodSeconds,
+        affinity,
+        domain: withoutUndefined({
+          cpu: withoutUndefined({ sockets: cpu?.sockets, cores: cpu?.cores, threads: cpu?.threads }),
+          firmware: firmware?.uuid === undefined ? undefined : { uuid: firmware.uuid },
+          memory: withoutUndefined({ guest: memory?.guest }),
+          resources: request === undefined ? undefined : { requests: { cpu: request } },
+          devices: withoutUndefined({ autoattachPodInterface, rng, disks, interfaces }),
+        }),
+        networks,
+        volumes,
+      }),
+    },
+  })
+}
