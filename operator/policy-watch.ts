@@ -26,7 +26,7 @@ export interface PolicyWatchOptions extends Basics {
 }
 
 /**
- * The policy in force: ConfigMap `sync-operator-policy`, watched. A value that cannot be used leaves the last good one in
+ * The current policy: ConfigMap `sync-operator-policy`, watched. A value that cannot be used leaves the last good one in
  * force, for its key alone; a ConfigMap that goes away leaves everything as it was.
  */
 export class PolicyWatch {
@@ -67,7 +67,7 @@ export class PolicyWatch {
     return this.#reflector.run(signal)
   }
 
-  /** The limit to be in force, given the one that the ledger has. */
+  /** The limit that applies, given the one that the ledger has. */
   limit(ledgerLimit: number | undefined): number {
     return this.#isConcurrencyKnown ? this.#policy.concurrency : (ledgerLimit ?? this.#policy.concurrency)
   }

@@ -255,7 +255,7 @@ export interface ParsedPolicy {
  * an unknown key is a problem and nothing else. Blanks around a value are ignored.
  * @param data of an existing ConfigMap; undefined is one without any key, null a value that is no text. A ConfigMap that is gone is not for this
  *   function: the policy stays what it was.
- * @param lastGood the policy in force
+ * @param lastGood the policy that applies now
  */
 export function parsePolicy(data: Readonly<Record<string, string | null>> | undefined, lastGood: Policy): ParsedPolicy {
   const given = new Map(Object.entries(data ?? {}))

@@ -10,7 +10,7 @@ export function matching(schema: z.ZodString, pattern: string, message: string):
   return cel(schema, { rule: celMatches('self', pattern), message, holds: (value: string) => form.test(value) })
 }
 
-/** API group of all kinds of ours. */
+/** API group of all Open Terrain kinds. */
 export const GROUP = 'pelotech.ot'
 export const VERSION = 'v1alpha1'
 

@@ -1,4 +1,4 @@
-/** Fields whose value no message of ours repeats: it is a secret, or may hold one. */
+/** Fields whose value no message repeats: it is a secret, or may hold one. */
 const UNTOLD: ReadonlySet<string> = new Set(['plain_text_passwd', 'ssh_authorized_keys', 'url'])
 
 /** Whether messages about a field tell its value too. */

@@ -1,5 +1,5 @@
 import type { CelRule } from '../schema/cel.ts'
-import { celText, searchRule } from '../schema/cel-search.ts'
+import { celText, type Search, searchRule } from '../schema/cel-search.ts'
 import { celIsHostAddress } from './address-fields.ts'
 import { isHostAddress, isInNetwork, parseCidr, parseIp } from './ip-address.ts'
 
@@ -47,19 +47,11 @@ const gatewayIsHost: CelRule<NetworkFields> = {
   },
 }
 
-const hopsInside = searchRule<NetworkFields>({
+const hopsInside = routesRule({
   message: 'nextHopIpAddress of every route must be an address of the network that has the route',
-  field: 'routes',
-  among: [
-    {
-      item: 'route',
-      list: 'self.routes',
-      isOptional: true,
-      says:
-        'nextHopIpAddress {route.nextHopIpAddress} of the route to {route.destinationNetworkCidr} must be an address of the network that has the ' +
-        'route, which is {self.cidr}, and neither its first nor its last: packets can only be handed to a neighbour',
-    },
-  ],
+  says:
+    'nextHopIpAddress {route.nextHopIpAddress} of the route to {route.destinationNetworkCidr} must be an address of the network that has the ' +
+    'route, which is {self.cidr}, and neither its first nor its last: packets can only be handed to a neighbour',
   isWrong:
     'isCIDR(self.cidr) && isIP(route.nextHopIpAddress) && !(cidr(self.cidr).containsIP(route.nextHopIpAddress) && ' +
     `(${celIsHostAddress({ ip: 'ip(route.nextHopIpAddress)', network: 'cidr(self.cidr)', text: 'route.nextHopIpAddress' })}))`,
@@ -69,19 +61,11 @@ const hopsInside = searchRule<NetworkFields>({
   },
 })
 
-const oneFamily = searchRule<NetworkFields>({
+const oneFamily = routesRule({
   message: 'nextHopIpAddress of every route must be IPv4 or IPv6 as its destination is',
-  field: 'routes',
-  among: [
-    {
-      item: 'route',
-      list: 'self.routes',
-      isOptional: true,
-      says:
-        'the route to {route.destinationNetworkCidr} must have a nextHopIpAddress of the same kind, IPv4 or IPv6, which ' +
-        '{route.nextHopIpAddress} is not',
-    },
-  ],
+  says:
+    'the route to {route.destinationNetworkCidr} must have a nextHopIpAddress of the same kind, IPv4 or IPv6, which ' +
+    '{route.nextHopIpAddress} is not',
   isWrong:
     'isCIDR(route.destinationNetworkCidr) && isIP(route.nextHopIpAddress) && ' +
     'cidr(route.destinationNetworkCidr).ip().family() != ip(route.nextHopIpAddress).family()',
@@ -93,6 +77,15 @@ const oneFamily = searchRule<NetworkFields>({
     return route && [route.destinationNetworkCidr, route.nextHopIpAddress]
   },
 })
+
+/** Of each route of a network. */
+function routesRule({
+  says,
+  ...rule
+}: Pick<Search<NetworkFields>, 'message' | 'isWrong' | 'find'> & { readonly says: string }): CelRule<NetworkFields> {
+  const route = { item: 'route', list: 'self.routes', isOptional: true, says }
+  return searchRule({ ...rule, field: 'routes', among: [route] })
+}
 
 export const networkRules = [gatewayInside, gatewayIsHost, hopsInside, oneFamily] as const
 

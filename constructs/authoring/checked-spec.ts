@@ -8,7 +8,7 @@ import type { Resource } from '../schema/define-resource.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
 
-/** What a construct of a kind of ours is given: the metadata, and the fields of the spec beside it. */
+/** What a construct of an Open Terrain kind is given: the metadata, and the fields of the spec beside it. */
 interface Authored<Spec> {
   readonly resource: Resource
   /** What `metadata.name` has to be. */
@@ -16,7 +16,7 @@ interface Authored<Spec> {
   readonly parse: (spec: unknown) => Parsed<Spec>
 }
 
-/** An object of a kind of ours that people write. Throws at synth what {@link checkedProps} throws. */
+/** An object of an Open Terrain kind that people write. Throws at synth what {@link checkedProps} throws. */
 export class AuthoredObject extends ApiObject {
   constructor(scope: Construct, id: string, authored: Authored<object>, props: unknown) {
     const { apiVersion, kind } = authored.resource

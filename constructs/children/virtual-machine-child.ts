@@ -3,7 +3,7 @@ import { childName, labelName, labelValue } from '../api/names.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
 import type { ChildMetadata } from './image-child.ts'
 
-/** The VirtualMachine of ours that a child is for. */
+/** The Open Terrain VirtualMachine that a child is for. */
 export interface VMRef {
   readonly name: string
   readonly namespace: string

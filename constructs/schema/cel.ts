@@ -26,7 +26,7 @@ export interface CelOffender<T> {
 const rulesByCheck = new WeakMap<object, CelRule<never>>()
 
 /**
- * Adds rules that plain schema keywords cannot say. The only way to add a predicate to a schema of ours: `.refine()` would
+ * Adds rules that plain schema keywords cannot say. The only way to add a predicate to a schema here: `.refine()` would
  * be enforced by the operator but not by the API server.
  */
 export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly CelRule<z.output<Schema>>[]): Schema {

@@ -36,7 +36,7 @@ export interface ResourceDefinition<Spec extends z.ZodObject, Status extends z.Z
   readonly printerColumns: readonly PrinterColumn[]
 }
 
-/** Everything that is known about one kind of ours: its place in the API, its schemas and its table. */
+/** Everything that is known about one Open Terrain kind: its place in the API, its schemas and its table. */
 export interface Resource<Spec extends z.ZodObject = z.ZodObject, Status extends z.ZodObject = z.ZodObject>
   extends ResourceDefinition<Spec, Status> {
   /** `<group>/<version>`. */

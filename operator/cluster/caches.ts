@@ -49,7 +49,7 @@ export function byNamespace({ metadata }: KubeObject): readonly string[] {
   return [metadata.namespace ?? '']
 }
 
-/** Index over objects of ours: `<namespace>/<name>` that their children have, or will have. */
+/** Index over Open Terrain objects: `<namespace>/<name>` that their children have, or will have. */
 export const BY_CHILD = 'child'
 /** Index by {@link familyKey} of the image that their label names, over what CDI makes: its owner is another object of CDI. */
 export const BY_IMAGE_LABEL = 'image label'

@@ -23,7 +23,7 @@ export interface EventLooksOptions extends LookLoopOptions {
 
 /** An object that something is waited for from. */
 export interface Waiting {
-  /** `<namespace>/<name>` of the object of ours that waits. */
+  /** `<namespace>/<name>` of the Open Terrain object that waits. */
   readonly key: string
   readonly namespace: string
   /** Of the object that Events are about. */
@@ -82,7 +82,7 @@ export class EventLooks {
     this.#noted.delete(id)
   }
 
-  /** All ids that are noted for an object of ours. */
+  /** All ids that are noted for an Open Terrain object. */
   idsOf(key: string): readonly string[] {
     return [...this.#noted].flatMap(([id, noted]) => (noted.key === key ? [id] : []))
   }

@@ -23,7 +23,7 @@ export interface LookAlikeOptions<T extends KubeObject> {
 }
 
 /**
- * Notices what looks like a child of ours and is none: it is counted and reported, and nothing else comes of it. Anybody can make thousands,
+ * Notices what looks like a child of an Open Terrain object and is none: it is counted and reported, and nothing else comes of it. Anybody can make thousands,
  * so few of them are reported.
  */
 export class LookAlikes<T extends KubeObject> {

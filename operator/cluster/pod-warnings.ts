@@ -14,7 +14,7 @@ export interface HangingPod {
 }
 
 /**
- * Looks live for what keeps pods of ours from starting where their status does not say it: a volume that cannot be mounted, a network that cannot be set up
+ * Looks live for what keeps the operator's pods from starting where their status does not say it: a volume that cannot be mounted, a network that cannot be set up
  * ({@link EventLooks}: one short list a pod, after half a minute, and every half a minute as long as it hangs).
  */
 export class PodWarnings {

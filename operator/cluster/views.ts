@@ -177,7 +177,7 @@ export function viewNamespace(object: KubeObject): MetaView {
   return viewMeta(object, { labels: NAMESPACE_LABELS, annotations: [ANNOTATIONS.rendered] })
 }
 
-/** Of a Secret, what it was made for and the hash of its content, where it is one of ours. */
+/** Of a Secret, what it was made for and the hash of its content, where the operator made it. */
 export function viewSecret(object: KubeObject): MetaView {
   return viewMeta(object, { labels: SECRET_LABELS, annotations: [ANNOTATIONS.cloudInit] })
 }

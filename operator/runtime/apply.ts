@@ -3,7 +3,7 @@ import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts
 import { applyChild, type Child, type Siblings, SiblingWriter, type WriteContext } from './child-writes.ts'
 import { FINALIZERS_MAX } from './foreign.ts'
 
-/** What is to be written for one object of ours, as data. Carried out by {@link applyChanges} in the order of its members. */
+/** What is to be written for one Open Terrain object, as data. Carried out by {@link applyChanges} in the order of its members. */
 export interface Changes {
   /** The whole status, when it is to be written. */
   readonly status?: object

@@ -2,7 +2,7 @@ import type { KubeObject } from '../kube/kube-object.ts'
 import { type Condition, cutMessage, mergeConditions } from './conditions.ts'
 import { redactUrls } from './redact.ts'
 
-/** As much of a status as every kind of ours has. */
+/** As much of a status as every Open Terrain kind has. */
 interface Conditioned {
   readonly conditions?: readonly Condition[]
 }
@@ -15,7 +15,7 @@ interface Told {
 /** Of its condition, and of its Event. */
 export const BUG_REASON = 'InternalError'
 
-/** The status of an object that cannot be planned because of a fault of ours: what it said so far may well be true still. */
+/** The status of an object that cannot be planned because of a bug in the operator: what it said so far may well be true still. */
 export function statusWithBug(object: KubeObject, error: unknown, now: number): Conditioned & Told {
   const { status = {} } = object as { readonly status?: Conditioned }
   const text = redactUrls(error instanceof Error ? error.message : String(error))

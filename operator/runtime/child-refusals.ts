@@ -87,7 +87,7 @@ export class ChildRefusals {
     return isApiError(error, 'Unavailable') && this.#failures.add(failureKey(uid, wanted))
   }
 
-  /** @param isCertain false: it is told when it comes once more, since it may be over in a moment */
+  /** @param isCertain false: it is reported when it comes once more, since it may be over in a moment */
   note(uid: string, child: Pick<Noted, 'wanted' | 'refusal' | 'seen'>, isCertain: boolean): void {
     const { clock, random } = this.#options
     const { children } = this.#family(uid)

@@ -8,7 +8,7 @@ export const KEPT_MAX = 8_000
 const VALUE_MAX = 253
 /** A list as long as that may have been cut: what is to replace it has to be made of the one that is stored. */
 export const FINALIZERS_MAX = 32
-/** Deeper than anything that is kept of an object of ours. */
+/** Deeper than anything that is kept of an Open Terrain object. */
 const DEPTH_MAX = 32
 
 /**
@@ -53,7 +53,7 @@ function cut(value: unknown, room: { left: number }, depth: number): unknown {
   return Array.isArray(value) ? kept.map(([, member]) => member) : Object.fromEntries(kept)
 }
 
-/** Labels or annotations that matter to us, each no longer than those of ours get; undefined where there are none. */
+/** Labels or annotations that matter to the operator, each no longer than its own get; undefined where there are none. */
 export function picked(
   from: Readonly<Record<string, string>> | undefined,
   wanted: readonly string[],
@@ -75,7 +75,7 @@ export function keptFinalizers(
   return [...finalizers.filter((one) => matters.has(one)), ...others].slice(0, FINALIZERS_MAX)
 }
 
-/** A text of an object that anybody may write, no longer than the field of ours that it goes into. Empty where there is none. */
+/** A text of an object that anybody may write, no longer than the field that it goes into. Empty where there is none. */
 export function upTo(length: number, text: unknown): string {
   const value = String(text ?? '')
   return value.length <= length ? value : cutText(value, length)

@@ -32,7 +32,7 @@ export function isChange(patch: unknown, actual: unknown): boolean {
   return Object.entries(patch).some(([key, value]) => value !== undefined && isChange(value, actual[key]))
 }
 
-/** What a JSON merge patch has to say about labels: those that we want, and null for those of ours that we do not want any more. */
+/** What a JSON merge patch has to say about labels: those that are wanted, and null for those of the operator that are not wanted any more. */
 export function labelsTo(wanted: KubeObject, actual: KubeObject): Readonly<Record<string, string | null>> {
   return { ...wanted.metadata.labels, ...Object.fromEntries(leftLabels(wanted, actual).map((label) => [label, null])) }
 }

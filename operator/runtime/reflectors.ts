@@ -139,7 +139,7 @@ export class Reflectors {
     return this.#of(type)?.store.get(key) as KubeObject | undefined
   }
 
-  /** Takes in the API server's answer to a write of ours. */
+  /** Takes in the API server's answer to a write of this process. */
   readonly observeWrite = (type: ResourceType, object: KubeObject): void => {
     this.#of(type)?.observeWrite(object)
   }

@@ -130,7 +130,7 @@ export class Store<T extends Stored> {
     this.#version = '0'
   }
 
-  /** The server's answer to a write of ours. Ignored when the watch is past it already (the object may be gone by now). */
+  /** The server's answer to a write of this process. Ignored when the watch is past it already (the object may be gone by now). */
   observeWrite(item: T): void {
     if (compareResourceVersions(versionOf(item), this.#version) > 0) this.#put(item)
   }

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../kube/kube-object.ts'
 import { redactUrls } from './redact.ts'
 
-/** What a status of every kind of ours says first. */
+/** What a status of every Open Terrain kind says first. */
 interface Stand {
   readonly phase?: string
   readonly reason?: string

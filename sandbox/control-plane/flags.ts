@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { CertificateFiles } from './credentials.ts'
 import { HOST } from './free-ports.ts'
 
-/** Flags of one server, without the dashes; null removes one of ours. */
+/** Flags of one server, without the dashes; null removes one of the defaults. */
 export type Flags = Readonly<Record<string, string | null>>
 
 export function etcdFlags(directory: string, url: string, peerPort: number): Flags {

@@ -23,7 +23,7 @@ export interface ImageFact {
   readonly blocked: string | undefined
 }
 
-/** A VirtualMachine of ours. */
+/** An Open Terrain VirtualMachine. */
 export interface MachineFact {
   readonly kind: 'machine'
   readonly metadata: ObjectMeta

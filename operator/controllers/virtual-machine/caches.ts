@@ -69,7 +69,7 @@ export class MachineCaches {
     this.machines.onChange(() => reflectors.need(KUBEVIRT_TYPES))
   }
 
-  /** Whether nothing is missing from these caches. Those of KubeVirt's objects are read from the first machine of ours on. */
+  /** Whether nothing is missing from these caches. Those of KubeVirt's objects are read once there is a VirtualMachine. */
   get isComplete(): boolean {
     return this.reflectors.areComplete(KUBEVIRT_TYPES)
   }

@@ -11,10 +11,10 @@ import { reasonOf } from '../../runtime/standing.ts'
 
 type Machine = Pick<Waiter, 'metadata'> & { readonly status: VirtualMachineStatus }
 
-/** What the gauges look at of a status; the reason is undefined until one is told. */
+/** What the gauges look at of a status; the reason is undefined until the status has one. */
 function factsOf(status: VirtualMachineStatus) {
   const { phase = 'Provisioning', conditions = [] } = status
-  // A fault of ours is reported by this condition alone.
+  // A bug in the operator is reported by this condition alone.
   const stalled = conditions.find((one) => one.type === TYPE.Stalled && one.status === 'True')
   const isFullCopy = conditions.some(({ type }) => type === TYPE.FullCopy)
   return { phase, reason: stalled?.reason ?? reasonOf(status), isFullCopy }
@@ -26,7 +26,7 @@ function lastReady({ conditions = [] }: VirtualMachineStatus): string | undefine
 
 /**
  * What people who run fleets of machines want to see. Gauges are read when they are asked for, and the counter counts what the
- * cluster is seen to say: a lost answer to a write of ours, or a write that fails after it, changes neither.
+ * cluster is seen to say: a lost answer to a write, or a write that fails after it, changes neither.
  */
 export class MachineMetrics {
   readonly #kicks: Counter

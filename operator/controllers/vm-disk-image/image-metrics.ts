@@ -16,14 +16,14 @@ export interface FleetFacts {
   readonly limit: number
   /** Images that wait for a slot. */
   readonly queued: number
-  /** Downloads of ours that hold no slot. */
+  /** The operator's downloads that hold no slot. */
   readonly withoutSlot: number
   readonly statuses: readonly VMDiskImageStatus[]
 }
 
 /**
  * What people who run fleets of images want to see and be alerted on. Gauges are read when they are asked for, and counters
- * count what the cluster is seen to say: a lost answer to a write of ours changes neither.
+ * count what the cluster is seen to say: a lost answer to a write changes neither.
  */
 export class ImageMetrics {
   readonly #wait: Histogram

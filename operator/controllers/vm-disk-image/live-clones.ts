@@ -43,7 +43,7 @@ export class LiveClones {
 
   /**
    * Whether anything reads from this object. Throws ApiError.
-   * @param child a VolumeSnapshot or DataVolume of ours
+   * @param child a VolumeSnapshot or DataVolume of an image
    * @param sources keys of what a clone that reads from it may name
    */
   async readFrom(child: ObjectKey, sources: ReadonlySet<string>, signal: AbortSignal): Promise<boolean> {

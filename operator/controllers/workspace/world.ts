@@ -6,7 +6,7 @@ import type { ChildRefusal } from '../../runtime/child-refusals.ts'
 import type { Component } from './decide/component.ts'
 import type { WorkspaceView } from './views.ts'
 
-/** A VirtualMachine of ours, as its own cache has it. */
+/** An Open Terrain VirtualMachine, as its own cache has it. */
 export interface MachineFacts extends KubeObject {
   readonly spec: unknown
   readonly status: {

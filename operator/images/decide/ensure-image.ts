@@ -11,7 +11,7 @@ import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import type { ImageView } from '../image-view.ts'
 
-/** An object of ours that has an image created. A namesake of a later life is another one. */
+/** An Open Terrain object that has an image created. A namesake of a later life is another one. */
 export interface Creator {
   readonly kind: string
   /** Absent: it is in no namespace. */

@@ -156,7 +156,7 @@ describe('a claim of somebody else in the place of a disk that is gone', () => {
     world.startOperator()
     await world.until('the end of the claim', () => uidOfClaim() !== claim)
     expect(told.join()).toContain('PersistentVolumeClaim vm-root')
-    expect(told.join()).toContain('VirtualMachine vm of KubeVirt has no disk of ours, and is removed')
+    expect(told.join()).toContain('VirtualMachine vm of KubeVirt has no disk from the operator, and is removed')
     world.simulated.cluster.install(DATA_VOLUME)
     await world.untilReady('vm')
     expect(world.find(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')?.metadata.labels).toMatchObject({

@@ -56,7 +56,7 @@ export function statusOf(
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
     ...why,
-    conditions: mergeConditions(before.conditions ?? [], conditions, generation, now) as DataSyncStatus['conditions'],
+    conditions: mergeConditions(before.conditions ?? [], conditions, generation, now),
     ...(images.length > 0 && figuresOf(images)),
   }
 }

@@ -47,7 +47,7 @@ function planDiskless(draft: MachineDraft): Step | undefined {
     return lastRun(draft, blocked)
   const again = waiting('Cloning', 'the root disk is gone, and is recreated')
   const stands = blocked?.standing ?? (clone === undefined ? again : standingOfClone(draft, clone))
-  const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name`
+  const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name`
   const standing = withMore(stands, `; ${why}`)
   const remove = removalOf(machine)
   const step = {

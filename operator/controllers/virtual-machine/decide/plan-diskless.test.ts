@@ -11,7 +11,7 @@ import { planMachine } from './plan.ts'
 const CLAIM = 'PersistentVolumeClaim vm-root'
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 const WHY =
-  'VirtualMachine vm of KubeVirt has no disk of ours, and is removed: it would start by any claim of that name'
+  'VirtualMachine vm of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name'
 const planOf = (more: WorldOverrides) => {
   const gone = { clone: undefined, claim: undefined, instance: undefined, machine: aMachine(KUBEVIRT.stopped) }
   return planMachine(aRunningWorld({ ...gone, ...more }), START)

@@ -76,7 +76,7 @@ export function withMachineStanding(
     reason,
     message,
     image,
-    conditions: mergeConditions(before, conditions, generation, now) as VirtualMachineStatus['conditions'],
+    conditions: mergeConditions(before, conditions, generation, now),
   })
 }
 

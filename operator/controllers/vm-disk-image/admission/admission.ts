@@ -68,7 +68,7 @@ export class Admission {
     return this.#strays.isKnown(dataVolume)
   }
 
-  /** How many downloads of ours have no slot in the ledger as it was last read. */
+  /** How many of the operator's downloads have no slot in the ledger as it was last read. */
   countStrays(): number {
     return this.state === undefined ? 0 : this.#strays.countOurs(this.state)
   }

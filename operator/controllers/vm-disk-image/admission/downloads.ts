@@ -135,7 +135,7 @@ function renderFor({ namespace, name, uid, revision, attempt, target }: Start): 
   }) as KubeObject
 }
 
-/** A live look at the DataVolume of a slot. Undefined: there is none of ours. */
+/** A live look at the DataVolume of a slot. Undefined: it does not exist, or is somebody else's. */
 export async function lookForDataVolume(
   client: KubeClient,
   holder: Holder,

@@ -278,7 +278,7 @@ export class HeldSlots {
     }
   }
 
-  /** One of that name exists: what we were about to make, one of ours that is on its way out, or a stranger's. */
+  /** One of that name exists: what was about to be created, an earlier one that is being deleted, or somebody else's. */
   async #handleNamesake(start: Start, signal: AbortSignal): Promise<void> {
     const { client, dataVolumes, clock, random } = this.#options
     const holder = this.#holders.find(({ uid }) => uid === start.uid)

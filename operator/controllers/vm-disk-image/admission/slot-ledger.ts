@@ -58,7 +58,7 @@ export class SlotLedger {
   }
 
   /**
-   * Takes in what a watch tells of it. While a write of ours is under way its event may come before its answer, so what
+   * Takes in what a watch tells of it. While a write is under way its event may come before its answer, so what
    * was seen is only compared with what is known when somebody asks: see {@link isOutdated}.
    */
   see({ metadata: { resourceVersion = '0' } }: KubeObject): void {

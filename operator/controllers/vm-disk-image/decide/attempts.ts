@@ -118,7 +118,7 @@ function withAttempt(
   }
 }
 
-/** Number of the attempt that a DataVolume of ours was made for, from 1. */
+/** Number of the attempt that a DataVolume was made for, from 1. */
 export function attemptOf({ metadata }: KubeObject): number {
   return Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
 }

@@ -27,7 +27,7 @@ interface Stop {
   readonly notes: readonly EventNote[]
 }
 
-/** Downloads that must end: failed, cancelled, or never admitted. While one of ours holds a slot, that is what we are at. */
+/** Downloads that must end: failed, cancelled, or never admitted. While one of them holds a slot, the image is being stopped. */
 export function planStopping(draft: ImageDraft, isSuspended: boolean): ImagePlan | undefined {
   const { world, now } = draft
   const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft, isSuspended) ?? [])
@@ -102,7 +102,7 @@ function isRecordedUnfinished(status: VMDiskImageStatus): boolean {
   return status.dataVolumeUID !== undefined && record !== undefined && record.outcome !== 'Succeeded'
 }
 
-/** A download was under way, and now its DataVolume is gone without a word of ours. It may have cost what a failure costs. */
+/** A download was under way, and now its DataVolume is gone, and the operator did not delete it. It may have cost what a failure costs. */
 function recordVanished({ status, world, now }: ImageDraft): VMDiskImageStatus | undefined {
   const { dataVolumeUID: uid, attempt: number = 1, startedAt } = status
   const before = world.image.status
@@ -125,7 +125,7 @@ function deletedBySomebody(downloads: number): Failure {
 type End =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'cancelled'; readonly reason: Reason; readonly message: string }
-  /** Not an attempt of ours, or one whose end is written down already. */
+  /** Not an attempt of the operator, or one whose end is written down already. */
   | { readonly kind: 'stray'; readonly message?: string }
 
 const UNNEEDED = 'nothing has referred to the image for its unreferencedTTL'

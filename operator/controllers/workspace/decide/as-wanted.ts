@@ -42,7 +42,7 @@ const fingerprinted = memoized((configMap: KubeObject): KubeObject => {
   return { ...configMap, data: fingerprints(data) } as KubeObject
 })
 
-/** Annotations of ours are in the mark, and caches need not keep the others. */
+/** Annotations of the operator are in the mark, and caches need not keep the others. */
 function pickRendered(annotations: KubeObject['metadata']['annotations'] = {}): Readonly<Record<string, string>> {
   const mark = annotations[ANNOTATIONS.rendered]
   return mark === undefined ? {} : { [ANNOTATIONS.rendered]: mark }

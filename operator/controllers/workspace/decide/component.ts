@@ -27,7 +27,7 @@ export interface Component {
   readonly objects: readonly KubeObject[]
   /** {@link idOf} of the components that have to be there before it is created. */
   readonly needs: readonly string[]
-  /** Nothing of it is created or changed, whatever the cluster is like, and what exists stays. This is told of it, as long as nothing of it exists and after that. */
+  /** Nothing of it is created or changed, whatever the cluster is like, and what exists stays. What the status says of it while nothing of it exists, and after that. */
   readonly held?: { readonly absent: ComponentStanding; readonly present: ComponentStanding }
 }
 

@@ -30,7 +30,7 @@ const SHOWN_MAX = 3
 /** Of one plan; all of them are in the status. */
 const EVENTS_MAX = 5
 const WAITING_FOR_MAX = 256
-/** Of the whole; texts of others are without secrets by then, and a command of ours stays one. */
+/** Of the whole; texts of others have no secrets any more by then, and a command stays as it was rendered. */
 const MESSAGE_MAX = 4_000
 
 /** The whole status. Of the one before only the times of transitions count, and what is known of components that are not looked at. */
@@ -53,12 +53,7 @@ export function statusOf(world: WorkspaceWorld, facts: StatusFacts, now: number)
     phase,
     reason,
     message,
-    conditions: mergeConditions(
-      workspace.status.conditions ?? [],
-      conditions,
-      generation,
-      now,
-    ) as WorkspaceStatus['conditions'],
+    conditions: mergeConditions(workspace.status.conditions ?? [], conditions, generation, now),
     ...(hasNamespace && { namespace: name }),
     ...(waitingFor !== undefined && { waitingFor: cutTo(WAITING_FOR_MAX, waitingFor) }),
     ...(problem === undefined && figuresOf(judged)),
@@ -171,7 +166,7 @@ function wholeEvents(before: WorkspaceStatus, after: WorkspaceStatus, isTold: bo
   if (before.reason === reason || isTold) return []
   const { severity } = WORKSPACE_REASON_HELP[reason as WorkspaceReason] ?? { severity: 'silent' }
   if (severity === 'normal') return [{ type: 'Normal', reason, message }]
-  // What concerns no component alone: trouble of a component is told with its name.
+  // What concerns no component alone: trouble of a component is reported with its name.
   const isOfWhole = severity === 'warning' && (reason === 'InvalidSpec' || reason === 'Refused')
   return isOfWhole ? [{ type: 'Warning', reason, message }] : []
 }

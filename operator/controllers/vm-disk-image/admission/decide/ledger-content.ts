@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { KubeObject, ObjectMeta } from '../../../../kube/kube-object.ts'
 import type { Holder } from '../../world.ts'
 
-/** The limit in force and who downloads under it, as one object says at one version. */
+/** The current limit and who downloads under it, as one object says at one version. */
 export interface LedgerState {
   readonly limit: number
   readonly holders: readonly Holder[]
@@ -23,7 +23,7 @@ const HOLDERS_MAX = 2 * CONCURRENCY_MAX
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-/** No more than a holder of ours can have: names go into requests. */
+/** No more than a real holder can have: names go into requests. */
 const holderSchema = z.object({
   uid: z.string().min(1).max(64),
   namespace: z.string().max(63).regex(DNS_LABEL),

@@ -24,7 +24,7 @@ export interface SlotFacts {
   readonly limit: number
   /** Holders of mine whose download is over, for certain. */
   readonly isOver: (holder: Holder) => boolean
-  /** DataVolumes of ours that may download and have no holder: they count until they are gone. */
+  /** The operator's DataVolumes that may download and have no holder: they count until they are gone. */
   readonly unheld: number
   /** Up to so many images that are next. */
   readonly heads: (count: number) => readonly Start[]

@@ -13,7 +13,7 @@ import { networkIds } from './network.ts'
 
 const KIND = 'VirtualMachine'
 
-/** The machines, each a VirtualMachine of ours, which has a controller of its own. What that says of it is what the workspace says. */
+/** The machines, each an Open Terrain VirtualMachine with a controller of its own. The workspace reports what that reports. */
 export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   kind: KIND,
   // Its own finalizer keeps the order in which its parts go; in the foreground all of them would be deleted at once.
@@ -41,7 +41,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   standing: (world, { name }) => judgeMachine(world, name),
 }
 
-/** Why the machine is not ready, in words of the workspace; all else is told as it is. */
+/** Why the machine is not ready, in words of the workspace; everything else is reported as it is. */
 const SAME: ReadonlySet<string> = new Set([
   'KubeVirtMissing',
   'CDIMissing',
