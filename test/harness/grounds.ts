@@ -17,6 +17,12 @@ export const SNAPSHOTS = 'snap'
 /** Of a network that guests give themselves addresses on. */
 export const NETWORK_CONFIG = '{"cniVersion":"1.0.0","name":"lab","type":"bridge","bridge":"lab0","ipam":{}}'
 
+/** Names of the namespaces of images and of the operator. */
+export interface WorldNames {
+  readonly images: string
+  readonly operator: string
+}
+
 /** What images and machines stand on, and people create: namespaces, classes, the policy, Secrets and networks. */
 export class Grounds {
   readonly cluster: Cluster
@@ -26,15 +32,11 @@ export class Grounds {
   readonly operatorNamespace: string
   readonly namespaces: string[] = []
 
-  constructor({
-    cluster,
-    client,
-    id,
-  }: { readonly cluster: Cluster; readonly client: HttpKubeClient; readonly id: string }) {
+  constructor({ cluster, client, names }: { cluster: Cluster; client: HttpKubeClient; names: WorldNames }) {
     this.cluster = cluster
     this.client = client
-    this.namespace = `images-${id}`
-    this.operatorNamespace = `operator-${id}`
+    this.namespace = names.images
+    this.operatorNamespace = names.operator
   }
 
   async setPolicy(data: Readonly<Record<string, string>>, namespace = this.operatorNamespace): Promise<void> {

@@ -7,7 +7,8 @@ import {
   type Manifest,
   renderInstallation,
 } from '@open-terrain/constructs/platform'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { DEPLOYMENT, POD } from '../../operator/kube/resource-types.ts'
 import { type ContainerImage, OperatorPods } from '../../sandbox/simulators/operator-pods/operator-pods.ts'
 import { isOperatorPod } from '../../sandbox/simulators/operator-pods/template.ts'
@@ -140,6 +141,24 @@ export class Installation implements AsyncDisposable {
     await this.#pods?.stop()
     await this.admin[Symbol.asyncDispose]()
   }
+}
+
+/** By kind and name with its uid: what no removal of the operator may touch. Throws where one of them is being deleted. */
+export function belongings({ mirror, namespace }: World): Record<string, string | undefined> {
+  const { images, snapshots, dataSources, machines, kubevirtMachines, instances, dataVolumes, claims } = mirror
+  const stores = [images, snapshots, dataSources, machines, kubevirtMachines, instances, dataVolumes, claims]
+  const namespaced = stores
+    .flatMap((store) => [...(store.values() as IterableIterator<KubeObject>)])
+    .filter(({ metadata }) => metadata.namespace === namespace)
+  const ours = [...mirror.definitions.values()].filter(({ metadata }) => metadata.name.endsWith('.pelotech.ot'))
+  const kept = [...namespaced, ...ours, ...[mirror.namespaces.get('vmdi-farm') ?? []].flat()]
+  expect(kept.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([])
+  return Object.fromEntries(
+    kept.map(({ apiVersion, kind, metadata }) => [
+      `${kind}.${apiVersion.split('/')[0]} ${metadata.name}`,
+      metadata.uid,
+    ]),
+  )
 }
 
 /** What the Dockerfile starts, with the bundle where the image has it. */

@@ -12,7 +12,7 @@ import { isOperatorPod } from '../../sandbox/simulators/operator-pods/template.t
 import { describeWorld } from './describe-world.ts'
 import { EtcdHistory } from './etcd-history.ts'
 import { Gate } from './gate.ts'
-import { Grounds, ignoreNotFound, SNAPSHOTS, STORAGE } from './grounds.ts'
+import { Grounds, ignoreNotFound, SNAPSHOTS, STORAGE, type WorldNames } from './grounds.ts'
 import { type DataVolume, IMAGE, type Image, isFinished, isSynced, reasonOf } from './kinds.ts'
 import { checkLedger, checkOrder, type OrderOptions } from './ledger-check.ts'
 import { LogBook } from './log.ts'
@@ -30,6 +30,8 @@ export { SNAPSHOTS, STORAGE }
 export type SpecInput = Partial<VMDiskImageSpecInput>
 
 export interface WorldOptions {
+  /** Names of its namespaces. Default: such as no other world has. */
+  readonly names?: WorldNames
   readonly policy?: Readonly<Record<string, string>>
   /** Start no operator: the test does it itself. */
   readonly idle?: boolean
@@ -78,7 +80,7 @@ export class World extends Grounds implements AsyncDisposable {
     imageServer: ImageServer
     gate: Gate
     simulators: Simulators
-    id: string
+    names: WorldNames
     mostDownloads: number
     requests: readonly RequestReport[]
   }) {
@@ -111,7 +113,7 @@ export class World extends Grounds implements AsyncDisposable {
       imageServer,
       gate,
       simulators: await simulatorsFor(client, imageServer, gate, options.pace),
-      id: randomBytes(3).toString('hex'),
+      names: options.names ?? newNames(),
       requests,
       mostDownloads: options.mostDownloads ?? Number(options.policy?.['concurrency'] ?? 4),
     })
@@ -343,6 +345,11 @@ export class World extends Grounds implements AsyncDisposable {
   #mine<T extends KubeObject>(store: Valued<T>): T[] {
     return [...store.values()].filter(({ metadata }) => this.namespaces.includes(metadata.namespace ?? ''))
   }
+}
+
+function newNames(): WorldNames {
+  const id = randomBytes(3).toString('hex')
+  return { images: `images-${id}`, operator: `operator-${id}` }
 }
 
 interface Valued<T> {

@@ -6,7 +6,9 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
+import { DataSyncs } from '../harness/data-syncs.ts'
 import { Machines } from '../harness/machines.ts'
+import { Workspaces } from '../harness/workspaces.ts'
 import { World } from '../harness/world.ts'
 
 const run = promisify(execFile)
@@ -14,6 +16,18 @@ const HAS_TOOLS = await Promise.all([run('kubectl', ['version', '--client']), ru
   () => true,
   () => false,
 )
+
+/** A backup names namespaces: the new cluster has the same. */
+const NAMES = { images: 'farm', operator: 'operator' }
+const OPTIONS = { names: NAMES, policy: { concurrency: '2', imageNamespace: NAMES.images } }
+const LAB = { vms: [{ name: 'vm', backingVMDiskImage: 'golden', resources: { cpu: 1, memory: '1Gi' } }] }
+
+async function untilAllReady(world: World): Promise<void> {
+  await new Machines(world).untilReady('guest')
+  await world.untilSynced('own')
+  await new DataSyncs(world).until('release', 'Succeeded', ({ status }) => status?.phase === 'Succeeded')
+  await new Workspaces(world).untilReady('lab')
+}
 
 describe.skipIf(!HAS_TOOLS)('a backup', () => {
   const old = useOwnCluster()
@@ -28,36 +42,35 @@ describe.skipIf(!HAS_TOOLS)('a backup', () => {
 
   it('has in a new cluster all that people asked for, downloaded again', async () => {
     const env = (world: World) => ({ ...process.env, KUBECONFIG: world.cluster.controlPlane.kubeconfigPath })
-    await using before = await World.start(old())
+    await using before = await World.start(old(), OPTIONS)
     const asked = new Machines(before)
     await asked.create('guest')
-    await asked.untilReady('guest')
     await before.createImage('own', {}, { labels: { team: 'red' } })
-    await before.untilSynced('own')
+    await new DataSyncs(before).create('release', ['attacker'])
+    await new Workspaces(before).create('lab', LAB)
+    await untilAllReady(before)
     const { stdout } = await run(join(EXAMPLES, 'backup.sh'), [], { env: env(before) })
     const { items } = JSON.parse(stdout) as { items: { metadata: { name: string } }[] }
-    // The image of the machine is made by its template.
-    expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(['guest', 'own'])
+    // The images of machine and DataSync, and the machine of the workspace, are made by these.
+    expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(['guest', 'lab', 'own', 'release'])
 
-    await using after = await World.start(fresh())
-    await after.createNamespace(before.namespace)
+    await using after = await World.start(fresh(), OPTIONS)
     const file = join(folder, 'backup.json')
     await writeFile(file, stdout)
     await run('kubectl', ['apply', '-f', file], { env: env(after) })
-    const machines = new Machines(after, before.namespace)
-    const { spec } = await machines.untilReady('guest')
-    expect(spec).toEqual(asked.get('guest')?.spec)
-    const restored = await after.until('the image is ready again', () => {
-      const image = after.getImage('own', before.namespace)
-      return image?.status?.phase === 'Succeeded' && image
-    })
-    expect(restored.spec).toEqual(before.getImage('own')?.spec)
-    expect(restored.metadata.labels).toEqual({ team: 'red' })
-    for (const name of ['own', 'golden']) expect(after.downloadsOf(before.urlOf(name))).toBe(1)
+    await untilAllReady(after)
+    const machines = new Machines(after)
+    expect(machines.get('guest')?.spec).toEqual(asked.get('guest')?.spec)
+    const restored = after.getImage('own')
+    expect(restored?.spec).toEqual(before.getImage('own')?.spec)
+    expect(restored?.metadata.labels).toEqual({ team: 'red' })
+    for (const name of ['own', 'golden', 'attacker']) expect(after.downloads(name)).toBe(1)
     for (const [world, mine] of [
       [before, asked],
       [after, machines],
     ] as const) {
+      await new Workspaces(world).delete('lab')
+      await new DataSyncs(world).delete('release')
       await mine.delete('guest')
       await world.finish()
     }

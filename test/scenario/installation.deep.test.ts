@@ -1,15 +1,16 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { INSTALLATION_PARTS, type InstallationPart } from '@open-terrain/constructs/platform'
+import { INSTALLATION_PARTS, type InstallationPart, type PolicyValues } from '@open-terrain/constructs/platform'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
-import { FIRST_RELEASE, Installation, NEXT_RELEASE } from '../harness/installation.ts'
+import { belongings, FIRST_RELEASE, Installation, NEXT_RELEASE } from '../harness/installation.ts'
 import { Machines } from '../harness/machines.ts'
+import { Workspaces } from '../harness/workspaces.ts'
 import { World } from '../harness/world.ts'
 
 const run = promisify(execFile)
@@ -19,27 +20,14 @@ const HAS_KUBECTL = await run('kubectl', ['version', '--client']).then(
 )
 
 /** Rolls it out, and makes what people have: an image, and a guest with a disk of it. */
-async function furnish(world: World, installation: Installation): Promise<Machines> {
+async function furnish(world: World, installation: Installation, policy: PolicyValues = {}): Promise<Machines> {
   const machines = new Machines(world)
-  await installation.apply()
+  await installation.apply({ policy })
   await installation.untilRolledOut()
   await machines.create('guest')
   await machines.untilReady('guest')
   await world.untilSynced('golden')
   return machines
-}
-
-/** By kind and name with its uid: what no removal of the operator may touch. Throws where one of them is being deleted. */
-function belongings({ mirror, namespace }: World): Record<string, string | undefined> {
-  const { images, snapshots, dataSources, machines, kubevirtMachines, instances, dataVolumes, claims } = mirror
-  const stores = [images, snapshots, dataSources, machines, kubevirtMachines, instances, dataVolumes, claims]
-  const namespaced = stores
-    .flatMap((store) => [...(store.values() as IterableIterator<KubeObject>)])
-    .filter(({ metadata }) => metadata.namespace === namespace)
-  const ours = [...mirror.definitions.values()].filter(({ metadata }) => metadata.name.endsWith('.pelotech.ot'))
-  const kept = [...namespaced, ...ours, ...[mirror.namespaces.get('vmdi-farm') ?? []].flat()]
-  expect(kept.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([])
-  return Object.fromEntries(kept.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.uid]))
 }
 
 describe('the life of an installation', () => {
@@ -139,9 +127,15 @@ describe('the life of an installation', () => {
   it.skipIf(!HAS_KUBECTL)('lets go of everything by one command when the operator is gone', async () => {
     await using world = await World.start(cluster(), { idle: true })
     await using installation = await Installation.start(world)
-    const machines = await furnish(world, installation)
+    const machines = await furnish(world, installation, { imageNamespace: world.namespace })
     await world.createImage('kept', {}, { finalizers: ['example.com/of-somebody-else'] })
     await world.untilSynced('kept')
+    const labs = new Workspaces(world)
+    const lab = labs.name('lab')
+    await labs.create(lab, {
+      vms: [{ name: 'vm', backingVMDiskImage: 'golden', resources: { cpu: 1, memory: '1Gi' } }],
+    })
+    await labs.untilReady(lab)
     const release = () => {
       const env = { ...process.env, KUBECONFIG: world.cluster.controlPlane.kubeconfigPath }
       return run(join(EXAMPLES, 'release.sh'), [], { env })
@@ -154,12 +148,22 @@ describe('the life of an installation', () => {
     expect(belongings(world)).toEqual(before)
     expect(world.getImage('golden')?.metadata.finalizers).toEqual(['pelotech.ot/disk-image'])
 
-    await world.client.delete(NAMESPACE, { name: world.namespace })
+    // Of the images of workspaces, which is guarded.
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: world.namespace } }
+    await installation.allowDeletion(namespace)
+    await world.client.delete(NAMESPACE, namespace.metadata)
     const isGoing = (object: KubeObject | undefined) => object?.metadata.deletionTimestamp !== undefined
     await world.until('all of ours is being deleted', () => {
       return ['golden', 'kept'].every((name) => isGoing(world.getImage(name))) && isGoing(machines.get('guest'))
     })
+    const kind = installation.render().crds.find(({ metadata }) => metadata.name === 'workspaces.pelotech.ot')
+    if (kind === undefined) throw new Error('the installation has no CRD of workspaces')
+    await installation.allowDeletion(kind)
+    expect(await installation.remove(kind)).toMatchObject({ status: 200 })
+    await world.until('the workspace is being deleted with its kind', () => isGoing(labs.get(lab)))
     await release()
+    await world.untilDefinitionGone('workspaces.pelotech.ot')
+    await world.until('its namespace is gone', () => world.mirror.namespaces.get(lab) === undefined)
     await world.untilGone('golden')
     await world.until('the machine is gone', () => machines.get('guest') === undefined)
     expect(world.getImage('kept')?.metadata.finalizers).toEqual(['example.com/of-somebody-else'])

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { environmentManifests } from '../../infra/manifests.ts'
+import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { DataSyncs } from '../harness/data-syncs.ts'
+import { FIRST_RELEASE, Installation } from '../harness/installation.ts'
+import { Machines } from '../harness/machines.ts'
+import { Workspaces } from '../harness/workspaces.ts'
+import { World } from '../harness/world.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** Of `Pulumi.production.yaml`. */
+const REPLICAS = 3
+const FILES = ['crds.yaml', 'namespaces.yaml', 'install.yaml'].flatMap((file) => ['-f', `dist/production/${file}`])
+const run = promisify(execFile)
+const HAS_KUBECTL = await run('kubectl', ['version', '--client']).then(
+  () => true,
+  () => false,
+)
+const DOCS = await readFile(join(ROOT, 'docs/installation.md'), 'utf8')
+const README = await readFile(join(ROOT, 'README.md'), 'utf8')
+
+/** The blocks of commands below a heading, up to the next one. */
+function blocksBelow(heading: string): string[] {
+  const section = DOCS.split(/^(?=##)/m).find((text) => text.split('\n')[0] === heading)
+  const blocks = [...(section ?? '').matchAll(/^ *```sh\n(.*?)```/gms)].map(([, block = '']) => block)
+  if (blocks.length === 0) throw new Error(`docs/installation.md has no commands below ${heading}`)
+  return blocks
+}
+
+describe.skipIf(!HAS_KUBECTL)('removing everything by the commands of the docs', () => {
+  const cluster = useOwnCluster({ namespaces: [] })
+  let folder: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'open-terrain-docs-'))
+    await mkdir(join(folder, 'dist/production'), { recursive: true })
+    const manifests = environmentManifests({ folder: ROOT, environment: 'production', image: FIRST_RELEASE })
+    for (const [file, content] of manifests) await writeFile(join(folder, 'dist/production', file), content)
+    await symlink(EXAMPLES, join(folder, 'examples'))
+  })
+
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  const shell = (commands: string) => {
+    const env = { ...process.env, KUBECONFIG: cluster().controlPlane.kubeconfigPath }
+    return run('sh', ['-ec', commands], { cwd: folder, env })
+  }
+
+  /** As the README installs it, with something of each kind. */
+  async function furnish(world: World, installation: Installation): Promise<void> {
+    await shell([...README.matchAll(/^kubectl apply -f dist\S+/gm)].map(([command]) => command).join('\n'))
+    await installation.untilRolledOut(FIRST_RELEASE, REPLICAS)
+    const machines = new Machines(world)
+    await machines.create('guest')
+    await new DataSyncs(world).create('release', ['attacker'])
+    const labs = new Workspaces(world)
+    await labs.create('lab', {
+      vms: [{ name: 'vm', backingVMDiskImage: 'golden', resources: { cpu: 1, memory: '1Gi' } }],
+    })
+    await machines.untilReady('guest')
+    await labs.untilReady('lab')
+    await world.untilSynced('035-attacker')
+  }
+
+  it.each([
+    ['while the operator runs', ['## Removing everything', '## Removing the operator, and coming back']],
+    ['when it is gone already', ['## Removing the operator, and coming back', '### When the operator is gone already']],
+  ])('leaves nothing %s', async (_when, headings) => {
+    const names = { images: 'vmdi-farm', operator: 'sync-operator' }
+    // Kinds that come later are noticed later by who watches them.
+    await shell('kubectl apply -f dist/production/crds.yaml; kubectl wait --for=condition=Established crd --all')
+    await using world = await World.start(cluster(), { idle: true, names })
+    await using installation = await Installation.start(world)
+    await furnish(world, installation)
+    const [, last = ''] = blocksBelow('## Removing everything')
+    for (const heading of headings) {
+      const blocks = blocksBelow(heading)
+      await shell((heading === '## Removing everything' ? blocks.slice(0, 1) : blocks).join('\n'))
+    }
+    await shell(last)
+    const { stdout } = await shell(`kubectl get ${FILES.join(' ')} --ignore-not-found -o name`)
+    expect(stdout).toBe('')
+    const { mirror } = world
+    for (const store of [mirror.images, mirror.machines, mirror.dataSyncs, mirror.workspaces, mirror.kubevirtMachines])
+      expect([...store.values()]).toEqual([])
+    await world.until('the namespaces are gone', () => {
+      return ['vmdi-farm', 'sync-operator', 'lab'].every((name) => mirror.namespaces.get(name) === undefined)
+    })
+  })
+})
