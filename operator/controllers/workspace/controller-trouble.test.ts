@@ -185,7 +185,7 @@ it('a Secret that a password is to come from is waited for, with the command tha
   await bench.work()
   expect(bench.status()).toMatchObject({ phase: 'Provisioning', reason: 'SecretMissing' })
   const command = `kubectl -n ${NAME} create secret generic demo-password --from-literal=password=PASSWORD`
-  expect(bench.status().components?.find(({ kind }) => kind === 'VirtualMachine')?.message).toContain(command)
+  expect(bench.status().components?.find(({ kind }) => kind === 'VirtualMachine')?.message).toBe(command)
   bench.client.cluster.admin.create(SECRET, {
     apiVersion: 'v1',
     kind: 'Secret',

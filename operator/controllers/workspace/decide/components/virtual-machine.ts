@@ -79,10 +79,7 @@ function missingSecret({ workspace, spec, secrets }: WorkspaceWorld, name: strin
   const ref = passwordSecretsOf(vm).find((one) => !secrets.has(one.name))
   if (ref === undefined) return undefined
   const command = `kubectl -n ${workspace.metadata.name} create secret generic ${ref.name} --from-literal=${ref.key}=PASSWORD`
-  return waiting(
-    'SecretMissing',
-    `the password of a user is to come from Secret ${ref.name}, which does not exist: ${command}`,
-  )
+  return waiting('SecretMissing', command)
 }
 
 export function passwordSecretsOf(vm: WorkspaceVm | undefined): { readonly name: string; readonly key: string }[] {
