@@ -109,6 +109,19 @@ it('a workspace with the name of the namespace of images makes nothing', () => {
   ])
 })
 
+it('nothing is downloaded for a workspace whose name is taken, until that namespace goes', () => {
+  const planned = new PlannedWorld(parsed(DEPLOYED))
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'lab', uid: 'foreign' } }
+  planned.namesakes.set('Namespace lab', namespace)
+  const { status, apply } = planWorkspace(planned.world, NOW)
+  expect([status.phase, status.reason, apply]).toEqual(['Failed', 'NameConflict', []])
+  planned.namesakes.set('Namespace lab', {
+    ...namespace,
+    metadata: { ...namespace.metadata, deletionTimestamp: 'now' },
+  })
+  expect(planWorkspace(planned.world, NOW).apply.map(({ kind }) => kind)).toEqual(['VMDiskImage'])
+})
+
 it('a pod that was evicted says nothing about the one in its place, and no more than two are looked at', () => {
   const pod = (name: string, status: object) =>
     viewContainerPod({

@@ -2,9 +2,10 @@ import { type VMDiskImageSpec, virtualMachine, type WorkspaceSpec, type Workspac
 import { type Ensured, ensureImage, isAsMadeBy, mismatches } from '../../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../../images/image-view.ts'
 import { referenceOf } from '../../../../images/references.ts'
+import { NAMESPACE } from '../../../../kube/resource-types.ts'
 import type { WorkspaceView } from '../../views.ts'
 import type { ImageFacts, WorkspaceWorld } from '../../world.ts'
-import { type Component, type ComponentStanding, failed, idOf, ready, waiting } from '../component.ts'
+import { type Component, type ComponentStanding, failed, idOf, isGoing, ready, waiting } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { imageTemplate } from '../image-template.ts'
 
@@ -62,11 +63,8 @@ export function creatorOf({ kind, metadata: { name, uid = '' } }: WorkspaceView)
   return { kind, name, uid }
 }
 
-function missing(
-  { imageNamespace }: WorkspaceWorld,
-  { which, ref, ensured }: Wanted,
-  lacks: string | undefined,
-): Judgement {
+function missing(world: WorkspaceWorld, { which, ref, ensured }: Wanted, lacks: string | undefined): Judgement {
+  const { imageNamespace } = world
   const not = (standing: Judgement['standing']): Judgement => ({ standing, isThere: false })
   if (imageNamespace === 'terminating')
     return not(
@@ -79,10 +77,24 @@ function missing(
         `namespace ${ref.namespace} does not exist, and ${which} cannot be created in it: create it, or correct the policy key imageNamespace`,
       ),
     )
+  if (isNameTaken(world))
+    return not(
+      waiting('WaitingForImages', `${which} is not created, as namespace ${home(world)} is not of this workspace`),
+    )
   if (lacks !== undefined)
     return not(waiting('ImageMissing', `${which} does not exist, and ${lacks}: waiting until somebody creates it`))
   const apply = ensured.kind === 'created' ? [ensured.image] : []
   return { ...not(waiting('WaitingForImages', `${which} is being created`)), apply }
+}
+
+/** Nothing can run in the namespace of others, so nothing is downloaded for it. */
+function isNameTaken(world: WorkspaceWorld): boolean {
+  const namesake = world.namesakes.get(idOf(NAMESPACE.kind, home(world)))
+  return namesake !== undefined && !isGoing(namesake)
+}
+
+function home({ workspace }: WorkspaceWorld): string {
+  return workspace.metadata.name
 }
 
 function present(
