@@ -1,28 +1,12 @@
 import { cloudInitFingerprint, cloudInitHash, withMacAddresses } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { anInstance, aSecret, NAMES, VM_UID } from '../machine-objects.fixtures.ts'
+import { OWNER, planOf, wanted } from '../machine-plan.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
 import { aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
 import type { MachineWorld } from '../world.ts'
-import { planMachine } from './plan.ts'
-
-const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
-
-/** What a plan applies of one kind, as far as a test looks at it. */
-// biome-ignore lint/suspicious/noExplicitAny: what is rendered is looked at field by field
-const wanted = (overrides: WorldOverrides, kind: string): any =>
-  planOf(overrides).apply.find((object) => object.kind === kind)
-
-const OWNER = {
-  apiVersion: 'pelotech.ot/v1alpha1',
-  kind: 'VirtualMachine',
-  name: 'vm',
-  uid: VM_UID,
-  controller: true,
-  blockOwnerDeletion: true,
-}
 
 const secretOf = (overrides: WorldOverrides = {}) => aSecret(aWorld(overrides).cloudInit)
 

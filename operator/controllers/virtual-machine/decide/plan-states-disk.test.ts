@@ -1,38 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
+import { NO_ROOM, said, unscheduled, unsynchronized } from '../kubevirt-conditions.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
 import type { CloneFacts } from '../views.ts'
 
-type Said = NonNullable<KubeVirtStatus['conditions']>[number]
-
-const NOT_READY: Said = { type: 'Ready', status: 'False', reason: 'VMINotExists' }
-
-const said = (printableStatus: string, ...conditions: Said[]): KubeVirtStatus => ({
-  printableStatus,
-  conditions: [NOT_READY, ...conditions],
-})
-
-const unsynchronized = (reason: string, message: string): Said => ({
-  type: 'Synchronized',
-  status: 'False',
-  reason,
-  message,
-})
-
-const unscheduled = (message: string): Said => ({
-  type: 'PodScheduled',
-  status: 'False',
-  reason: 'Unschedulable',
-  message,
-})
-
 const STALE = unscheduled('PVC team/vm-root does not exist, waiting for it to appear')
 
 const NO_PVC = unsynchronized('FailedPvcNotFound', 'PVC team/vm-root does not exist, waiting for it to appear')
-
-const NO_ROOM = unscheduled('0/3 nodes are available: 3 Insufficient memory.')
 
 const UNBOUND = unscheduled('0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.')
 

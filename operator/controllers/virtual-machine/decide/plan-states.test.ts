@@ -1,35 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { NO_ROOM, type Said, said, unsynchronized } from '../kubevirt-conditions.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, aSecret, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
 import { aWorld } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
-
-type Said = NonNullable<KubeVirtStatus['conditions']>[number]
-
-const NOT_READY: Said = { type: 'Ready', status: 'False', reason: 'VMINotExists' }
-
-const said = (printableStatus: string, ...conditions: Said[]): KubeVirtStatus => ({
-  printableStatus,
-  conditions: [NOT_READY, ...conditions],
-})
-
-const unsynchronized = (reason: string, message: string): Said => ({
-  type: 'Synchronized',
-  status: 'False',
-  reason,
-  message,
-})
-
-const unscheduled = (message: string): Said => ({
-  type: 'PodScheduled',
-  status: 'False',
-  reason: 'Unschedulable',
-  message,
-})
-
-const NO_ROOM = unscheduled('0/3 nodes are available: 3 Insufficient memory.')
 
 const QUOTA = unsynchronized('FailedCreate', 'failed to create virtual machine pod: exceeded quota: small')
 

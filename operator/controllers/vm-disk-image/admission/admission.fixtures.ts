@@ -279,3 +279,12 @@ export class AdmissionBench {
     await settled()
   }
 }
+
+export interface Call {
+  readonly verb: string
+  readonly kind: string
+}
+
+export const isCreate = ({ verb, kind }: Call) => verb === 'create' && kind === 'DataVolume'
+
+export const isLedgerWrite = ({ verb, kind }: Call) => verb === 'replace' && kind === 'ConfigMap'

@@ -4,7 +4,7 @@ import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Holder } from '../world.ts'
-import { AdmissionBench, aHolder, aStart, NAMESPACE } from './admission.fixtures.ts'
+import { AdmissionBench, aHolder, aStart, type Call, isCreate, isLedgerWrite, NAMESPACE } from './admission.fixtures.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
 
 let bench = new AdmissionBench()
@@ -13,15 +13,6 @@ afterEach(async () => {
   await bench.stop()
   bench = new AdmissionBench()
 })
-
-interface Call {
-  readonly verb: string
-  readonly kind: string
-}
-
-const isCreate = ({ verb, kind }: Call) => verb === 'create' && kind === 'DataVolume'
-
-const isLedgerWrite = ({ verb, kind }: Call) => verb === 'replace' && kind === 'ConfigMap'
 
 const isLedgerRead = ({ verb, kind }: Call) => verb === 'get' && kind === 'ConfigMap'
 

@@ -4,7 +4,7 @@ import { classify } from '../../../kube/api-error.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Start } from '../decide/image-plan.ts'
-import { AdmissionBench, aHolder } from './admission.fixtures.ts'
+import { AdmissionBench, aHolder, isCreate } from './admission.fixtures.ts'
 
 let bench = new AdmissionBench()
 
@@ -12,13 +12,6 @@ afterEach(async () => {
   await bench.stop()
   bench = new AdmissionBench()
 })
-
-interface Call {
-  readonly verb: string
-  readonly kind: string
-}
-
-const isCreate = ({ verb, kind }: Call) => verb === 'create' && kind === 'DataVolume'
 
 describe('a create without an answer', () => {
   /** There is one slot, and no create is answered until the test takes that back. */

@@ -1,37 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { ImporterView } from '../../../cluster/importer-container.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import type { ConditionView } from '../../../runtime/interned.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, aPod, CDI } from '../image-objects.fixtures.ts'
-import { NOTHING_SEEN, type Observation } from '../world.ts'
-import { isFinished, type JudgeContext, judgeDataVolume } from './judge.ts'
-
-const said = (status: string, reason = '', message = ''): ConditionView => ({ status, reason, message })
-
-const judge = (
-  dataVolume: Partial<DataVolumeView>,
-  observation: Partial<Observation> = {},
-  context: Partial<JudgeContext> = {},
-) =>
-  judgeDataVolume(aDataVolume(dataVolume), {
-    observation: { ...NOTHING_SEEN, ...observation },
-    ageMs: 0,
-    stallTimeoutMs: 15 * MINUTE,
-    attemptTimeoutMs: 6 * HOUR,
-    isCdiAway: false,
-    ...context,
-  })
-
-const podThat = (importer: Partial<ImporterView>, phase = 'Running') =>
-  aPod('first', { phase, importer: { starts: 1, isRunning: false, ended: undefined, ...importer } })
-
-const leaving = (importer: Partial<ImporterView>) => {
-  const pod = podThat(importer, 'Failed')
-  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
-}
-
-const endOf = (exitCode: number, reason: string, message = '') => ({ exitCode, reason, message })
+import type { Observation } from '../world.ts'
+import { endOf, judge, leaving, podThat, said } from './judge.fixtures.ts'
+import { isFinished } from './judge.ts'
 
 describe('a download goes on', () => {
   it.each<[string, Partial<DataVolumeView>]>([

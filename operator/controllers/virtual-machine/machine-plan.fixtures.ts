@@ -1,0 +1,20 @@
+import { START } from '../../runtime/times.fixtures.ts'
+import { planMachine } from './decide/plan.ts'
+import { VM_UID } from './machine-objects.fixtures.ts'
+import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
+
+export const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
+
+/** What a plan applies of one kind, as far as a test looks at it. */
+// biome-ignore lint/suspicious/noExplicitAny: what is rendered is looked at field by field
+export const wanted = (overrides: WorldOverrides, kind: string): any =>
+  planOf(overrides).apply.find((object) => object.kind === kind)
+
+export const OWNER = {
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'VirtualMachine',
+  name: 'vm',
+  uid: VM_UID,
+  controller: true,
+  blockOwnerDeletion: true,
+}

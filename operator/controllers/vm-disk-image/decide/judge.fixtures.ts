@@ -1,0 +1,33 @@
+import type { ImporterView } from '../../../cluster/importer-container.ts'
+import type { DataVolumeView } from '../../../cluster/views.ts'
+import type { ConditionView } from '../../../runtime/interned.ts'
+import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
+import { aDataVolume, aPod } from '../image-objects.fixtures.ts'
+import { NOTHING_SEEN, type Observation } from '../world.ts'
+import { type JudgeContext, judgeDataVolume } from './judge.ts'
+
+export const said = (status: string, reason = '', message = ''): ConditionView => ({ status, reason, message })
+
+export const judge = (
+  dataVolume: Partial<DataVolumeView>,
+  observation: Partial<Observation> = {},
+  context: Partial<JudgeContext> = {},
+) =>
+  judgeDataVolume(aDataVolume(dataVolume), {
+    observation: { ...NOTHING_SEEN, ...observation },
+    ageMs: 0,
+    stallTimeoutMs: 15 * MINUTE,
+    attemptTimeoutMs: 6 * HOUR,
+    isCdiAway: false,
+    ...context,
+  })
+
+export const podThat = (importer: Partial<ImporterView>, phase = 'Running') =>
+  aPod('first', { phase, importer: { starts: 1, isRunning: false, ended: undefined, ...importer } })
+
+export const leaving = (importer: Partial<ImporterView>) => {
+  const pod = podThat(importer, 'Failed')
+  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+}
+
+export const endOf = (exitCode: number, reason: string, message = '') => ({ exitCode, reason, message })
