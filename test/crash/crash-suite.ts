@@ -134,3 +134,11 @@ export function crashesIn({ writes }: Flow): Crash[] {
     return (['before', 'after'] as const).map((when) => ({ write, nth, when }))
   })
 }
+
+/** Which crashes of a long run: `all`, or with a number n every n-th one. Unset: as the flows say. */
+const PLANS = process.env['CRASH_PLANS']
+
+export function askedCrashesIn(flow: Flow): Crash[] {
+  const step = PLANS === 'all' ? 1 : Number(PLANS ?? flow.sample ?? 1)
+  return crashesIn(flow).filter((_, at) => at % step === 0)
+}
