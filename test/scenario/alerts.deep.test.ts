@@ -4,7 +4,9 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { Machines } from '../harness/machines.ts'
 import { OperatorProcess } from '../harness/operator-process.ts'
+import { Workspaces } from '../harness/workspaces.ts'
 import { World } from '../harness/world.ts'
 import { resolvePrometheus } from '../monitoring/prometheus.ts'
 import { PrometheusServer } from '../monitoring/prometheus-server.ts'
@@ -13,7 +15,16 @@ import { renderedRules } from '../monitoring/rendered.ts'
 const POLL = { timeout: 120_000, interval: 200 }
 const NAMES = Object.keys(ALERTS) as AlertName[]
 /** How long each has to hold is what promtool's tests are about. */
-const AT_ONCE = Object.fromEntries(NAMES.map((name): [AlertName, AlertOverride] => [name, { for: '0s' }]))
+const AT_ONCE = {
+  ...Object.fromEntries(NAMES.map((name): [AlertName, AlertOverride] => [name, { for: '0s' }])),
+  // What takes hours, or a TiB, by default.
+  ...Object.fromEntries(
+    (['MachineWaiting', 'WorkspaceWaiting', 'UnusedImageBytes'] as const).map((name) => [
+      name,
+      { for: '0s', above: 0 },
+    ]),
+  ),
+}
 
 const prometheus = await resolvePrometheus((line) => process.stderr.write(`${line}\n`))
 const cluster = useCluster()
@@ -22,7 +33,10 @@ it.skipIf(prometheus === undefined)(
   'a Prometheus that scrapes the operator fires what is wrong, and nothing else',
   async () => {
     if (prometheus === undefined) return
-    await using world = await World.start(cluster(), { policy: { concurrency: '2', retryLimit: '0' }, idle: true })
+    await using labs = new Workspaces(
+      await World.start(cluster(), { policy: { concurrency: '2', retryLimit: '0' }, idle: true }),
+    )
+    const { world } = labs
     const [port = 0] = await freePorts(1)
     const address = `127.0.0.1:${port}`
     await using operator = new OperatorProcess(world, 'scraped', { env: { METRICS_ADDRESS: address } })
@@ -53,17 +67,18 @@ it.skipIf(prometheus === undefined)(
       .toBe(1)
     await world.createImage('good')
     await world.untilSynced('good')
-    await until('all is well')
+    const unused = ['UnusedImageBytes', {}] as const
+    await until('all is well, and an image that nothing refers to', [...unused])
 
     await world.setPolicy({ concurrency: 'many', retryLimit: '0' })
-    await until('the policy is invalid', ['PolicyInvalid', {}])
+    await until('the policy is invalid', ['PolicyInvalid', {}], [...unused])
     await world.setPolicy({ concurrency: '2', retryLimit: '0' })
-    await until('the policy is valid again')
+    await until('the policy is valid again', [...unused])
 
     world.imageServer.set({ path: `/${world.namespace}/missing.qcow2`, fault: { status: 404 } })
     await world.createImage('missing')
     const failed = ['RetriesExhausted', { reason: 'NotFound' }] as const
-    await until('an image has failed', [...failed])
+    await until('an image has failed', [...failed], [...unused])
 
     const owner = {
       apiVersion: 'pelotech.ot/v1alpha1',
@@ -79,7 +94,13 @@ it.skipIf(prometheus === undefined)(
       spec: { source: { persistentVolumeClaimName: 'forged' } },
     } as KubeObject)
     const seen = ['LookAlikes', { kind: 'VolumeSnapshot' }] as const
-    await until('somebody forges', [...failed], [...seen])
+    await until('somebody forges', [...failed], [...seen], [...unused])
+
+    await new Machines(world).create('waiting', { vmDiskImageRef: { name: 'nobody' }, vmDiskImageTemplate: undefined })
+    const waiting = ['MachineWaiting', {}] as const
+    await until('a machine waits', [...failed], [...seen], [...waiting], [...unused])
+    await labs.create(labs.name('waiting'))
+    await until('a workspace waits', [...failed], [...seen], [...waiting], ['WorkspaceWaiting', {}], [...unused])
 
     for (const name of NAMES) {
       const metrics = new Set(ALERTS[name].expr.match(/\b(ot_\w+|leader_election_master_status)/g))
