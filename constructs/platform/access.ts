@@ -42,7 +42,7 @@ const OURS = 'pelotech.ot'
  */
 export const CLUSTER_GRANTS: readonly Grant[] = [
   grant(
-    'makes images for machines, DataSyncs and Workspaces, holds them by a finalizer, and deletes those that nothing refers to. `use` is what the admission policy asks of whoever writes a VirtualMachine',
+    'makes images for machines, DataSyncs and Workspaces, holds them by a finalizer, and deletes those that nothing refers to. The admission policy requires `use` of the author of a VirtualMachine',
     OURS,
     ['vmdiskimages'],
     [...READ, ...MAKE, 'use'],
@@ -64,7 +64,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   ),
   grant('starts and ends downloads and clones', 'cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'delete']),
   grant(
-    'clones images of other namespaces: CDI asks for it of whoever does that',
+    'clones images of other namespaces, for which CDI requires this right',
     'cdi.kubevirt.io',
     ['datavolumes/source'],
     ['create'],

@@ -137,7 +137,7 @@ function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachi
 }
 
 /**
- * When the guest was first seen to run, and what cloud-init gave it: what its Secret has at that moment, for the spec may have changed since. The
+ * When the guest was first seen to run, and what cloud-init gave it: what its Secret has at that moment, since the spec may have changed later. The
  * fingerprint of a Secret that was created again since says nothing about its content: then the present one counts.
  * @param fingerprint of what is wanted now, where the Secret does not tell what it has
  */

@@ -76,7 +76,7 @@ export function imageKeyOf({ vm }: Pick<MachineWorld, 'vm'>, { vmDiskImageRef }:
 function shownImage(world: MachineWorld, spec: VirtualMachineSpec): NonNullable<VirtualMachineStatus['image']> {
   const { clone, claim } = world
   const { metadata, status } = world.image ?? {}
-  // A refresh of its image is no news to a machine that has a disk, and there may be thousands: they are told of the new revision.
+  // A machine that has a disk does not wait for a refresh of its image, and there may be thousands: their status gets the new revision alone.
   const isWaiting = clone === undefined && claim === undefined
   return {
     ...imageKeyOf(world, spec),

@@ -62,17 +62,24 @@ const OURS_ALONE: ReadonlySet<string> = new Set([
 
 /** What the API server never adds to a pod or its containers: where we do not ask for it, somebody has put it there. */
 const ADDED_BY_HAND: ReadonlySet<string> = new Set([
-  ...['affinity', 'args', 'command', 'dnsConfig', 'env', 'envFrom', 'hostAliases', 'hostIPC', 'hostNetwork', 'hostPID'],
-  ...[
-    'initContainers',
-    'lifecycle',
-    'livenessProbe',
-    'ports',
-    'readinessProbe',
-    'startupProbe',
-    'volumeMounts',
-    'volumes',
-  ],
+  'affinity',
+  'args',
+  'command',
+  'dnsConfig',
+  'env',
+  'envFrom',
+  'hostAliases',
+  'hostIPC',
+  'hostNetwork',
+  'hostPID',
+  'initContainers',
+  'lifecycle',
+  'livenessProbe',
+  'ports',
+  'readinessProbe',
+  'startupProbe',
+  'volumeMounts',
+  'volumes',
 ])
 
 function contains(actual: unknown, wanted: unknown, key: string): boolean {
