@@ -1,25 +1,12 @@
-import { POLICY_DEFAULTS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { ImageView } from '../../images/image-view.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
+import { aNamespace } from './machine-caches.fixtures.ts'
 import { aDisk, aStorageClass, SOURCE } from './machine-disks.fixtures.ts'
-import { ARTIFACT, anImage, aVM, cloudInitOf, SPEC } from './machine-objects.fixtures.ts'
-import { namespaceState, observeMachine } from './observe.ts'
-import type { MachineView } from './views.ts'
-import type { MachineWorld } from './world.ts'
-
-const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
-
-function build() {
-  const bench = new CachesBench()
-  bench.put(bench.namespaces, aNamespace('team'))
-  bench.put(bench.namespaces, aNamespace('farm'))
-  const look = (vm: MachineView = aVM()): MachineWorld =>
-    observeMachine(vm, bench.caches, { policy: POLICY_DEFAULTS, cloudInit: cloudInitOf(vm), refusal: undefined })
-  return { bench, look, caches: bench.caches }
-}
+import { ARTIFACT, anImage, aVM, SPEC } from './machine-objects.fixtures.ts'
+import { namespaceState } from './observe.ts'
+import { build, GOING } from './observe-bench.fixtures.ts'
 
 describe('what a clone reads from', () => {
   const source = (kind: string): KubeObject => ({

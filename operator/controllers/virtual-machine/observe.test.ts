@@ -1,14 +1,11 @@
 import { LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
-import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
+import type { CachesBench } from './machine-caches.fixtures.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
 import { aMachine, anInstance, aSecret, aVM, childMeta, cloudInitOf, SPEC, VM_UID } from './machine-objects.fixtures.ts'
-import { observeMachine, parsedMachineSpec } from './observe.ts'
-import type { MachineView } from './views.ts'
-import type { MachineWorld } from './world.ts'
-
-const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+import { parsedMachineSpec } from './observe.ts'
+import { build, GOING } from './observe-bench.fixtures.ts'
 
 const [OWNER] = childMeta('vm').ownerReferences as readonly [OwnerReference]
 
@@ -24,15 +21,6 @@ const OURS = { [LABELS.vmUid]: VM_UID }
 const LOST: Partial<ObjectMeta> = { ownerReferences: [] }
 
 const leaving = (name: string) => ({ ...theirs(name), ...GOING })
-
-function build() {
-  const bench = new CachesBench()
-  bench.put(bench.namespaces, aNamespace('team'))
-  bench.put(bench.namespaces, aNamespace('farm'))
-  const look = (vm: MachineView = aVM()): MachineWorld =>
-    observeMachine(vm, bench.caches, { policy: POLICY_DEFAULTS, cloudInit: cloudInitOf(vm), refusal: undefined })
-  return { bench, look, caches: bench.caches }
-}
 
 describe('a machine that has nothing', () => {
   it('is seen without children, and nothing stands in its way', () => {

@@ -5,17 +5,7 @@ import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import { aSnapshot, CDI, childMeta } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup, type WorldOverrides } from '../image-world.fixtures.ts'
-
-const published = (overrides: WorldOverrides = {}) => {
-  const walk = new Walk(overrides)
-  walk.publish()
-  expect(walk.stand).toBe('Succeeded/Synced')
-  return walk
-}
-
-const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
-
-const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
+import { deletions, nameOf, published } from '../published-walk.fixtures.ts'
 
 describe('a snapshot', () => {
   const atSnapshot = (overrides: WorldOverrides = {}) => {

@@ -1,16 +1,9 @@
-import { childName } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import { CDI } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
-
-const published = () => {
-  const walk = new Walk()
-  walk.publish()
-  return walk
-}
-const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
+import { deletions, nameOf, published } from '../published-walk.fixtures.ts'
 
 describe('deleting an image', () => {
   it('that nobody uses removes its children, and lets it go when they are gone', () => {
@@ -166,7 +159,6 @@ describe('deleting an image with --cascade=orphan', () => {
     walk.set({ image: { ...image, metadata: { ...image.metadata, finalizers } } })
     return walk.set({ dataVolumes: [], snapshots: [], claims: [], dataSource: undefined }).settle()
   }
-  const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
 
   it('leaves its children to the garbage collector, and lets it go when they have no owner any more', () => {
     const walk = orphaning(published())

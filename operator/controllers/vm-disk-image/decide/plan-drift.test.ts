@@ -1,10 +1,8 @@
-import { childName } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, CDI, childMeta } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
-
-const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
+import { nameOf } from '../published-walk.fixtures.ts'
 
 const lastAttempt = (walk: Walk) => walk.status.attempts?.at(-1)
 

@@ -1,20 +1,10 @@
-import { childName, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { REFRESH } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
-
-const published = (overrides: WorldOverrides = {}) => {
-  const walk = new Walk(overrides)
-  walk.publish()
-  expect(walk.stand).toBe('Succeeded/Synced')
-  return walk
-}
-
-const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
-
-const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
+import { deletions, nameOf, published } from '../published-walk.fixtures.ts'
 
 /** A second revision, published after the first one. */
 const refreshed = (overrides: WorldOverrides = {}) => {

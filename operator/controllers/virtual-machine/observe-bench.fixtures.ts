@@ -1,0 +1,18 @@
+import { POLICY_DEFAULTS } from '@open-terrain/constructs'
+import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
+import { aVM, cloudInitOf } from './machine-objects.fixtures.ts'
+import { observeMachine } from './observe.ts'
+import type { MachineView } from './views.ts'
+import type { MachineWorld } from './world.ts'
+
+export const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+
+/** Caches with the namespaces of machines and of images, and what is observed in them. */
+export function build() {
+  const bench = new CachesBench()
+  bench.put(bench.namespaces, aNamespace('team'))
+  bench.put(bench.namespaces, aNamespace('farm'))
+  const look = (vm: MachineView = aVM()): MachineWorld =>
+    observeMachine(vm, bench.caches, { policy: POLICY_DEFAULTS, cloudInit: cloudInitOf(vm), refusal: undefined })
+  return { bench, look, caches: bench.caches }
+}
