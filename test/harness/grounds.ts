@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { POLICY_NAME } from '@open-terrain/constructs'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import type { HttpKubeClient } from '../../operator/kube/http-client.ts'
@@ -11,6 +12,7 @@ import {
   VOLUME_SNAPSHOT_CLASS,
 } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
+import { persist } from './persist.ts'
 
 export const STORAGE = 'fast'
 export const SNAPSHOTS = 'snap'
@@ -21,6 +23,12 @@ export const NETWORK_CONFIG = '{"cniVersion":"1.0.0","name":"lab","type":"bridge
 export interface WorldNames {
   readonly images: string
   readonly operator: string
+}
+
+/** Such as no other world has. */
+export function newNames(): WorldNames {
+  const id = randomBytes(3).toString('hex')
+  return { images: `images-${id}`, operator: `operator-${id}` }
 }
 
 /** What images and machines stand on, and people create: namespaces, classes, the policy, Secrets and networks. */
@@ -95,6 +103,11 @@ export class Grounds {
   async createClasses(): Promise<void> {
     await this.createStorageClass(STORAGE)
     if (this.cluster.foreign.crds.length > 0) await this.createSnapshotClass(SNAPSHOTS).catch(ignoreNotFound)
+  }
+
+  /** A kind that was just installed is served a moment later. */
+  async untilServed(type: ResourceType): Promise<void> {
+    await persist(`${type.plural} are served`, ['NotFound', 'Unavailable'], () => this.client.list(type))
   }
 
   async #ensure(type: ResourceType, object: KubeObject): Promise<void> {

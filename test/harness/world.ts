@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { FINALIZER, type VMDiskImageSpecInput } from '@open-terrain/constructs'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { RequestReport } from '../../operator/kube/kube-client.ts'
-import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ImageServer } from '../../sandbox/image-server/image-server.ts'
@@ -12,7 +11,7 @@ import { isOperatorPod } from '../../sandbox/simulators/operator-pods/template.t
 import { describeWorld } from './describe-world.ts'
 import { EtcdHistory } from './etcd-history.ts'
 import { Gate } from './gate.ts'
-import { Grounds, ignoreNotFound, SNAPSHOTS, STORAGE, type WorldNames } from './grounds.ts'
+import { Grounds, ignoreNotFound, newNames, SNAPSHOTS, STORAGE, type WorldNames } from './grounds.ts'
 import { type DataVolume, IMAGE, type Image, isFinished, isSynced, reasonOf } from './kinds.ts'
 import { checkLedger, checkOrder, type OrderOptions } from './ledger-check.ts'
 import { LogBook } from './log.ts'
@@ -67,8 +66,8 @@ export class World extends Grounds implements AsyncDisposable {
   simulators: Simulators
   operator: OperatorInProcess | undefined
   mostDownloads: number
-  /** Those of people and of simulators. */
-  readonly #requests: readonly RequestReport[]
+  /** Requests of people and of simulators that the API server answered with a warning. */
+  readonly #warned: readonly RequestReport[]
   readonly #connection: Connection
 
   private constructor(parts: {
@@ -82,7 +81,7 @@ export class World extends Grounds implements AsyncDisposable {
     simulators: Simulators
     names: WorldNames
     mostDownloads: number
-    requests: readonly RequestReport[]
+    warned: readonly RequestReport[]
   }) {
     super(parts)
     this.#connection = parts.connection
@@ -94,13 +93,13 @@ export class World extends Grounds implements AsyncDisposable {
     this.gate = parts.gate
     this.simulators = parts.simulators
     this.mostDownloads = parts.mostDownloads
-    this.#requests = parts.requests
+    this.#warned = parts.warned
   }
 
   static async start(cluster: Cluster, options: WorldOptions = {}): Promise<World> {
     const connection = Connection.fromEnvironment(null, cluster.controlPlane.kubeconfigPath)
-    const requests: RequestReport[] = []
-    const onRequest = (report: RequestReport) => requests.push(report)
+    const warned: RequestReport[] = []
+    const onRequest = (report: RequestReport) => report.warning !== undefined && warned.push(report)
     const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario', onRequest })
     const imageServer = await ImageServer.start({ defaultSizeBytes: IMAGE_BYTES })
     const gate = new Gate()
@@ -114,7 +113,7 @@ export class World extends Grounds implements AsyncDisposable {
       gate,
       simulators: await simulatorsFor(client, imageServer, gate, options.pace),
       names: options.names ?? newNames(),
-      requests,
+      warned,
       mostDownloads: options.mostDownloads ?? Number(options.policy?.['concurrency'] ?? 4),
     })
     await world.createNamespace(world.operatorNamespace)
@@ -148,11 +147,6 @@ export class World extends Grounds implements AsyncDisposable {
   /** Creates an image as soon as the API server takes it: a schema that was just replaced serves a moment later. */
   async createWhenTaken(name: string, spec: SpecInput): Promise<Image> {
     return await persist(`image ${name} is taken`, ['Rejected'], () => this.createImage(name, spec))
-  }
-
-  /** A kind that was just installed is served a moment later. */
-  async untilServed(type: ResourceType): Promise<void> {
-    await persist(`${type.plural} are served`, ['NotFound', 'Unavailable'], () => this.client.list(type))
   }
 
   /** An image by http with a snapshot, unless `spec` says otherwise; undefined takes a field out. */
@@ -303,7 +297,7 @@ export class World extends Grounds implements AsyncDisposable {
     }
     const requests = this.operator?.requests ?? []
     if (areRightsChecked) checkRights(requests)
-    checkSchemas([...this.#requests, ...requests])
+    checkSchemas([...this.#warned, ...requests])
   }
 
   async restartSimulators(): Promise<void> {
@@ -345,11 +339,6 @@ export class World extends Grounds implements AsyncDisposable {
   #mine<T extends KubeObject>(store: Valued<T>): T[] {
     return [...store.values()].filter(({ metadata }) => this.namespaces.includes(metadata.namespace ?? ''))
   }
-}
-
-function newNames(): WorldNames {
-  const id = randomBytes(3).toString('hex')
-  return { images: `images-${id}`, operator: `operator-${id}` }
 }
 
 interface Valued<T> {
