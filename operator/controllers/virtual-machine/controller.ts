@@ -74,8 +74,8 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         return isUnread ? { ...plan, wake: sooner(plan.wake, SECRET_LOOK) } : plan
       },
       looks: { hasOurs: hasMachineDisk, countReferences },
-      pace: (vm, plan, sinceWriteMs) =>
-        machinePaceOf(vm.status, plan, sinceWriteMs, caches.waitingWith(vm, plan.status)),
+      pace: (vm, { status }, sinceWriteMs) =>
+        machinePaceOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status)),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
       refusals,
     })

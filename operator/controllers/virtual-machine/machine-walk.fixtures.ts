@@ -11,8 +11,8 @@ import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import type { Removal } from '../../runtime/plan-writer.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 import { FINALIZER, hasDisk, type MachinePlan } from './decide/machine-plan.ts'
+import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
-import { isMachineStatusDue } from './decide/status.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
 import {
   anImage,
@@ -89,7 +89,7 @@ export class Walk extends PlanWalk<MachineWorld> {
   override step(): boolean {
     const plan = this.plan()
     const before = this.log.length
-    const isDue = plan.finalizer !== 'release' && isMachineStatusDue(this.status, plan.status, undefined)
+    const { isStatusDue: isDue } = machinePaceOf(this.status, plan.status)
     if (isDue) {
       this.#setVM({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
       this.log.push(`status ${this.stand}`)

@@ -74,7 +74,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         return planWorkspace({ ...world, podWarnings: warnings }, clock.now())
       },
       looks: { hasOurs: (found, workspace) => found.some((one) => isOurs(one, workspace)), countReferences },
-      pace: ({ status }, plan, sinceWriteMs) => workspacePaceOf(status, plan, sinceWriteMs),
+      pace: ({ status }, plan, sinceWriteMs) => workspacePaceOf(status, plan.status, sinceWriteMs),
       factsBetween: (_before, status) => ({ components: (status as WorkspaceView['status']).ready }),
       refusals,
       childRefusals,

@@ -1,17 +1,52 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { isSame } from '../../../runtime/owned-fields.ts'
-import type { StatusPace } from '../../../runtime/status-pace.ts'
-import { isMachineStatusDue, movesEveryMs } from './status.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
+import { dueEvery, type StatusPace } from '../../../runtime/status-pace.ts'
+import { isRemark, isTrouble } from './status.ts'
 
-/** When a status is written. @param waiting machines that wait for the same image */
+/** What others say of trouble may change all the time. */
+const WORDS_EVERY_MS = 10_000
+const MOVES_EVERY_MS = 30_000
+/** With many machines that wait for the same image, one write a second is enough for all of them. */
+const APART_MS = 1_000
+
+/**
+ * When a status is written: where the machine stands at once, another text that people have to act upon every 10 s, and what moves by itself every 30 s.
+ * @param waiting machines that wait for the same image
+ */
 export function machinePaceOf(
   before: VirtualMachineStatus,
-  { finalizer, status }: { readonly finalizer: string; readonly status: VirtualMachineStatus },
-  sinceWriteMs: number | undefined,
-  waiting: number,
+  after: VirtualMachineStatus,
+  sinceWriteMs?: number,
+  waiting = 1,
 ): StatusPace {
-  const everyMs = movesEveryMs(waiting)
-  const isStatusDue = finalizer !== 'release' && isMachineStatusDue(before, status, sinceWriteMs, everyMs)
-  if (isStatusDue || isSame(before, status)) return { isStatusDue }
-  return { isStatusDue, wake: { afterMs: everyMs, because: 'progress is written by then' } }
+  if (isSame(before, after)) return { isStatusDue: false }
+  return dueEvery(everyMsOf(before, after, waiting), sinceWriteMs, 'what has moved is written then')
+}
+
+function everyMsOf(before: VirtualMachineStatus, after: VirtualMachineStatus, waiting: number): number {
+  // The first place in the queue is news. How it moves, and that it is gone for a while, goes with other news.
+  const hasPlace = ({ image }: VirtualMachineStatus) => image?.queuePosition !== undefined
+  if ((hasPlace(after) && !hasPlace(before)) || !isSame(standing(before), standing(after))) return 0
+  return isSame(words(before), words(after)) ? Math.max(MOVES_EVERY_MS, waiting * APART_MS) : WORDS_EVERY_MS
+}
+
+/** All but texts, and how far a step has come. */
+function standing(status: VirtualMachineStatus): unknown {
+  const { message: _message, clone, image, kubevirt: _kubevirt, addresses, conditions, ...rest } = status
+  return {
+    ...rest,
+    // Who waits for a machine reads its addresses when it is ready.
+    addresses: status.phase === 'Ready' ? addresses : undefined,
+    clone: clone && { ...clone, uid: undefined, phase: undefined, progress: undefined, progressTime: undefined },
+    image: image && { namespace: image.namespace, name: image.name },
+    conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
+  }
+}
+
+/** Texts that people have to act upon. */
+function words(status: VirtualMachineStatus): unknown {
+  const { phase, message, conditions = [] } = status
+  const isToActUpon = phase === 'Failed' || isTrouble(reasonOf(status))
+  return [isToActUpon && message, conditions.filter(isRemark).map((one) => one.message)]
 }

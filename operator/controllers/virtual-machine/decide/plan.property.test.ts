@@ -10,9 +10,9 @@ import { PASSWORD } from '../machine-objects.fixtures.ts'
 import { always, hanging } from '../random-machine-worlds.fixtures.ts'
 import type { MachineWorld } from '../world.ts'
 import { hasDisk } from './machine-plan.ts'
+import { machinePaceOf } from './pace.ts'
 import { planMachine } from './plan.ts'
 import { storageClassOf } from './plan-children.ts'
-import { isMachineStatusDue } from './status.ts'
 
 const isDeleted = ({ vm }: MachineWorld) => vm.metadata.deletionTimestamp !== undefined
 
@@ -141,7 +141,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       if (kindsOf(remove).includes('VirtualMachineInstance') || isKick || isDeleted(one)) return
       const stored = JSON.parse(JSON.stringify(next)) as typeof next
       const again = planMachine({ ...one, vm: { ...one.vm, status: stored } }, START)
-      expect(isMachineStatusDue(stored, again.status, undefined)).toBe(false)
+      expect(machinePaceOf(stored, again.status).isStatusDue).toBe(false)
       expect(again.events.filter(({ reason }) => reason !== 'ImageCreated')).toEqual([])
     })
   })

@@ -2,16 +2,8 @@ import type { VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/c
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import { MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
-import {
-  isMachineStatusDue,
-  type MachineStanding,
-  MOVES_EVERY_MS,
-  machineEventsBetween,
-  type Remark,
-  withMachineStanding,
-  withPending,
-} from './status.ts'
+import { MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { type MachineStanding, machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
 
 type Facts = Parameters<typeof withMachineStanding>[1]
 
@@ -122,96 +114,6 @@ describe('a status', () => {
     const { message, conditions } = statusOf(at('Failed', 'CloneFailed', 'x'.repeat(5_000)))
     expect(message).toHaveLength(4_000)
     expect(conditions?.find(({ type }) => type === 'Stalled')?.message).toBe(message)
-  })
-})
-
-const QUEUED_IMAGE = { namespace: 'farm', name: 'golden', queuePosition: 2 } as const
-
-describe('a status is worth a write', () => {
-  const before = statusOf()
-
-  it.each<[string, VirtualMachineStatus]>([
-    ['the phase', { phase: 'Failed' }],
-    ['the generation that it is for', { observedGeneration: 4 }],
-    ['the time that it began', { provisioningSince: toTime(START) }],
-    ['a kick', { kicks: { count: 1 } }],
-    ['its first start', { bootedAt: toTime(START) }],
-    ['the disk', { clone: { name: 'vm-root' } }],
-    ['another image', { image: { namespace: 'farm', name: 'other' } }],
-    ['that its image has a place in the queue', { image: QUEUED_IMAGE }],
-    ['a reason', { conditions: statusOf(at('Provisioning', 'Starting')).conditions }],
-    ['a remark', { conditions: statusOf({ remarks: [REMARK] }).conditions }],
-  ])('at once when there is news: %s', (_what, change) => {
-    expect(isMachineStatusDue(before, { ...before, ...change }, 0)).toBe(true)
-  })
-
-  it.each<[string, Partial<Facts>, Partial<Facts>, boolean]>([
-    [
-      'of trouble',
-      at('Provisioning', 'StartFailed', 'no quota'),
-      at('Provisioning', 'StartFailed', 'no webhook'),
-      true,
-    ],
-    [
-      'of trouble, but for its numbers',
-      at('Provisioning', 'StartFailed', 'used: 3Gi'),
-      at('Provisioning', 'StartFailed', 'used: 4Gi'),
-      false,
-    ],
-    [
-      'of a step',
-      at('Provisioning', 'Starting', 'it starts'),
-      at('Provisioning', 'Starting', 'it still starts'),
-      false,
-    ],
-    ['of a remark', { remarks: [REMARK] }, { remarks: [{ ...REMARK, message: 'otherwise' }] }, true],
-  ])('at once for another text that people have to act upon: %s', (_what, one, other, isNews) => {
-    expect(isMachineStatusDue(statusOf(one), statusOf(other), MOVES_EVERY_MS - 1)).toBe(isNews)
-    expect(isMachineStatusDue(statusOf(one), statusOf(other), MOVES_EVERY_MS)).toBe(true)
-  })
-
-  it('at once for the addresses of a machine that is ready', () => {
-    const ready = statusOf(at('Ready', 'Running'))
-    expect(isMachineStatusDue(ready, { ...ready, addresses: ['10.0.0.1'] }, 0)).toBe(true)
-  })
-
-  it('at once for another text of a failure, which somebody has to act upon', () => {
-    const failed = (message: string) => statusOf(at('Failed', 'CloneFailed', message))
-    expect(isMachineStatusDue(failed('a'), failed('b'), 0)).toBe(true)
-  })
-
-  it.each<[string, string, string, boolean]>([
-    ['what it says beside', 'is being cloned, CDI says x', 'is being cloned, CDI says y', true],
-    ['a share of something else', 'the volume is 41% full', 'the volume is 42% full', true],
-  ])('at once for any other text of a failure, in which nothing moves: %s', (_what, a, b, isNews) => {
-    const [one, other] = [statusOf(at('Failed', 'Timeout', a)), statusOf(at('Failed', 'Timeout', b))]
-    expect(isMachineStatusDue(one, other, MOVES_EVERY_MS - 1)).toBe(isNews)
-    expect(isMachineStatusDue(one, other, MOVES_EVERY_MS)).toBe(true)
-  })
-
-  it.each<[string, VirtualMachineStatus]>([
-    ['addresses of a machine that is not ready', { addresses: ['10.0.0.1'] }],
-    ['progress', { clone: { name: 'vm-root', progress: '2.0%', progressTime: '2026-01-01T00:00:00Z' } }],
-    ['the phase of the disk', { clone: { name: 'vm-root', uid: 'u', phase: 'CloneInProgress', progress: '1.0%' } }],
-    ['KubeVirt’s state', { kubevirt: { name: 'vm', printableStatus: 'Starting', nodeName: 'node-1' } }],
-    ['the phase of the image', { image: { ...QUEUED_IMAGE, phase: 'Failed' } }],
-    ['that its image has none any more', { image: { ...QUEUED_IMAGE, queuePosition: undefined } }],
-    ['another place in the queue', { image: { ...QUEUED_IMAGE, queuePosition: 1 } }],
-    ['a text', { message: 'other' }],
-    ['a text of a condition', { conditions: statusOf(at('Provisioning', 'Cloning', 'other')).conditions }],
-  ])('every half minute for what moves all the time: %s', (_what, change) => {
-    const old = { ...before, image: QUEUED_IMAGE, clone: { name: 'vm-root', progress: '1.0%' } }
-    const next = { ...old, ...change }
-    expect(isMachineStatusDue(old, next, MOVES_EVERY_MS - 1)).toBe(false)
-    expect(isMachineStatusDue(old, next, MOVES_EVERY_MS)).toBe(true)
-    expect(isMachineStatusDue(old, next, undefined)).toBe(true)
-    expect(MOVES_EVERY_MS).toBe(30 * SECOND)
-  })
-
-  it('never when nothing differs, not even the order of conditions', () => {
-    const same = { ...before, conditions: before.conditions?.toReversed() }
-    expect(isMachineStatusDue(before, JSON.parse(JSON.stringify(before)), undefined)).toBe(false)
-    expect(isMachineStatusDue(before, same, 0)).toBe(false)
   })
 })
 

@@ -7,7 +7,6 @@ import {
 import { isOrphaned } from '../../../cluster/ownership.ts'
 import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { isSame } from '../../../runtime/owned-fields.ts'
 import { courseConditions, reasonOf, type Standing, said } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 
@@ -38,6 +37,10 @@ const REMARKS: readonly string[] = [
   TYPE.RebuildRequired,
 ]
 
+export function isRemark({ type }: { readonly type: string }): boolean {
+  return REMARKS.includes(type)
+}
+
 /** What a machine that runs waits for, the costlier first. */
 const PENDING: readonly string[] = [TYPE.RebuildRequired, TYPE.RestartRequired]
 
@@ -67,7 +70,7 @@ export function withMachineStanding(
     ...remarks.map((remark) => said(remark.type, true, remark)),
   ]
   const before = (status.conditions ?? []).filter(
-    ({ type }) => !REMARKS.includes(type) || remarks.some((one) => one.type === type),
+    (condition) => !isRemark(condition) || remarks.some(({ type }) => type === condition.type),
   )
   return withoutUndefined({
     ...status,
@@ -86,58 +89,6 @@ export function leftClaim({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'
   return isLeft && claim.metadata.deletionTimestamp === undefined
     ? `PersistentVolumeClaim ${claim.metadata.name}`
     : undefined
-}
-
-/** Whether a status is worth a write. Progress and queue positions move all the time, and go with other news. */
-export function isMachineStatusDue(
-  before: VirtualMachineStatus,
-  after: VirtualMachineStatus,
-  sinceWriteMs: number | undefined,
-  everyMs = MOVES_EVERY_MS,
-): boolean {
-  // The first place in the queue is news. How it moves, and that it is gone for a while, goes with other news.
-  const hasPlace = ({ image }: VirtualMachineStatus) => image?.queuePosition !== undefined
-  if (hasPlace(after) && !hasPlace(before)) return true
-  if (!isSame(significant(before), significant(after))) return true
-  return !isSame(before, after) && (sinceWriteMs ?? everyMs) >= everyMs
-}
-
-export const MOVES_EVERY_MS = 30_000
-const APART_MS = 1_000
-
-/** How often a machine tells what moves, when so many wait for the same image: one write a second is enough for all of them. */
-export function movesEveryMs(waitingTogether: number): number {
-  return Math.max(MOVES_EVERY_MS, waitingTogether * APART_MS)
-}
-
-/** What people see move, or have to act upon. How far a step has come, in the words of others, goes with that. */
-function significant(status: VirtualMachineStatus): unknown {
-  const { clone, image, kubevirt: _kubevirt, addresses, conditions, ...rest } = status
-  return {
-    ...rest,
-    // Who waits for a machine reads its addresses when it is ready.
-    addresses: status.phase === 'Ready' ? addresses : undefined,
-    clone: clone && { ...clone, uid: undefined, phase: undefined, progress: undefined, progressTime: undefined },
-    image: image && { namespace: image.namespace, name: image.name },
-    conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
-    message: newsIn(status),
-    remarks: conditions
-      ?.filter(({ type }) => REMARKS.includes(type))
-      .map(({ type, message }) => type + withoutNumbers(message))
-      .toSorted(),
-  }
-}
-
-/** A text that people have to act upon, word by word. Of a machine that has failed it has nothing in it that moves. */
-function newsIn(status: VirtualMachineStatus): string | undefined {
-  const { phase, message = '' } = status
-  if (phase === 'Failed') return message
-  return WARNINGS.has(reasonOf(status) ?? '') ? withoutNumbers(message) : undefined
-}
-
-/** Live numbers of others are no news. */
-function withoutNumbers(message: string): string {
-  return message.replace(/\d+/g, '')
 }
 
 const WARNINGS: ReadonlySet<string> = new Set([
@@ -164,6 +115,10 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'Refused',
 ])
 
+export function isTrouble(reason: string | undefined): boolean {
+  return reason !== undefined && WARNINGS.has(reason)
+}
+
 /** Of the condition ImageReady. */
 const LOSING: ReadonlySet<string> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
 
@@ -184,9 +139,7 @@ export function machineEventsBetween(
   const isLosing = is !== undefined && is.reason !== was?.reason && is.reason !== reason && LOSING.has(is.reason)
   const losing: EventNote[] = isLosing ? [{ type: 'Warning', reason: is.reason, message: is.message }] : []
   const known = new Map((before.conditions ?? []).map((one) => [one.type, one.message]))
-  const remarks = (after.conditions ?? []).filter(
-    ({ type, message: text }) => REMARKS.includes(type) && known.get(type) !== text,
-  )
+  const remarks = (after.conditions ?? []).filter((one) => isRemark(one) && known.get(one.type) !== one.message)
   return [
     ...changed,
     ...losing,
@@ -198,7 +151,7 @@ export function machineEventsBetween(
 function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus, message: string): EventNote[] {
   const [was, is] = [before, after].map((status) => withoutPending(reasonOf(status)))
   if (is === undefined || is === was) return []
-  if (WARNINGS.has(is)) return [{ type: 'Warning', reason: is, message }]
+  if (isTrouble(is)) return [{ type: 'Warning', reason: is, message }]
   const isStep = before.phase === after.phase && after.phase === 'Provisioning'
   return isStep ? [] : [{ type: 'Normal', reason: is, message }]
 }

@@ -8,12 +8,8 @@ const COMPONENTS_EVERY_MS = 2_000
 const WORDS_EVERY_MS = 10_000
 
 /** When a status is written: where the workspace stands at once, which components stand where every 2 s, and what is said of them every 10 s. */
-export function workspacePaceOf(
-  before: WorkspaceStatus,
-  { finalizer, status: after }: { readonly finalizer: string; readonly status: WorkspaceStatus },
-  sinceWriteMs?: number,
-): StatusPace {
-  if (finalizer === 'release' || isSame(before, after)) return { isStatusDue: false }
+export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus, sinceWriteMs?: number): StatusPace {
+  if (isSame(before, after)) return { isStatusDue: false }
   const isMoved = !isSame(components(before), components(after))
   const everyMs = isSame(standing(before), standing(after)) ? (isMoved ? COMPONENTS_EVERY_MS : WORDS_EVERY_MS) : 0
   return dueEvery(everyMs, sinceWriteMs, 'where the components are is written then')
