@@ -25,10 +25,10 @@ export function isKeptByDependentsAlone(object: KubeObject): boolean {
  * @param plan what is to be done besides
  */
 export function endingWaits(
-  plan: { readonly remove: readonly Removal[]; readonly wake?: Wake },
+  plan: { readonly remove: readonly Removal[]; readonly wake?: Wake | undefined },
   children: readonly (KubeObject | undefined)[],
   now: number,
-): { readonly remove: readonly Removal[]; readonly wake?: Wake } {
+): { readonly remove: readonly Removal[]; readonly wake: Wake | undefined } {
   const removals: Removal[] = []
   let { wake } = plan
   for (const child of children) {
@@ -38,5 +38,5 @@ export function endingWaits(
     const afterMs = leftMs > 0 ? leftMs : DEPENDENTS_MS
     wake = sooner(wake, { afterMs, because: 'what is being deleted should be gone' })
   }
-  return { remove: [...plan.remove, ...removals], ...(wake !== undefined && { wake }) }
+  return { remove: [...plan.remove, ...removals], wake }
 }

@@ -28,7 +28,7 @@ export interface ObjectPlan {
   readonly remove: readonly Removal[]
   readonly touch?: readonly Touch[]
   readonly events: readonly EventNote[]
-  readonly wake?: Wake
+  readonly wake?: Wake | undefined
   /** Nothing of the plan is carried out where one of them does not hold. */
   readonly onlyIf?: readonly Precondition[]
 }

@@ -181,14 +181,9 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'a bad spec waits without a word',
     invariant: 8,
     alsoCaughtAs: [7],
-    seam: seam(IMAGES.status, 'withImageStanding', (withImageStanding) => (status, standing, world, now) => {
+    seam: seam(IMAGES.status, 'withImageStanding', (withImageStanding) => (status, standing, seen) => {
       const isBad = standing.reason === 'InvalidSpec'
-      return withImageStanding(
-        status,
-        isBad ? { phase: 'Failed', reason: 'NotFound', message: '' } : standing,
-        world,
-        now,
-      )
+      return withImageStanding(status, isBad ? { phase: 'Failed', reason: 'NotFound', message: '' } : standing, seen)
     }),
     kind: 'undisturbed',
   },

@@ -32,8 +32,9 @@ export function recordFailure(
   const hasRun = failure.downloads > 0
   const outcome = hasRun ? 'Failed' : 'Cancelled'
   const unstarted = hasRun ? 0 : (status.budget?.unstarted ?? 0) + 1
+  const { reason, message } = failure
   const next: VMDiskImageStatus = {
-    ...withAttempt(status, subject, outcome, failure.reason, failure.message, failure.downloads, now),
+    ...withAttempt(status, subject, { outcome, reason, message, downloads: failure.downloads }, now),
     budget: { key: status.budget?.key ?? '', downloads, ...(!hasRun && { unstarted }) },
     ticket: undefined,
     // That there is a wait. How long it is, the policy says.
@@ -52,14 +53,15 @@ export function recordCancel(
   // A stray is stopped while the image waits its turn: that costs it nothing, least of all its place.
   const isStray = status.phase === 'Queued' && status.dataVolumeUID !== subject.uid
   const { dataVolumeUID, startedAt, attempt, ticket } = status
-  const recorded = withAttempt(status, subject, 'Cancelled', reason, message, 1, now)
+  const recorded = withAttempt(status, subject, { outcome: 'Cancelled', reason, message, downloads: 1 }, now)
   return isStray ? { ...recorded, dataVolumeUID, startedAt, attempt, ticket } : { ...recorded, ticket: undefined }
 }
 
 export function recordSuccess(status: VMDiskImageStatus, subject: AttemptSubject, now: number): VMDiskImageStatus {
-  const recorded = withAttempt(status, subject, 'Succeeded', 'Synced', 'downloaded', 1 + subject.restarts, now)
+  const downloads = 1 + subject.restarts
+  const end = { outcome: 'Succeeded', reason: 'Synced', message: 'downloaded', downloads } as const
   // From here on only a person can make it download again: deleting what was finished grants a new budget.
-  return { ...recorded, budget: { key: status.budget?.key ?? '', downloads: 0 }, nextRetryTime: undefined }
+  return renewed(withAttempt(status, subject, end, now))
 }
 
 /** A person's act: all downloads are granted again. */
@@ -89,10 +91,7 @@ export function subjectOf(
 function withAttempt(
   status: VMDiskImageStatus,
   subject: AttemptSubject,
-  outcome: Attempt['outcome'],
-  reason: Reason,
-  message: string,
-  downloads: number,
+  { outcome, reason, message, downloads }: Pick<Attempt, 'outcome' | 'reason' | 'message' | 'downloads'>,
   now: number,
 ): VMDiskImageStatus {
   const startedAt = (status.dataVolumeUID === subject.uid ? status.startedAt : undefined) ?? subject.createdAt

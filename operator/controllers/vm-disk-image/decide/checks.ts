@@ -9,7 +9,7 @@ export interface Blocked {
   /** One sentence: what is missing, and what to do. */
   readonly message: string
   /** Wall clock, ms: when it is over, where that is known. */
-  readonly until?: number
+  readonly until?: number | undefined
 }
 
 type Check = (target: Target, world: ImageWorld) => Blocked | undefined

@@ -5,6 +5,7 @@ import type { ChildType, ObjectPlan } from '../../../runtime/plan-writer.ts'
 import type { Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { ImageWorld } from '../world.ts'
+import { type ImageStanding, withImageStanding } from './status.ts'
 import type { Target } from './target.ts'
 
 /** What is to be done about one image, as printable data. */
@@ -50,13 +51,10 @@ export interface ImageDraft {
   readonly world: ImageWorld
   readonly now: number
   readonly target: Target
+  readonly isSuspended: boolean
   /** The status so far, brought up to the wanted revision and budget. */
   readonly status: VMDiskImageStatus
   readonly expiry: Expiry
-}
-
-export function finalizerOf({ image }: ImageWorld): 'add' | 'keep' {
-  return image.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add'
 }
 
 /** Nothing refers to the image; or as users, nothing needs it to stay. */
@@ -70,6 +68,19 @@ export function uncloned({ kind, metadata: { namespace = '', name } }: KubeObjec
   return { uncloned: { kind, namespace, name }, look }
 }
 
-export function planWith(status: VMDiskImageStatus, rest: Partial<Omit<ImagePlan, 'status'>>): ImagePlan {
+type PlanRest = Partial<Omit<ImagePlan, 'status'>>
+
+export function planWith(status: VMDiskImageStatus, rest: PlanRest): ImagePlan {
   return { finalizer: 'keep', apply: [], remove: [], events: [], ...rest, status }
+}
+
+/** The plan of an image that stands there. From here on it has children, or may: the finalizer keeps it as long as they are there. */
+export function planAt(
+  draft: ImageDraft,
+  status: VMDiskImageStatus,
+  standing: ImageStanding,
+  rest: PlanRest = {},
+): ImagePlan {
+  const hasFinalizer = draft.world.image.metadata.finalizers?.includes(FINALIZER)
+  return planWith(withImageStanding(status, standing, draft), { finalizer: hasFinalizer ? 'keep' : 'add', ...rest })
 }

@@ -17,10 +17,10 @@ import { redactUrls } from '../../../runtime/redact.ts'
 import { removalOf } from '../../../runtime/removals.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { ImageWorld } from '../world.ts'
-import { finalizerOf, type ImageDraft, type ImagePlan, planWith, uncloned } from './image-plan.ts'
+import { type ImageDraft, type ImagePlan, planAt, uncloned } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { CLONED_LOOK_MS } from './plan-unreferenced.ts'
-import { type ImageStanding, withImageStanding } from './status.ts'
+import { type ImageStanding, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 import { originOf } from './target.ts'
 
 /** How long the artifact before stays after the alias was pointed to the new one: clones that just began still read it. */
@@ -132,38 +132,18 @@ function waitForSnapshot(draft: ImageDraft, snapshot: SnapshotView): ImagePlan {
   return { ...atWork(draft, `taking the snapshot again${trouble}`, { remove: removalOf(snapshot) }), events: [note] }
 }
 
-function atWork(
-  draft: ImageDraft,
-  message: string,
-  rest: { apply?: KubeObject[]; remove?: Removal[]; wake?: Wake } = {},
-): ImagePlan {
-  return standing(draft, { phase: 'Snapshotting', reason: 'Snapshotting', message, upToDate: false }, rest)
+function atWork(draft: ImageDraft, message: string, rest?: Partial<ImagePlan>): ImagePlan {
+  return underWay(draft, { reason: 'Snapshotting', message }, rest)
 }
 
 function stuck(draft: ImageDraft, reason: ImageStanding['reason'], message: string): ImagePlan {
-  return standing(
-    draft,
-    {
-      phase: 'Snapshotting',
-      reason,
-      message,
-      stalled: reason === 'NameConflict',
-      isHeldBack: true,
-      upToDate: false,
-    },
-    {},
-  )
+  return underWay(draft, { reason, message, stalled: reason === 'NameConflict', isHeldBack: true })
 }
 
-function standing(draft: ImageDraft, where: ImageStanding, rest: Partial<ImagePlan>): ImagePlan {
-  const { world, now, status } = draft
-  const next: VMDiskImageStatus = {
-    ...status,
-    snapshotStartedAt: status.snapshotStartedAt ?? toTime(now),
-    queuePosition: undefined,
-    queuePositionTime: undefined,
-  }
-  return planWith(withImageStanding(next, where, world, now), { finalizer: finalizerOf(world), ...rest })
+function underWay(draft: ImageDraft, where: Omit<ImageStanding, 'phase'>, rest?: Partial<ImagePlan>): ImagePlan {
+  const { now, status } = draft
+  const next = { ...status, ...OUT_OF_QUEUE, snapshotStartedAt: status.snapshotStartedAt ?? toTime(now) }
+  return planAt(draft, next, { phase: 'Snapshotting', upToDate: false, ...where }, rest)
 }
 
 function isBound({ phase, metadata }: ClaimView): boolean {
@@ -187,7 +167,7 @@ function modesOf(
 
 /** The alias first, then the word that it can be used. */
 function publish(draft: ImageDraft, found: Omit<Artifact, 'revision' | 'storageClass' | 'publishedAt'>): ImagePlan {
-  const { world, now, target, status } = draft
+  const { now, target, status } = draft
   const alias = aliasOf(draft, found)
   if (alias !== undefined)
     return { ...atWork(draft, 'publishing the artifact', { apply: [alias] }), status: statusOnTheWay(draft) }
@@ -197,23 +177,16 @@ function publish(draft: ImageDraft, found: Omit<Artifact, 'revision' | 'storageC
     storageClass: target.storageClass,
     publishedAt: toTime(now),
   })
-  const published: ImageDraft = {
-    ...draft,
-    status: { ...status, artifact, ticket: status.ticket, snapshotStartedAt: undefined },
-  }
-  return planWith(atRest(published), { finalizer: finalizerOf(world) })
+  return atRest({ ...draft, status: { ...status, artifact } })
 }
 
 /** Nobody needs to read that an alias is about to be written: the phase so far is as true. */
-function statusOnTheWay({ world, status, now }: ImageDraft): VMDiskImageStatus {
-  const { phase } = world.image.status
-  if (phase === 'Syncing' || phase === 'Snapshotting') return world.image.status
-  return withImageStanding(
-    status,
-    { phase: 'Snapshotting', reason: 'Snapshotting', message: 'publishing the artifact', upToDate: false },
-    world,
-    now,
-  )
+function statusOnTheWay(draft: ImageDraft): VMDiskImageStatus {
+  const before = draft.world.image.status
+  if (before.phase === 'Syncing' || before.phase === 'Snapshotting') return before
+  const message = 'publishing the artifact'
+  const standing = { phase: 'Snapshotting', reason: 'Snapshotting', message, upToDate: false } as const
+  return withImageStanding(draft.status, standing, draft)
 }
 
 /** The DataSource named like the image, when it has to be written. */
@@ -234,58 +207,32 @@ function isAliasTaken({ dataSource, image }: ImageWorld): boolean {
 
 /** The wanted artifact exists and serves: what is left is housekeeping. */
 export function planSteady(draft: ImageDraft): ImagePlan | undefined {
-  const { world, target, status } = draft
+  const { target, status } = draft
   const { artifact } = status
   if (artifact?.revision !== target.revision) return undefined
   const alias = aliasOf(draft, artifact)
-  const housekeeping = alias === undefined ? [...spareVolume(draft), ...retired(draft)] : []
-  const wake = wakeOf(draft, housekeeping)
-  return planWith(atRest(draft), {
-    finalizer: finalizerOf(world),
-    apply: alias === undefined ? [] : [alias],
-    remove: housekeeping,
-    ...(wake !== undefined && { wake }),
-  })
+  if (alias !== undefined) return atRest(draft, { apply: [alias], wake: wakeOf(draft, []) })
+  const remove = [...spareVolume(draft), ...retired(draft)]
+  return atRest(draft, { remove, wake: wakeOf(draft, remove) })
 }
 
-function atRest(draft: ImageDraft): VMDiskImageStatus {
-  const { world, now, status, target } = draft
-  const rested: VMDiskImageStatus = {
-    ...status,
-    progress: undefined,
-    queuePosition: undefined,
-    queuePositionTime: undefined,
-    snapshotStartedAt: undefined,
-  }
+function atRest(draft: ImageDraft, rest?: Partial<ImagePlan>): ImagePlan {
+  const rested = { ...draft.status, ...OUT_OF_QUEUE, progress: undefined, snapshotStartedAt: undefined }
+  return planAt(draft, rested, restingPlace(draft), rest)
+}
+
+function restingPlace({ world, status: { artifact }, target: { snapshotClass } }: ImageDraft): ImageStanding {
+  const phase = 'Succeeded'
   if (isAliasTaken(world)) {
     const message = `DataSource ${world.image.metadata.name} exists and belongs to somebody else: the operator does not touch it, so only status.artifact leads to the image; delete it to have it replaced`
-    return withImageStanding(
-      rested,
-      { phase: 'Succeeded', reason: 'NameConflict', message, stalled: true, upToDate: true },
-      world,
-      now,
-    )
+    return { phase, reason: 'NameConflict', message, stalled: true, upToDate: true }
   }
-  const { artifact } = status
-  if (
-    artifact?.kind === 'VolumeSnapshot' &&
-    target.snapshotClass !== undefined &&
-    artifact.snapshotClass !== target.snapshotClass
-  ) {
-    const message = `snapshot class ${target.snapshotClass} (${originOf('snapshotClass', world)}) takes effect at the next download, because the source volume was not kept: set annotation ${ANNOTATIONS.syncRequestedAt} to download now`
-    return withImageStanding(
-      rested,
-      { phase: 'Succeeded', reason: 'SourceVolumeLost', message, upToDate: true },
-      world,
-      now,
-    )
+  const isOfClass = snapshotClass === undefined || artifact?.snapshotClass === snapshotClass
+  if (artifact?.kind === 'VolumeSnapshot' && !isOfClass) {
+    const message = `snapshot class ${snapshotClass} (${originOf('snapshotClass', world)}) takes effect at the next download, because the source volume was not kept: set annotation ${ANNOTATIONS.syncRequestedAt} to download now`
+    return { phase, reason: 'SourceVolumeLost', message, upToDate: true }
   }
-  return withImageStanding(
-    rested,
-    { phase: 'Succeeded', reason: 'Synced', message: `${artifact?.kind} ${artifact?.name} can be cloned` },
-    world,
-    now,
-  )
+  return { phase, reason: 'Synced', message: `${artifact?.kind} ${artifact?.name} can be cloned` }
 }
 
 /** With a snapshot, the volume that was downloaded may go. Always the DataVolume: without its claim alone, CDI would download again. */
@@ -308,12 +255,8 @@ function untilNameIsFree({ metadata }: DataVolumeView, { now }: ImageDraft): num
 
 /** Children of earlier revisions, and snapshots by an earlier class. */
 function retired(draft: ImageDraft): Removal[] {
-  const { world, now, status } = draft
-  const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
-  if (now < publishedAt + RETIRE_AFTER_MS) return []
-  return oldChildren(draft)
-    .flatMap((one) => removalOf(one, uncloned(one, 'live')))
-    .filter(({ kind }) => kind !== 'DataSource' || !world.namespaceTerminating)
+  if (untilRetirement(draft) > 0) return []
+  return oldChildren(draft).flatMap((one) => removalOf(one, uncloned(one, 'live')))
 }
 
 function oldChildren({ world, target, status }: ImageDraft): KubeObject[] {
@@ -333,12 +276,11 @@ function wakeOf(draft: ImageDraft, housekeeping: readonly Removal[]): Wake | und
   if (spare !== undefined)
     return { afterMs: Math.max(1_000, untilNameIsFree(spare, draft)), because: 'the source volume may go then' }
   if (oldChildren(draft).length === 0) return undefined
-  return { afterMs: untilRetirement(draft), because: 'earlier artifacts may go then' }
+  return { afterMs: Math.max(1_000, untilRetirement(draft)), because: 'earlier artifacts may go then' }
 }
 
 function untilRetirement({ status, now }: ImageDraft): number {
-  const publishedAt = fromTime(status.artifact?.publishedAt) ?? now
-  return Math.max(1_000, publishedAt + RETIRE_AFTER_MS - now)
+  return (fromTime(status.artifact?.publishedAt) ?? now) + RETIRE_AFTER_MS - now
 }
 
 function identityOf({ world, target: { specName } }: ImageDraft): ImageRef {

@@ -7,7 +7,7 @@ import { removalAsSeen } from '../../../runtime/removals.ts'
 import type { ImageWorld } from '../world.ts'
 import { type ImagePlan, planWith, unreferenced } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { withImageStanding } from './status.ts'
+import { OUT_OF_QUEUE, withImageStanding } from './status.ts'
 
 const LOOK_MS = 60_000
 /** Of `--cascade=orphan`: the garbage collector takes the owner off all children, and this off the image then. */
@@ -57,10 +57,9 @@ function blockedStatus(world: ImageWorld, users: readonly string[], now: number)
   const phase = world.slot === undefined && before === 'Syncing' ? resting : before
   const blocked = { type: 'DeletionBlocked', status: 'True', reason: 'InUse', message } as const
   const { conditions = [], ...status } = withImageStanding(
-    { ...image.status, ticket: undefined, queuePosition: undefined, queuePositionTime: undefined },
+    { ...image.status, ticket: undefined, ...OUT_OF_QUEUE },
     { phase, reason: 'InUse', message, stalled: phase === 'Failed' },
-    world,
-    now,
+    { world, now },
   )
   return { ...status, conditions: mergeConditions(conditions, [blocked], image.metadata.generation, now) }
 }
@@ -77,23 +76,16 @@ function leavingStatus(world: ImageWorld, children: readonly KubeObject[], now: 
   const free: VMDiskImageStatus = {
     ...image.status,
     ticket: undefined,
-    queuePosition: undefined,
-    queuePositionTime: undefined,
+    ...OUT_OF_QUEUE,
     nextRetryTime: undefined,
     conditions: conditions.filter(({ type }) => type !== 'DeletionBlocked'),
   }
   const message = `being deleted: waiting for ${waitsFor}${late}`
-  const isDownloading = slot !== undefined
+  const resting = phase === 'Syncing' ? 'Queued' : phase
   return withImageStanding(
     free,
-    {
-      phase: isDownloading ? 'Syncing' : phase === 'Syncing' ? 'Queued' : phase,
-      reason: 'Deleting',
-      message,
-      upToDate: false,
-    },
-    world,
-    now,
+    { phase: slot === undefined ? resting : 'Syncing', reason: 'Deleting', message, upToDate: false },
+    { world, now },
   )
 }
 

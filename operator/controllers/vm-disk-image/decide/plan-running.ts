@@ -4,9 +4,9 @@ import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import type { ImageWorld } from '../world.ts'
 import { attemptOf } from './attempts.ts'
 import { awaitedBy } from './awaited.ts'
-import { finalizerOf, type ImageDraft, type ImagePlan, planWith } from './image-plan.ts'
+import { type ImageDraft, type ImagePlan, planAt, planWith } from './image-plan.ts'
 import { downloadsOf, isFinished } from './judge.ts'
-import { type ImageStanding, withImageStanding } from './status.ts'
+import { type ImageStanding, OUT_OF_QUEUE } from './status.ts'
 
 /**
  * So old a download is worth a write that names its importer pod: then a leader after us can tell whether another one took
@@ -42,15 +42,11 @@ export function planRunning(draft: ImageDraft): ImagePlan | undefined {
     startedAt,
     importerPodUID: isShort ? (isNew ? undefined : status.importerPodUID) : observation.importerPodUid,
     progress: dataVolume.progress === '' ? undefined : dataVolume.progress,
-    queuePosition: undefined,
-    queuePositionTime: undefined,
+    ...OUT_OF_QUEUE,
   }
   const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + world.policy.retryLimit}`, world)
-  const done = withImageStanding(next, standing, world, now)
-  return planWith(done, {
-    finalizer: finalizerOf(world),
-    wake: { afterMs: untilTimeout(done, draft), because: 'a stalled download would be stopped then' },
-  })
+  const wake = { afterMs: untilTimeout(next, draft), because: 'a stalled download would be stopped then' }
+  return planAt(draft, next, standing, { wake })
 }
 
 function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: ImageWorld): ImageStanding {

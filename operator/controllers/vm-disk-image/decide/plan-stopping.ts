@@ -4,52 +4,39 @@ import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { removalAsSeen } from '../../../runtime/removals.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import type { Wake } from '../../../runtime/wake.ts'
 import { NOTHING_SEEN } from '../world.ts'
-import {
-  type AttemptSubject,
-  attemptOf,
-  nextAttempt,
-  recordCancel,
-  recordFailure,
-  renewed,
-  subjectOf,
-} from './attempts.ts'
+import { attemptOf, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
 import { type ImageDraft, type ImagePlan, planWith, unreferenced } from './image-plan.ts'
 import { downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { type ImageStanding, isRecorded, withImageStanding } from './status.ts'
 
+/** A download that must end. */
 interface Stop {
   readonly dataVolume: DataVolumeView
-  /** Nobody needs it any more, as the caches have it. */
-  readonly isUnneeded?: boolean
+  /** Writes down how it ends. */
   readonly record: (status: VMDiskImageStatus) => VMDiskImageStatus
   readonly notes: readonly EventNote[]
+  /** Nobody needs it any more, as the caches have it. */
+  readonly isUnneeded: boolean
 }
 
 /** Downloads that must end: failed, cancelled, or never admitted. While one of them holds a slot, the image is being stopped. */
-export function planStopping(draft: ImageDraft, isSuspended: boolean): ImagePlan | undefined {
+export function planStopping(draft: ImageDraft): ImagePlan | undefined {
   const { world, now } = draft
-  const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft, isSuspended) ?? [])
+  const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft) ?? [])
   const vanished = recordVanished(draft)
   if (stops.length === 0 && vanished === undefined && !isTeardownPending(draft)) return undefined
   const ended = vanished ?? draft.status
   const recorded = stops.reduce((status, stop) => stop.record(status), ended)
-  const remove = stops.flatMap(({ dataVolume }) => removalAsSeen(dataVolume))
-  const events = stops.flatMap(({ notes }) => notes)
   // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
   const standing: ImageStanding =
     world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
-  const wake: Wake = { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' }
-  const stopped = planWith(withImageStanding({ ...recorded, progress: undefined }, standing, world, now), {
-    remove,
-    wake,
-  })
-  return {
-    ...stopped,
-    events,
+  return planWith(withImageStanding({ ...recorded, progress: undefined }, standing, draft), {
+    remove: stops.flatMap(({ dataVolume }) => removalAsSeen(dataVolume)),
+    events: stops.flatMap(({ notes }) => notes),
+    wake: { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' },
     ...(stops.some(({ isUnneeded }) => isUnneeded) && { onlyIf: [unreferenced(world, 'anyone')] }),
-  }
+  })
 }
 
 const STOPPING_LOOK_MS = 60_000
@@ -71,14 +58,12 @@ function stopping({ attempts, nextRetryTime }: VMDiskImageStatus, stops: readonl
   const last = attempts?.at(-1)
   const why = last === undefined ? 'the download is being stopped' : `attempt ${last.number}: ${last.message}`
   const next = nextRetryTime === undefined ? '' : `; next attempt at ${nextRetryTime}`
-  const late = isLate(stops[0]?.dataVolume, now)
-    ? `; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run${keptBy(stops[0]?.dataVolume)}`
+  const first = stops[0]?.dataVolume
+  const late = isLate(first, now)
+    ? `; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run${keptBy(first)}`
     : ''
-  return {
-    phase: 'Syncing',
-    reason: 'Stopping',
-    message: `${why}; waiting until its importer pod is gone${next}${late}`,
-  }
+  const message = `${why}; waiting until its importer pod is gone${next}${late}`
+  return { phase: 'Syncing', reason: 'Stopping', message }
 }
 
 function isLate(dataVolume: DataVolumeView | undefined, now: number): boolean {
@@ -93,13 +78,10 @@ function keptBy(object: DataVolumeView | undefined): string {
 }
 
 /** Its DataVolume is gone, by our doing or not, and the slot is still held until a live look confirms it. */
-function isTeardownPending({ world, status }: ImageDraft): boolean {
-  return world.slot !== undefined && world.dataVolumes.every(isFinished) && isRecordedUnfinished(status)
-}
-
-function isRecordedUnfinished(status: VMDiskImageStatus): boolean {
-  const record = status.attempts?.find(({ dataVolumeUID }) => dataVolumeUID === status.dataVolumeUID)
-  return status.dataVolumeUID !== undefined && record !== undefined && record.outcome !== 'Succeeded'
+function isTeardownPending({ world, status: { attempts, dataVolumeUID: uid } }: ImageDraft): boolean {
+  const record = uid === undefined ? undefined : attempts?.find(({ dataVolumeUID }) => dataVolumeUID === uid)
+  const hasNotSucceeded = record !== undefined && record.outcome !== 'Succeeded'
+  return world.slot !== undefined && world.dataVolumes.every(isFinished) && hasNotSucceeded
 }
 
 /** A download was under way, and now its DataVolume is gone, and the operator did not delete it. It may have cost what a failure costs. */
@@ -121,91 +103,54 @@ function deletedBySomebody(downloads: number): Failure {
   return { state: 'failed', reason: 'DataVolumeDeleted', message: DELETED, permanent: false, downloads }
 }
 
-/** How a download ends, or has to end. */
-type End =
-  | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'cancelled'; readonly reason: Reason; readonly message: string }
-  /** Not an attempt of the operator, or one whose end is written down already. */
-  | { readonly kind: 'stray'; readonly message?: string }
-
 const UNNEEDED = 'nothing has referred to the image for its unreferencedTTL'
 
-function stopOf(dataVolume: DataVolumeView, draft: ImageDraft, isSuspended: boolean): Stop | undefined {
-  const end = endOf(dataVolume, draft, isSuspended)
-  if (end === undefined) return undefined
-  const { world, now } = draft
-  const subject = subjectOf(dataVolume)
-  switch (end.kind) {
-    case 'failed':
-      return { dataVolume, notes: [], record: (status) => recordFailure(status, subject, end.failure, world, now) }
-    case 'cancelled':
-      return {
-        dataVolume,
-        isUnneeded: end.reason === 'Unreferenced',
-        notes: [],
-        record: (status) => cancelled(status, subject, end, now),
-      }
-    case 'stray':
-      return {
-        dataVolume,
-        notes: end.message === undefined ? [] : [{ type: 'Warning', reason: 'ClaimDeleted', message: end.message }],
-        record: (status) => status,
-      }
-  }
-}
-
-function endOf(dataVolume: DataVolumeView, draft: ImageDraft, isSuspended: boolean): End | undefined {
-  const { world, target, status } = draft
+function stopOf(dataVolume: DataVolumeView, draft: ImageDraft): Stop | undefined {
+  const { world, target, status, now } = draft
   const { name, uid, deletionTimestamp } = dataVolume.metadata
+  const subject = subjectOf(dataVolume)
+  /** Not an attempt of the operator, or one whose end is written down already. */
+  const stray: Stop = { dataVolume, record: (before) => before, notes: [], isUnneeded: false }
+  const cancelled = (reason: Reason, message: string): Stop => {
+    return { ...stray, record: (before) => recordCancel(before, subject, reason, message, now) }
+  }
+  const failed = (failure: Failure): Stop => {
+    return { ...stray, record: (before) => recordFailure(before, subject, failure, world, now) }
+  }
   const verdict = judged(dataVolume, draft)
   if (verdict.state === 'finished') return undefined
   if (verdict.state === 'importing-again') {
-    const message = `DataVolume ${name} began to download again because somebody deleted its claim: the operator stops it`
     // CDI says the same of one that is going already.
-    return { kind: 'stray', ...(deletionTimestamp === undefined && { message }) }
+    if (deletionTimestamp !== undefined) return stray
+    const message = `DataVolume ${name} began to download again because somebody deleted its claim: the operator stops it`
+    return { ...stray, notes: [{ type: 'Warning', reason: 'ClaimDeleted', message }] }
   }
-  if (isRecorded(status, uid)) return { kind: 'stray' }
+  if (isRecorded(status, uid)) return stray
+  if (name !== target.volumeName) return cancelled('SpecChanged', 'another revision is wanted now')
   // A create that nobody answered was carried out after all, when its attempt had long failed.
-  if (name === target.volumeName && attemptOf(dataVolume) < nextAttempt(status)) return { kind: 'stray' }
-  if (name !== target.volumeName)
-    return { kind: 'cancelled', reason: 'SpecChanged', message: 'another revision is wanted now' }
-  if (draft.expiry.isReached) return { kind: 'cancelled', reason: 'Unreferenced', message: UNNEEDED }
-  if (isSuspended) return { kind: 'cancelled', reason: 'Suspended', message: 'suspended' }
-  if (verdict.state === 'failed') return { kind: 'failed', failure: verdict }
-  if (world.slot === undefined && world.isSlotKnown) {
-    return {
-      kind: 'cancelled',
-      reason: 'NotAdmitted',
-      message: `DataVolume ${name} has no slot in the ledger: the operator stops it`,
-    }
+  if (attemptOf(dataVolume) < nextAttempt(status)) return stray
+  if (draft.expiry.isReached) return { ...cancelled('Unreferenced', UNNEEDED), isUnneeded: true }
+  if (draft.isSuspended) {
+    const { record } = cancelled('Suspended', 'suspended')
+    return { ...stray, record: (before) => renewed(record(before)) }
   }
+  if (verdict.state === 'failed') return failed(verdict)
+  if (world.slot === undefined && world.isSlotKnown)
+    return cancelled('NotAdmitted', `DataVolume ${name} has no slot in the ledger: the operator stops it`)
   if (deletionTimestamp === undefined) return undefined
-  return { kind: 'failed', failure: deletedBySomebody(downloadsOf(dataVolume, world.observation.starts)) }
+  return failed(deletedBySomebody(downloadsOf(dataVolume, world.observation.starts)))
 }
 
-function cancelled(
-  status: VMDiskImageStatus,
-  subject: AttemptSubject,
-  { reason, message }: { reason: Reason; message: string },
-  now: number,
-): VMDiskImageStatus {
-  const recorded = recordCancel(status, subject, reason, message, now)
-  return reason === 'Suspended' ? renewed(recorded) : recorded
-}
-
-function judged(
-  dataVolume: DataVolumeView,
-  { world, now, status }: Pick<ImageDraft, 'world' | 'now' | 'status'>,
-): Verdict {
+function judged(dataVolume: DataVolumeView, { world, now, status }: ImageDraft): Verdict {
   const { uid, creationTimestamp } = dataVolume.metadata
   const isCurrent = status.dataVolumeUID === uid
   const startedAt = fromTime(isCurrent ? status.startedAt : creationTimestamp) ?? now
-  const { observation } = world
+  const { observation, policy, isCdiAway } = world
   return judgeDataVolume(dataVolume, {
     observation: observation.dataVolumeUid === uid ? observation : NOTHING_SEEN,
     ageMs: Math.max(0, now - startedAt),
-    stallTimeoutMs: world.policy.stallTimeoutMs,
-    attemptTimeoutMs: world.policy.attemptTimeoutMs,
-    isCdiAway: world.isCdiAway,
+    stallTimeoutMs: policy.stallTimeoutMs,
+    attemptTimeoutMs: policy.attemptTimeoutMs,
+    isCdiAway,
   })
 }

@@ -16,7 +16,7 @@ import type { Wake } from '../../../runtime/wake.ts'
 import type { ImageWorld, Refusal } from '../world.ts'
 import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
 import { type Blocked, whatBlocks } from './checks.ts'
-import { finalizerOf, type ImageDraft, type ImagePlan, planWith, type Start } from './image-plan.ts'
+import { type ImageDraft, type ImagePlan, planAt, planWith, type Start } from './image-plan.ts'
 import { isFinished, isPermanent } from './judge.ts'
 import { dropLostArtifact, lostChildren } from './lost-children.ts'
 import { planPublication, planSteady } from './plan-artifact.ts'
@@ -25,7 +25,7 @@ import { planRunning } from './plan-running.ts'
 import { planStopping } from './plan-stopping.ts'
 import { abandoned, expired, expiryOf, withExpiry } from './plan-unreferenced.ts'
 import { finalAttempt, withRetryTime } from './retries.ts'
-import { type ImageStanding, imageEventsBetween, isRecorded, withImageStanding } from './status.ts'
+import { type ImageStanding, imageEventsBetween, isRecorded, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
 
 /**
@@ -66,15 +66,15 @@ function decide(world: ImageWorld, now: number): ImagePlan {
   const target = resolveTarget(world.spec.spec, world)
   const { spec } = world.spec
   const status = dropLostArtifact(turnTo(target, world), world)
-  const draft: ImageDraft = { world, now, target, status, expiry: expiryOf(world, status, spec, now) }
-  const isSuspended = spec.suspend === true
+  const expiry = expiryOf(world, status, spec, now)
+  const draft: ImageDraft = { world, now, target, isSuspended: spec.suspend === true, status, expiry }
   const plan =
-    planStopping(draft, isSuspended) ??
+    planStopping(draft) ??
     planRunning(draft) ??
-    planSlotHolder(draft, isSuspended) ??
+    planSlotHolder(draft) ??
     planPublication(recordEnd(draft)) ??
     planSteady(draft) ??
-    planDownload(draft, isSuspended)
+    planDownload(draft)
   return withExpiry(plan, draft)
 }
 
@@ -84,8 +84,7 @@ function planInvalid(world: ImageWorld, problems: readonly SpecProblem[], now: n
   const outOfQueue: VMDiskImageStatus = {
     ...world.image.status,
     ticket: undefined,
-    queuePosition: undefined,
-    queuePositionTime: undefined,
+    ...OUT_OF_QUEUE,
     progress: undefined,
     nextRetryTime: undefined,
   }
@@ -93,8 +92,7 @@ function planInvalid(world: ImageWorld, problems: readonly SpecProblem[], now: n
   const status = withImageStanding(
     running.reduce((recorded, one) => recordStop(recorded, one, now), outOfQueue),
     { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false },
-    world,
-    now,
+    { world, now },
   )
   return planWith(status, { remove: running.flatMap((one) => removalAsSeen(one)) })
 }
@@ -129,36 +127,29 @@ function turnTo(target: Target, { image: { status }, policy }: ImageWorld): VMDi
  * Both are the admission's; all that it needs is to be told what. Nothing that people should know has happened, unless
  * nobody answers.
  */
-function planSlotHolder(draft: ImageDraft, isSuspended: boolean): ImagePlan | undefined {
+function planSlotHolder(draft: ImageDraft): ImagePlan | undefined {
   const { world, target, status } = draft
   const { slot, image } = world
   if (slot === undefined) return undefined
   if (world.dataVolumes.some(({ metadata }) => metadata.name === target.volumeName)) return planWith(image.status, {})
   const isStillWanted =
-    !isSuspended &&
+    !draft.isSuspended &&
     !draft.expiry.isReached &&
     abandoned(draft) === undefined &&
     slot.revision === target.revision &&
     slot.attempt === nextAttempt(status) &&
     status.ticket !== undefined
-  if (!isStillWanted || whatBlocks(target, world) !== undefined || isRefused(world, target, draft.now))
+  if (!isStillWanted || (whatBlocks(target, world) ?? refusalInForce(draft)) !== undefined)
     return planWith(image.status, {})
-  return planWith(world.isAskedInVain ? askedInVain(draft) : image.status, {
-    start: startOf(draft, status.ticket ?? ''),
-  })
+  return planWith(world.isAskedInVain ? askedInVain(draft) : image.status, { start: startOf(draft) })
 }
 
 /** One sentence without numbers: it is written once, however long this lasts. */
-function askedInVain({ world, now }: ImageDraft): VMDiskImageStatus {
-  const { status } = world.image
+function askedInVain(draft: ImageDraft): VMDiskImageStatus {
   const message =
     "it has a slot, but its DataVolume is not created yet: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; the operator tries again by itself"
-  return withImageStanding(
-    { ...status, queuePosition: undefined, queuePositionTime: undefined },
-    { phase: 'Queued', reason: 'CreateFailed', message },
-    world,
-    now,
-  )
+  const status = { ...draft.world.image.status, ...OUT_OF_QUEUE }
+  return withImageStanding(status, { phase: 'Queued', reason: 'CreateFailed', message }, draft)
 }
 
 /** The end of a download that went well, once it is seen. */
@@ -167,31 +158,16 @@ function recordEnd(draft: ImageDraft): ImageDraft {
   const dataVolume = world.dataVolumes.find(({ metadata }) => metadata.name === target.volumeName)
   if (dataVolume === undefined || isRecorded(status, dataVolume.metadata.uid)) return draft
   const recorded = recordSuccess(status, subjectOf(dataVolume, target.revision), now)
-  return {
-    ...draft,
-    status: { ...recorded, progress: '100.0%', queuePosition: undefined, queuePositionTime: undefined },
-  }
+  return { ...draft, status: { ...recorded, progress: '100.0%', ...OUT_OF_QUEUE } }
 }
 
 /** Nothing is under way and the artifact is not there: what keeps it, or the place in the queue. */
-function planDownload(draft: ImageDraft, isSuspended: boolean): ImagePlan {
+function planDownload(draft: ImageDraft): ImagePlan {
   const { world, now, target, status } = draft
-  const finalizer = finalizerOf(world)
   const rest = (next: VMDiskImageStatus, standing: ImageStanding, wake?: Wake): ImagePlan =>
-    planWith(
-      withImageStanding(
-        { ...next, progress: undefined, queuePosition: undefined, queuePositionTime: undefined },
-        standing,
-        world,
-        now,
-      ),
-      {
-        finalizer,
-        ...(wake !== undefined && { wake }),
-      },
-    )
+    planAt(draft, { ...next, progress: undefined, ...OUT_OF_QUEUE }, standing, { wake })
 
-  if (isSuspended && !draft.expiry.isReached) {
+  if (draft.isSuspended && !draft.expiry.isReached) {
     const message = 'spec.suspend is true: set it to false to go on'
     const standing: ImageStanding = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true }
     return rest({ ...renewed(status), ticket: undefined }, standing)
@@ -206,18 +182,17 @@ function planDownload(draft: ImageDraft, isSuspended: boolean): ImagePlan {
     return rest({ ...status, ticket: undefined }, { phase: 'Queued', reason: 'RetryBackoff', message }, wake)
   }
   const queued = queue(draft)
-  const blocked = whatBlocks(target, world) ?? refused(world, target, now)
+  const blocked: Blocked | undefined = whatBlocks(target, world) ?? refusalInForce(draft)
   if (blocked !== undefined) {
-    const stalled = NEEDS_SOMEBODY.has(blocked.reason)
     const { reason, message, until } = blocked
+    const stalled = NEEDS_SOMEBODY.has(reason)
     const wake =
       until === undefined
         ? undefined
         : { afterMs: Math.max(1_000, until - now), because: 'a refused DataVolume is tried again' }
     return rest(queued, { phase: 'Queued', reason, message, stalled, isHeldBack: wake === undefined }, wake)
   }
-  const start = startOf({ ...draft, status: queued }, queued.ticket ?? '')
-  return planWith(withImageStanding(atPlace(queued, world, now), waiting(world), world, now), { finalizer, start })
+  return planAt(draft, atPlace(queued, draft), waiting(world), { start: startOf({ ...draft, status: queued }) })
 }
 
 /** What does not pass by itself. */
@@ -235,7 +210,7 @@ function waiting({ limit }: ImageWorld): ImageStanding {
   return { phase: 'Queued', reason: 'Queued', message: 'Request is waiting for an available worker.' }
 }
 
-function atPlace(status: VMDiskImageStatus, { queuePosition }: ImageWorld, now: number): VMDiskImageStatus {
+function atPlace(status: VMDiskImageStatus, { world: { queuePosition }, now }: ImageDraft): VMDiskImageStatus {
   const queuePositionTime = queuePosition === undefined ? undefined : toTime(now)
   return { ...status, progress: undefined, queuePosition, queuePositionTime }
 }
@@ -257,22 +232,19 @@ function queue({ world, now, status }: ImageDraft): VMDiskImageStatus {
 }
 
 /** No attempt is left, or none would help. By the policy as it is: one that allows more attempts revives the image. */
-function failedForGood({ world, target, status }: ImageDraft): ImageStanding | undefined {
-  const rejection = rejectionOf(world, target, status)
+function failedForGood(draft: ImageDraft): ImageStanding | undefined {
+  const { world, target, status } = draft
+  const rejection = rejectionOf(draft)
   if (rejection !== undefined) return { phase: 'Failed', reason: 'RejectedByCDI', message: rejection, stalled: true }
   const last = finalAttempt(status, world.policy)
   if (last === undefined) return undefined
-  const reason = isPermanent(last.reason) ? last.reason : 'RetryLimitExceeded'
-  const why = isPermanent(last.reason) ? 'a retry cannot fix this' : 'no retry is left'
-  const more = isPermanent(last.reason) ? '' : '; a higher policy key retryLimit allows more attempts'
+  const [reason, why, more] = isPermanent(last.reason)
+    ? ([last.reason, 'a retry cannot fix this', ''] as const)
+    : (['RetryLimitExceeded', 'no retry is left', '; a higher policy key retryLimit allows more attempts'] as const)
   const { downloads = 0 } = status.budget ?? {}
   const used = `${downloads} download${downloads === 1 ? '' : 's'} used`
-  return {
-    phase: 'Failed',
-    reason,
-    message: `${last.message} (${why}, ${used}); ${remedyFor(target)}${more}`,
-    stalled: true,
-  }
+  const message = `${last.message} (${why}, ${used}); ${remedyFor(target)}${more}`
+  return { phase: 'Failed', reason, message, stalled: true }
 }
 
 /** What revives an image that has failed. */
@@ -283,34 +255,24 @@ function remedyFor({ defaults }: Target): string {
   return `${again} (${fields}: from the policy when the image was queued; annotation ${ANNOTATIONS.syncRequestedAt} takes the current values)`
 }
 
-/** It was said to have failed for good, for what is wanted now. That a spec was wrong in between says nothing about the next one. */
-function hasFailedBefore({ image: { status: before } }: ImageWorld, { revision, budget }: VMDiskImageStatus): boolean {
-  const isOfBudget = before.revision === revision && before.budget?.key === budget?.key
-  return before.phase === 'Failed' && isOfBudget && reasonOf(before) !== 'InvalidSpec'
-}
-
 /** CDI refused the DataVolume for what it is; said once, it holds until the spec changes or somebody asks for a retry. */
-function rejectionOf(world: ImageWorld, target: Target, status: VMDiskImageStatus): string | undefined {
+function rejectionOf({ world, target, status }: ImageDraft): string | undefined {
   const refusal = refusalFor(world, target)
   if (refusal !== undefined) return refusal.until === undefined ? `${refusal.message}; ${remedyFor(target)}` : undefined
   const before = world.image.status
-  return hasFailedBefore(world, status) && reasonOf(before) === 'RejectedByCDI' ? before.message : undefined
+  const isOfBudget = before.revision === status.revision && before.budget?.key === status.budget?.key
+  const wasRejected = before.phase === 'Failed' && reasonOf(before) === 'RejectedByCDI'
+  return wasRejected && isOfBudget ? before.message : undefined
 }
 
 function refusalFor({ refusal }: ImageWorld, { revision, budgetKey }: Target): Refusal | undefined {
   return refusal?.revision === revision && refusal.budgetKey === budgetKey ? refusal : undefined
 }
 
-function isRefused(world: ImageWorld, target: Target, now: number): boolean {
+/** Its DataVolume was refused, and is not to be asked for now. */
+function refusalInForce({ world, target, now }: ImageDraft): Refusal | undefined {
   const refusal = refusalFor(world, target)
-  return refusal !== undefined && (refusal.until === undefined || refusal.until > now)
-}
-
-function refused(world: ImageWorld, target: Target, now: number): Blocked | undefined {
-  const refusal = refusalFor(world, target)
-  return refusal?.until !== undefined && refusal.until > now
-    ? { reason: refusal.reason, message: refusal.message, until: refusal.until }
-    : undefined
+  return refusal !== undefined && (refusal.until ?? Number.POSITIVE_INFINITY) > now ? refusal : undefined
 }
 
 /** What would be downloaded is written down, the policy's share included: a leader after us must come to the same. */
@@ -320,8 +282,8 @@ function isWritten({ revision, defaults }: Target, status: VMDiskImageStatus): b
   return status.revision === revision && fields.every((field) => written[field] === defaults[field])
 }
 
-function startOf({ world, target, status }: ImageDraft, ticket: string): Start {
-  const { image } = world
+function startOf({ world: { image }, target, status }: ImageDraft): Start {
+  const { ticket = '' } = status
   const { uid = '', namespace = '', name, generation, finalizers } = image.metadata
   const isSeen = image.status.ticket === ticket && finalizers?.includes(FINALIZER) === true
   return {

@@ -19,12 +19,14 @@ export interface ImageStanding {
   readonly upToDate?: boolean
 }
 
+/** What the status says of an image that has no place in the queue. */
+export const OUT_OF_QUEUE = { queuePosition: undefined, queuePositionTime: undefined } as const
+
 /** Completes a status: phase, message and conditions of this standing, with times that only move when something changed. */
 export function withImageStanding(
   status: VMDiskImageStatus,
   standing: ImageStanding,
-  world: ImageWorld,
-  now: number,
+  { world, now }: { readonly world: ImageWorld; readonly now: number },
 ): VMDiskImageStatus {
   const { phase, reason } = standing
   const message = cutMessage(standing.message)
