@@ -118,15 +118,11 @@ export class Operator {
 
   /** Works until `signal` aborts; resolves when all work has ended and the lead is handed over. */
   async run(signal: AbortSignal): Promise<void> {
-    const { leaseClient, clock, random, log, namespace, identity, lease } = this.#options
+    const { leaseClient, lease } = this.#options
     const elector = new LeaderElector({
+      ...this.#options,
       client: leaseClient,
-      clock,
-      random,
-      log,
-      namespace,
       name: LEASE_NAME,
-      identity,
       timings: lease,
       onChange: (leads) => this.metrics.leading(LEASE_NAME, leads),
     })

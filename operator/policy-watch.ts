@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { POLICY_DEFAULTS, POLICY_KEYS, type Policy, type PolicyProblem, parsePolicy } from '@open-terrain/constructs'
+import {
+  POLICY_DEFAULTS,
+  POLICY_KEYS,
+  POLICY_NAME,
+  type Policy,
+  type PolicyProblem,
+  parsePolicy,
+} from '@open-terrain/constructs'
 import type { KubeObject } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
 import type { Basics } from './runtime/basics.ts'
@@ -7,8 +14,6 @@ import type { EventNote } from './runtime/event-recorder.ts'
 import { firstFew } from './runtime/first-few.ts'
 import { Reflector } from './runtime/reflector.ts'
 import { type Change, Store } from './runtime/store.ts'
-
-const POLICY_NAME = 'sync-operator-policy'
 
 interface PolicyObject extends KubeObject {
   /** Null is a value that is no text. */

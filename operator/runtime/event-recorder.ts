@@ -1,8 +1,10 @@
 import { isApiError } from '../kube/api-error.ts'
-import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import type { KubeObject } from '../kube/kube-object.ts'
 import { EVENT } from '../kube/resource-types.ts'
 import type { Basics } from './basics.ts'
 import { sleep } from './clock.ts'
+import { toTime } from './conditions.ts'
+import { Pace } from './pace.ts'
 import { redactUrls } from './redact.ts'
 
 export interface EventNote {
@@ -40,7 +42,7 @@ const BACKLOG = 1_000
 export class EventRecorder {
   readonly #options: EventRecorderOptions
   readonly #written = new Map<string, Written>()
-  readonly #budgets = new Map<string, { tokens: number; at: number }>()
+  readonly #pace = new Pace(BURST, REFILL_MS)
   readonly #backlog: (() => Promise<void>)[] = []
   #draining: Promise<void> | undefined
 
@@ -49,7 +51,10 @@ export class EventRecorder {
   }
 
   record(subject: KubeObject, note: EventNote): void {
-    if (this.#backlog.length >= BACKLOG || !this.#mayWrite(subject.metadata.uid ?? subject.metadata.name)) return
+    const { uid, name } = subject.metadata
+    const now = this.#options.clock.monotonic()
+    if (this.#backlog.length >= BACKLOG || this.#pace.waitMs(uid ?? name, now) > 0) return
+    this.#pace.take(uid ?? name, now)
     const { type, reason, message } = note
     this.#backlog.push(() => this.#write(subject, { type, reason, message: redactUrls(message) }))
     this.#draining ??= this.#drain().finally(() => {
@@ -80,7 +85,7 @@ export class EventRecorder {
     if (before !== undefined && now - before.lastAt < SAME_EVENT_MS) {
       before.count += 1
       before.lastAt = now
-      const patch = { count: before.count, lastTimestamp: new Date(now).toISOString() }
+      const patch = { count: before.count, lastTimestamp: toTime(now) }
       try {
         await client.mergePatch(EVENT, before, patch)
         return
@@ -90,20 +95,16 @@ export class EventRecorder {
     }
     const event = this.#event(subject, note, now)
     await client.create(EVENT, event)
-    this.#remember(identity, { name: event.metadata.name, namespace: event.metadata.namespace, count: 1, lastAt: now })
+    this.#remember(identity, { ...event.metadata, count: 1, lastAt: now })
   }
 
-  #event(
-    subject: KubeObject,
-    note: EventNote,
-    now: number,
-  ): KubeObject & { metadata: ObjectMeta & { namespace: string } } {
+  #event(subject: KubeObject, note: EventNote, now: number) {
     const { name, namespace, uid, resourceVersion } = subject.metadata
     const suffix = Math.floor(this.#options.random() * 2 ** 48)
       .toString(16)
       .padStart(12, '0')
-    const time = new Date(now).toISOString()
-    const event = {
+    const time = toTime(now)
+    return {
       apiVersion: 'v1',
       kind: 'Event',
       // Where Events are that are about no namespace.
@@ -119,7 +120,6 @@ export class EventRecorder {
       lastTimestamp: time,
       count: 1,
     }
-    return event
   }
 
   #remember(identity: string, written: Written): void {
@@ -129,19 +129,5 @@ export class EventRecorder {
       const [oldest] = this.#written.keys()
       if (oldest !== undefined) this.#written.delete(oldest)
     }
-  }
-
-  #mayWrite(uid: string): boolean {
-    const now = this.#options.clock.monotonic()
-    const budget = this.#budgets.get(uid) ?? { tokens: BURST, at: now }
-    const tokens = Math.min(BURST, budget.tokens + (now - budget.at) / REFILL_MS)
-    if (tokens < 1) return false
-    this.#budgets.delete(uid)
-    this.#budgets.set(uid, { tokens: tokens - 1, at: now })
-    if (this.#budgets.size > REMEMBERED) {
-      const [oldest] = this.#budgets.keys()
-      if (oldest !== undefined) this.#budgets.delete(oldest)
-    }
-    return true
   }
 }

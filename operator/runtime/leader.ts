@@ -225,10 +225,10 @@ export class LeaderElector {
   #hasExpired(): boolean {
     if (this.#observed === undefined) return false
     const { lease, at } = this.#observed
-    const seconds = lease.spec?.leaseDurationSeconds ?? 0
+    const { leaseDurationSeconds = 0 } = lease.spec ?? {}
     // Whole seconds are all that a Lease can say; a shorter duration of ours (in tests) holds for our own kind.
-    const durationMs = Math.min(seconds * 1_000, Math.max(this.#options.timings.durationMs, 1))
-    return this.#options.clock.monotonic() - at > (durationMs === 0 ? 0 : durationMs)
+    const durationMs = Math.min(leaseDurationSeconds * 1_000, Math.max(this.#options.timings.durationMs, 1))
+    return this.#options.clock.monotonic() - at > durationMs
   }
 
   /** Lets the next leader start at once. */

@@ -1,7 +1,6 @@
-import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../kube/kube-object.ts'
-import type { ChildRefusals } from './child-refusals.ts'
+import { type KubeObject, keyOf, namespaceOf } from '../kube/kube-object.ts'
 import { Controller } from './controller.ts'
-import { type ChildType, type ObjectPlan, type PlanCaches, PlanWriter, type Removal } from './plan-writer.ts'
+import { type ObjectPlan, type PlanCaches, PlanWriter, type WrittenKind } from './plan-writer.ts'
 import { type LiveLooks, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
 import type { Services } from './services.ts'
@@ -17,12 +16,7 @@ const WORKERS = 8
  * @typeParam P the object, as its cache has it
  * @typeParam T what {@link ObjectKind.prepare} finds out; undefined for a kind without it
  */
-export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> {
-  readonly type: ResourceType
-  /** Undefined: this kind has none. */
-  readonly finalizer?: string
-  /** Of the objects that its plans create, change or remove; it may be among them itself. */
-  readonly children: readonly ChildType[]
+export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> extends WrittenKind<P> {
   readonly store: Readable<P> & { keys(): Iterable<string>; values(): Iterable<P> }
   /** Objects of one group come in the order in which they want to be looked at, and groups take turns. Default: namespaces. */
   readonly groupOf?: (key: string) => string
@@ -45,21 +39,10 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> {
   readonly looks?: LiveLooks<P>
   /** @param sinceWriteMs since the last write of a status by this process; undefined where there was none */
   readonly pace: (primary: P, plan: L, sinceWriteMs: number | undefined) => StatusPace
-  /** What the log says of a change of state beside phase, reason and message. */
-  readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
   /** A plan is about to be carried out; what is returned is called when that is over, however it ends. */
   readonly onBegin?: (primary: P) => () => void
   /** Given where a status tells what the API server refuses: an object is looked at again when that is news. */
   readonly refusals?: Refusals
-  /**
-   * Given where one child that the API server refuses keeps no other from being written. What is refused is seen by the next plan, which comes at once; a plan goes on
-   * to ask for it.
-   */
-  readonly childRefusals?: ChildRefusals
-  /** Whether an object that has the name of a child belongs to the object; needed with {@link ObjectKind.childRefusals}. */
-  readonly isOurs?: (found: KubeObject, primary: P) => boolean
-  /** A child was deleted, or the object itself. */
-  readonly onRemoved?: (primary: P, removal: Removal) => void
   /** A reconcile threw; it is repeated in any case. */
   readonly onError?: (primary: P, error: unknown) => void
 }

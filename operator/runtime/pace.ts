@@ -5,7 +5,7 @@ const EVERY_MS = 500
 const PRUNED_FROM = 1_024
 
 /**
- * How often one key may be worked on, so that somebody who changes an object in a loop costs a bounded rate, and others keep their turn: a token bucket for
+ * How often one key may be worked on, or told of, so that somebody who changes an object in a loop costs a bounded rate, and others keep their turn: a token bucket for
  * each key, kept as the one time at which it is full again.
  */
 export class Pace {

@@ -76,22 +76,32 @@ export interface PlanCaches {
   readonly observeWrite: (type: ResourceType, object: KubeObject) => void
 }
 
-export interface PlanWriterOptions<P extends KubeObject> extends Omit<Services, 'random' | 'runtimeMetrics'> {
-  readonly caches: PlanCaches
+/** What has to be known of a kind to carry out plans for its objects. */
+export interface WrittenKind<P extends KubeObject> {
   readonly type: ResourceType
   /** Undefined: this kind has none. */
   readonly finalizer?: string
+  /** Of the objects that its plans create, change or remove; it may be among them itself. */
   readonly children: readonly ChildType[]
-  /** For what must not rest on a cache: asked right before a removal is made. */
-  readonly preconditions: Pick<Preconditions<P>, 'unmet'>
-  /** Given where one child that is refused keeps no other from being written. */
+  /**
+   * Given where one child that the API server refuses keeps no other from being written. What is refused is seen by the next plan, which comes at once; a plan goes on
+   * to ask for it.
+   */
   readonly childRefusals?: ChildRefusals
-  /** Whether an object belongs to that one; asked where there are {@link PlanWriterOptions.childRefusals}. */
+  /** Whether an object that has the name of a child belongs to the object; needed with {@link WrittenKind.childRefusals}. */
   readonly isOurs?: (found: KubeObject, primary: P) => boolean
   /** A child was deleted, or the object itself. */
   readonly onRemoved?: (primary: P, removal: Removal) => void
   /** What the log says of a change of state beside phase, reason and message. */
   readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
+}
+
+export interface PlanWriterOptions<P extends KubeObject>
+  extends Omit<Services, 'random' | 'runtimeMetrics'>,
+    WrittenKind<P> {
+  readonly caches: PlanCaches
+  /** For what must not rest on a cache: asked right before a removal is made. */
+  readonly preconditions: Pick<Preconditions<P>, 'unmet'>
 }
 
 /** Carries out plans for objects of one kind. What it has written enters the caches at once. */

@@ -27,8 +27,8 @@ export interface ReflectorOptions<T extends Stored> extends Basics {
   readonly onRelist?: () => void
 }
 
-type Position = { readonly at: 'unlisted' } | { readonly at: 'listed'; readonly resourceVersion: string }
-const UNLISTED: Position = { at: 'unlisted' }
+/** The version up to which everything is known; undefined where it is still to be listed. */
+type Position = string | undefined
 
 /** Everything that existed at a version. */
 interface Listed<T> {
@@ -109,7 +109,7 @@ export class Reflector<T extends Stored> {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    let position = UNLISTED
+    let position: Position
     this.#hear()
     while (!signal.aborted) {
       try {
@@ -122,7 +122,7 @@ export class Reflector<T extends Stored> {
   }
 
   #proceed(position: Position, signal: AbortSignal): Promise<Position> {
-    if (position.at === 'listed') return this.#watch(position.resourceVersion, signal)
+    if (position !== undefined) return this.#watch(position, signal)
     return this.#canStream === 'yes' ? this.#stream(signal) : this.#list(signal)
   }
 
@@ -140,7 +140,7 @@ export class Reflector<T extends Stored> {
     const { items, resourceVersion } = await this.#readPages(signal)
     this.#complete(items, resourceVersion)
     if (this.#canStream === 'not now') this.#canStream = 'yes'
-    return { at: 'listed', resourceVersion }
+    return resourceVersion
   }
 
   /** The beginning of a watch that nobody goes on with; undefined where the server did not get to its end. */
@@ -148,9 +148,9 @@ export class Reflector<T extends Stored> {
     if (this.#canStream !== 'yes') return undefined
     const items = new Map<string, T>()
     try {
-      for await (const event of this.#events(undefined, signal)) {
-        const position = this.#collect(event, items)
-        if (position.at === 'listed') return { items: [...items.values()], resourceVersion: position.resourceVersion }
+      for await (const event of timedWatch(this.#options, undefined, signal)) {
+        const resourceVersion = this.#collect(event, items)
+        if (resourceVersion !== undefined) return { items: [...items.values()], resourceVersion }
       }
     } catch (error) {
       if (signal.aborted) throw error
@@ -175,33 +175,35 @@ export class Reflector<T extends Stored> {
   /** A watch whose beginning is the list. */
   async #stream(signal: AbortSignal): Promise<Position> {
     const items = new Map<string, T>()
-    let position = UNLISTED
+    let position: Position
     try {
-      for await (const event of this.#events(undefined, signal)) {
-        const isInitial = position.at === 'unlisted'
-        position = isInitial ? this.#collect(event, items) : this.#take(event)
-        if (isInitial && position.at === 'listed') this.#complete([...items.values()], position.resourceVersion)
-        this.#failures = 0
+      for await (const event of timedWatch(this.#options, undefined, signal)) {
+        if (position !== undefined) {
+          position = this.#take(event)
+          continue
+        }
+        position = this.#collect(event, items)
+        if (position === undefined) continue
+        this.#complete([...items.values()], position)
+        // The watch goes on, and what it began with may have changed since.
+        items.clear()
       }
     } catch (error) {
-      if (position.at === 'unlisted') this.#canStream = isUnknownToServer(error) ? 'never' : 'not now'
-      if (this.#canStream === 'never') return UNLISTED
+      if (position === undefined) this.#canStream = isUnknownToServer(error) ? 'never' : 'not now'
+      if (this.#canStream === 'never') return undefined
       return await this.#afterError(error, position, signal)
     }
     // More than fits into the time of a watch: pages get there, however long it takes.
-    if (position.at === 'unlisted') this.#canStream = 'not now'
+    if (position === undefined) this.#canStream = 'not now'
     return position
   }
 
   async #watch(from: string, signal: AbortSignal): Promise<Position> {
     const { clock } = this.#options
-    let position: Position = { at: 'listed', resourceVersion: from }
+    let position = from
     try {
       const startedAt = clock.monotonic()
-      for await (const event of this.#events(from, signal)) {
-        position = this.#take(event)
-        this.#failures = 0
-      }
+      for await (const event of timedWatch(this.#options, from, signal)) position = this.#take(event)
       const isHasty = clock.monotonic() - startedAt < HASTY_MS
       if (!isHasty) this.#failures = 0
       else if (!signal.aborted) await this.#pause(new Error('the watch ended as soon as it began'), signal)
@@ -218,22 +220,15 @@ export class Reflector<T extends Stored> {
     return position
   }
 
-  async *#events(resourceVersion: string | undefined, signal: AbortSignal): AsyncIterable<WatchEvent<KubeObject>> {
-    const { type, selection, ...basics } = this.#options
-    for await (const event of timedWatch(basics, { type, selection, resourceVersion }, signal)) {
-      this.#hear()
-      yield event
-    }
-  }
-
-  /** Takes in one of the objects that a stream begins with; changes may come between them. */
+  /** Takes in one of the objects that a stream begins with; changes may come between them. Returns the version of all, when it has come to its end. */
   #collect(event: WatchEvent<KubeObject>, items: Map<string, T>): Position {
-    if (event.type === 'BOOKMARK')
-      return event.endsInitialEvents === true ? { at: 'listed', resourceVersion: event.resourceVersion } : UNLISTED
+    this.#hear()
+    this.#failures = 0
+    if (event.type === 'BOOKMARK') return event.endsInitialEvents ? event.resourceVersion : undefined
     const item = this.#project(event.object)
     if (item !== undefined && event.type === 'DELETED') items.delete(keyOf(item.metadata))
     else if (item !== undefined) items.set(keyOf(item.metadata), item)
-    return UNLISTED
+    return undefined
   }
 
   /** Everything that exists is known. */
@@ -251,16 +246,19 @@ export class Reflector<T extends Stored> {
     this.#heardAt = this.#options.clock.monotonic()
   }
 
-  #take(event: WatchEvent<KubeObject>): Position {
+  /** Takes in a change; returns its version. */
+  #take(event: WatchEvent<KubeObject>): string {
     const { store } = this.#options
+    this.#hear()
+    this.#failures = 0
     if (event.type === 'BOOKMARK') {
       store.advance(event.resourceVersion)
-      return { at: 'listed', resourceVersion: event.resourceVersion }
+      return event.resourceVersion
     }
     const item = this.#project(event.object)
     if (item !== undefined && event.type === 'DELETED') store.remove(item)
     else if (item !== undefined) store.put(item)
-    return { at: 'listed', resourceVersion: event.object.metadata.resourceVersion ?? '0' }
+    return event.object.metadata.resourceVersion ?? '0'
   }
 
   /** One object that cannot be read is no reason to lose sight of the others: what was known of it stays. */
@@ -286,20 +284,20 @@ export class Reflector<T extends Stored> {
       this.#missing += 1
       if (this.#installed === true && this.#missing < MISSING_CONFIRMED) {
         await this.#pause(error, signal)
-        return UNLISTED
+        return undefined
       }
       this.#options.store.clear()
       this.#setInstalled(false)
       this.#synced.resolve()
       await this.#rest(ABSENT_RETRY_MS * (0.75 + this.#options.random() / 2), signal)
-      return UNLISTED
+      return undefined
     }
-    if (isApiError(error, 'Expired') && position.at === 'listed') {
+    if (isApiError(error, 'Expired') && position !== undefined) {
       this.#options.log.debug({ kind: this.type.kind }, 'watch expired, listing again')
-      if (this.#options.clock.monotonic() - this.#listedAt >= HASTY_MS) return UNLISTED
+      if (this.#options.clock.monotonic() - this.#listedAt >= HASTY_MS) return undefined
     }
     await this.#pause(error, signal)
-    return UNLISTED
+    return undefined
   }
 
   #setInstalled(installed: boolean): void {

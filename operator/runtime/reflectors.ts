@@ -32,18 +32,18 @@ export interface Kept {
  */
 export class Reflectors {
   readonly #options: ReflectorsOptions
-  readonly #all: Reflector<Stored>[] = []
+  readonly #reflectors = new Map<ResourceType, Reflector<Stored>>()
   readonly #kept: Kept[] = []
   readonly #definitions = new Store<Stored>()
-  /** Those that are read on demand, until somebody needs them. */
-  readonly #unneeded = new Map<Reflector<Stored>, PromiseWithResolvers<void>>()
+  /** Kinds that are read on demand, until somebody needs them. */
+  readonly #unneeded = new Map<ResourceType, PromiseWithResolvers<void>>()
 
   constructor(options: ReflectorsOptions) {
     this.#options = options
     this.add(CUSTOM_RESOURCE_DEFINITION, this.#definitions, nameOnly, { metadataOnly: true })
     // A kind that was just installed is served a moment later; looking at once, and again on its next event, finds it.
     this.#definitions.onChange(({ key }) => {
-      for (const reflector of this.#all)
+      for (const reflector of this.#reflectors.values())
         if (key === definitionOf(reflector.type) && reflector.installed !== true) reflector.poke()
     })
   }
@@ -68,12 +68,11 @@ export class Reflectors {
       project: (object) => bounded(project(object), keptMax),
       selection,
       onRelist: () => onRelist({ name }),
-    })
-    this.#all.push(reflector as unknown as Reflector<Stored>)
-    if (onDemand) this.#unneeded.set(reflector as unknown as Reflector<Stored>, Promise.withResolvers())
-    const isUnneeded = () => this.#unneeded.has(reflector as unknown as Reflector<Stored>)
-    const silentMs = () => (isUnneeded() ? 0 : reflector.silentMs)
-    this.#kept.push({ type, name, selection, store: store as unknown as Store<Stored>, onDemand, silentMs })
+    }) as unknown as Reflector<Stored>
+    this.#reflectors.set(type, reflector)
+    if (onDemand) this.#unneeded.set(type, Promise.withResolvers())
+    const silentMs = () => (this.#unneeded.has(type) ? 0 : reflector.silentMs)
+    this.#kept.push({ type, name, selection, store: reflector.store, onDemand, silentMs })
   }
 
   /** All copies, by kind. */
@@ -84,10 +83,10 @@ export class Reflectors {
   /** Keeps all copies up to date until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
-    signal.addEventListener('abort', () => this.need(this.#all.map(({ type }) => type)), { once: true })
+    signal.addEventListener('abort', () => this.need([...this.#reflectors.keys()]), { once: true })
     await Promise.all(
-      this.#all.map(async (reflector) => {
-        await this.#unneeded.get(reflector)?.promise
+      Array.from(this.#reflectors, async ([type, reflector]) => {
+        await this.#unneeded.get(type)?.promise
         await reflector.run(signal)
       }),
     )
@@ -95,57 +94,50 @@ export class Reflectors {
 
   /** From now on the copies of these kinds are kept up to date. */
   need(types: readonly ResourceType[]): void {
-    for (const [reflector, { resolve }] of this.#unneeded) {
-      if (!types.includes(reflector.type)) continue
-      this.#unneeded.delete(reflector)
-      resolve()
+    for (const type of types) {
+      this.#unneeded.get(type)?.resolve()
+      this.#unneeded.delete(type)
     }
   }
 
   /** Whether the copies of these kinds are complete. {@link onInstalled} tells when they are. */
   areComplete(types: readonly ResourceType[]): boolean {
-    return types.every((type) => this.#of(type)?.installed !== undefined)
+    return types.every((type) => this.#reflectors.get(type)?.installed !== undefined)
   }
 
   /** Resolves when all copies that are needed are complete. */
   async synced(): Promise<void> {
-    const needed = () => this.#all.filter((reflector) => !this.#unneeded.has(reflector))
-    const all = async () => await Promise.all(needed().map((reflector) => reflector.synced))
+    const needed = () => [...this.#reflectors].filter(([type]) => !this.#unneeded.has(type))
     // What is in the first ones may need others.
     for (let before = 0; before < needed().length; ) {
       before = needed().length
-      await all()
+      await Promise.all(needed().map(([_type, reflector]) => reflector.synced))
     }
   }
 
   /** Whether the API server serves a kind; false for one that nobody added. */
   isInstalled(type: ResourceType): boolean {
-    return this.#of(type)?.installed === true
+    return this.#reflectors.get(type)?.installed === true
   }
 
   /** Calls back whenever a kind came or went, or its copy is complete for the first time; returns how to stop that. */
   onInstalled(listener: () => void): () => void {
-    const stops = this.#all.map((reflector) => reflector.onInstalled(listener))
-    return stopAll(stops)
+    return stopAll(Array.from(this.#reflectors.values(), (reflector) => reflector.onInstalled(listener)))
   }
 
   /** Lists kinds once more, live: their watches may be behind. Throws ApiErrors. */
   async refresh(types: readonly ResourceType[], signal: AbortSignal): Promise<void> {
-    await Promise.all(types.map((type) => this.#of(type)?.refresh(signal)))
+    await Promise.all(types.map((type) => this.#reflectors.get(type)?.refresh(signal)))
   }
 
   /** What is kept of an object, by kind and `namespace/name`. */
   readonly get = (type: ResourceType, key: string): KubeObject | undefined => {
-    return this.#of(type)?.store.get(key) as KubeObject | undefined
+    return this.#reflectors.get(type)?.store.get(key) as KubeObject | undefined
   }
 
   /** Takes in the API server's answer to a write of this process. */
   readonly observeWrite = (type: ResourceType, object: KubeObject): void => {
-    this.#of(type)?.observeWrite(object)
-  }
-
-  #of(type: ResourceType): Reflector<Stored> | undefined {
-    return this.#all.find((reflector) => reflector.type === type)
+    this.#reflectors.get(type)?.observeWrite(object)
   }
 }
 

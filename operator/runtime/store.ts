@@ -100,14 +100,14 @@ export class Store<T extends Stored> {
     for (const [key, item] of this.#items) {
       if (!listed.has(key) && compareResourceVersions(versionOf(item), version) <= 0) this.#change(key, item, undefined)
     }
-    this.#reached(version)
+    this.advance(version)
   }
 
   /** An ADDED or MODIFIED event. One that was told before and comes again does not revive what is gone since. */
   put(item: T): void {
     const isOld = compareResourceVersions(versionOf(item), this.#version) < 0
     if (!isOld || this.#items.has(keyOf(item.metadata))) this.#put(item)
-    this.#reached(versionOf(item))
+    this.advance(versionOf(item))
   }
 
   /** A DELETED event; `item` is the last state, with the version of the deletion. */
@@ -116,12 +116,12 @@ export class Store<T extends Stored> {
     const current = this.#items.get(key)
     const isNewer = current !== undefined && compareResourceVersions(versionOf(current), versionOf(item)) > 0
     if (current !== undefined && !isNewer) this.#change(key, current, undefined)
-    this.#reached(versionOf(item))
+    this.advance(versionOf(item))
   }
 
-  /** A bookmark. */
+  /** A bookmark: everything up to this version is in here. */
   advance(version: string): void {
-    this.#reached(version)
+    if (compareResourceVersions(version, this.#version) > 0) this.#version = version
   }
 
   /** The kind is not served any more: nothing of it exists. */
@@ -151,10 +151,6 @@ export class Store<T extends Stored> {
     } else {
       this.#change(key, before, item)
     }
-  }
-
-  #reached(version: string): void {
-    if (compareResourceVersions(version, this.#version) > 0) this.#version = version
   }
 
   #change(key: string, before: T | undefined, after: T | undefined): void {

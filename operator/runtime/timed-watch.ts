@@ -7,20 +7,18 @@ const WATCH_SECONDS = 45
 /** A watch that is still open so long after its end has lost its server without a word. */
 const GRACE_SECONDS = 8
 
-/** What to watch; without a version, everything that exists comes first. */
-export interface WatchFrom {
+export interface TimedWatchOptions extends Omit<Basics, 'log'> {
   readonly type: ResourceType
-  readonly selection: Selection | undefined
-  readonly resourceVersion: string | undefined
+  readonly selection?: Selection
 }
 
 /**
- * What the API server reports, until it ends the watch, or is overdue in doing so: then the watch ends as if `signal` were aborted.
- * Throws ApiErrors.
+ * What the API server reports after a version, or without one of everything that exists first, until it ends the watch, or is overdue in doing so: then the watch
+ * ends as if `signal` were aborted. Throws ApiErrors.
  */
 export async function* timedWatch(
-  { client, clock, random }: Omit<Basics, 'log'>,
-  { type, selection, resourceVersion }: WatchFrom,
+  { client, clock, random, type, selection }: TimedWatchOptions,
+  resourceVersion: string | undefined,
   signal: AbortSignal,
 ): AsyncIterable<WatchEvent<KubeObject>> {
   const timeoutSeconds = Math.round(WATCH_SECONDS * (1 + random() / 10))
