@@ -5,9 +5,9 @@ import { type FakeClock, settled } from './kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from './kube/kube-client.ts'
 import type { KubeObject } from './kube/kube-object.ts'
 import { type ScriptedCall, ScriptedClient } from './kube/scripted-client.fixtures.ts'
+import { SECOND } from './runtime/times.fixtures.ts'
 import { scriptedOperator } from './scripted-operator.fixtures.ts'
 
-const SECOND = 1_000
 /** The process has 3 s from SIGTERM to its end. */
 const STOPPED_WITHIN_MS = 2_500
 

@@ -4,10 +4,8 @@ import type { ApiErrorReason } from '../kube/api-error.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import type { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { aLookBench } from '../runtime/look-bench.fixtures.ts'
+import { MINUTE, SECOND } from '../runtime/times.fixtures.ts'
 import { CdiPulse } from './cdi-pulse.ts'
-
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
 
 function build(more: { readonly cdiNamespace?: string } = {}) {
   const { client, clock, basics, run } = aLookBench()

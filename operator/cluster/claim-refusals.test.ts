@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { apiError } from '../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { aLookBench } from '../runtime/look-bench.fixtures.ts'
+import { SECOND } from '../runtime/times.fixtures.ts'
 import { ClaimRefusals } from './claim-refusals.ts'
 
-const SECOND = 1_000
 const QUOTA = 'persistentvolumeclaims "prime-1" is forbidden: exceeded quota: q'
 
 function build() {

@@ -2,9 +2,8 @@ import { expect, it } from 'vitest'
 import { apiError } from '../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { aLookBench } from '../runtime/look-bench.fixtures.ts'
+import { SECOND } from '../runtime/times.fixtures.ts'
 import { PodWarnings } from './pod-warnings.ts'
-
-const SECOND = 1_000
 
 function build() {
   const { client, clock, news, basics, onNews, run } = aLookBench()

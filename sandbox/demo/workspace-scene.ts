@@ -1,19 +1,7 @@
 import { LABELS } from '@open-terrain/constructs'
 import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
-import {
-  CONFIG_MAP,
-  DATA_VOLUME,
-  DEPLOYMENT,
-  KUBEVIRT_VIRTUAL_MACHINE,
-  NAMESPACE,
-  NETWORK_ATTACHMENT_DEFINITION,
-  NETWORK_POLICY,
-  PERSISTENT_VOLUME,
-  PERSISTENT_VOLUME_CLAIM,
-  POD,
-  SECRET,
-} from '../../operator/kube/resource-types.ts'
+import * as types from '../../operator/kube/resource-types.ts'
 import { IMAGE_URL_TEMPLATE, type Performer, WORKSPACE_NAME } from './cast.ts'
 import type { Observer } from './observer.ts'
 
@@ -32,6 +20,21 @@ export interface WorkspaceEnd {
 
 /** Folder of a node in which the volumes of workspaces lie. */
 const LOCAL_VOLUME_ROOT = '/var/lib/open-terrain'
+
+/** Of what a workspace consists, and what that makes. */
+const PARTS = [
+  types.NETWORK_POLICY,
+  types.NETWORK_ATTACHMENT_DEFINITION,
+  types.DEPLOYMENT,
+  types.POD,
+  types.PERSISTENT_VOLUME_CLAIM,
+  types.PERSISTENT_VOLUME,
+  types.CONFIG_MAP,
+  types.SECRET,
+  types.KUBEVIRT_VIRTUAL_MACHINE,
+  types.DATA_VOLUME,
+  types.NAMESPACE,
+]
 
 /** Of the policy: where images of workspaces come from, and where their volumes lie. */
 export const WORKSPACE_POLICY: Readonly<Record<string, string>> = {
@@ -61,25 +64,12 @@ export async function standUpWorkspace({ client, observer, cast, signal, say }: 
 
 /** Asks the API server itself: an observer could have missed what is still there. */
 async function leftOf(client: KubeClient, uid: string): Promise<string[]> {
-  const types = [
-    NETWORK_POLICY,
-    NETWORK_ATTACHMENT_DEFINITION,
-    DEPLOYMENT,
-    POD,
-    PERSISTENT_VOLUME_CLAIM,
-    PERSISTENT_VOLUME,
-    CONFIG_MAP,
-    SECRET,
-    KUBEVIRT_VIRTUAL_MACHINE,
-    DATA_VOLUME,
-    NAMESPACE,
-  ]
-  const lists = types.map(async (type) => {
+  const lists = PARTS.map(async (type) => {
     const { items } = await client.list(type)
     const isLeft = ({ metadata }: (typeof items)[number]) =>
       metadata.labels?.[LABELS.workspaceUid] === uid ||
       metadata.namespace === WORKSPACE_NAME ||
-      (type === NAMESPACE && metadata.name === WORKSPACE_NAME)
+      (type === types.NAMESPACE && metadata.name === WORKSPACE_NAME)
     return items.filter(isLeft).map(({ metadata }) => `${type.kind} ${metadata.name}`)
   })
   return (await Promise.all(lists)).flat()

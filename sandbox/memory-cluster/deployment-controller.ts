@@ -5,6 +5,7 @@ import { DEPLOYMENT, POD } from '../../operator/kube/resource-types.ts'
 import { REPLICA_SET } from '../resource-types.ts'
 import { isTerminating } from './deletion.ts'
 import { rolloutStatus } from './deployment-status.ts'
+import { DueKeys } from './due-keys.ts'
 import { isSameJson } from './json.ts'
 import type { Commit } from './object-store.ts'
 import {
@@ -28,29 +29,21 @@ const DEFAULT_HISTORY = 10
  */
 export class DeploymentController {
   readonly #parts: WorkloadParts
-  readonly #due = new Set<string>()
+  readonly #due: DueKeys
 
   constructor(parts: WorkloadParts) {
     this.#parts = parts
+    this.#due = new DueKeys(parts.later, (key) => this.#sync(key))
     parts.store.onCommit((commit) => this.#onCommit(commit))
   }
 
   #onCommit({ type, resource, object }: Commit): void {
     const { namespace } = object.metadata
-    if (resource === DEPLOYMENT && type !== 'DELETED') this.#enqueue(keyOf(object.metadata))
+    if (resource === DEPLOYMENT && type !== 'DELETED') this.#due.add(keyOf(object.metadata))
     const isGonePod = resource === POD && type === 'DELETED'
     const replicaSet = resource === REPLICA_SET ? object : isGonePod ? this.#replicaSetOf(object) : undefined
     const owner = replicaSet?.metadata.ownerReferences?.find(({ kind }) => kind === 'Deployment')
-    if (owner !== undefined) this.#enqueue(`${namespace}/${owner.name}`)
-  }
-
-  #enqueue(key: string): void {
-    if (this.#due.has(key)) return
-    this.#due.add(key)
-    this.#parts.later(() => {
-      this.#due.delete(key)
-      this.#sync(key)
-    })
+    if (owner !== undefined) this.#due.add(`${namespace}/${owner.name}`)
   }
 
   #sync(key: string): void {
@@ -62,7 +55,7 @@ export class DeploymentController {
     const { nowMs, timestamp } = { nowMs: this.#parts.now(), timestamp: this.#parts.timestamp() }
     const [replicaSets, current] = this.#replicaSets(fresh)
     const { status, lookAgainMs } = rolloutStatus({ deployment: fresh, replicaSets, current, nowMs, timestamp })
-    if (lookAgainMs !== undefined) this.#parts.after(lookAgainMs, () => this.#enqueue(key))
+    if (lookAgainMs !== undefined) this.#parts.after(lookAgainMs, () => this.#due.add(key))
     if (isSameJson(fresh.status, status)) return
     this.#parts.server.replaceStatus(ACTOR, DEPLOYMENT, { ...fresh, status } as KubeObject)
   }

@@ -2,6 +2,7 @@ import type { DeleteOptions } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf, type OwnerReference, type ResourceType } from '../../operator/kube/kube-object.ts'
 import type { ApiServer } from './api-server.ts'
 import { FOREGROUND, isTerminating, isWaitingForDependents, ORPHAN } from './deletion.ts'
+import { DueKeys } from './due-keys.ts'
 import type { Commit, ObjectStore } from './object-store.ts'
 
 const ACTOR = 'garbage-collector'
@@ -27,10 +28,11 @@ export class GarbageCollector {
   readonly #nodes = new Map<string, Node>()
   /** Uids of dependents by the uid of the owner that they name, whether it exists or not. */
   readonly #dependents = new Map<string, Set<string>>()
-  readonly #due = new Set<string>()
+  readonly #due: DueKeys
 
   constructor(parts: CollectorParts) {
     this.#parts = parts
+    this.#due = new DueKeys(parts.later, (uid) => this.#attend(uid))
     parts.store.onCommit((commit) => this.#onCommit(commit))
   }
 
@@ -54,14 +56,14 @@ export class GarbageCollector {
       this.#dropDependent(owner.uid, uid)
       this.#look(owner.uid, isWaitingForDependents)
     }
-    for (const dependent of this.#dependents.get(uid) ?? []) this.#enqueue(dependent)
+    for (const dependent of this.#dependents.get(uid) ?? []) this.#due.add(dependent)
   }
 
   #onTerminating(uid: string, { metadata: { finalizers = [] } }: KubeObject): void {
-    if (finalizers.includes(ORPHAN)) this.#enqueue(uid)
+    if (finalizers.includes(ORPHAN)) this.#due.add(uid)
     if (!finalizers.includes(FOREGROUND)) return
-    this.#enqueue(uid)
-    for (const dependent of this.#dependents.get(uid) ?? []) this.#enqueue(dependent)
+    this.#due.add(uid)
+    for (const dependent of this.#dependents.get(uid) ?? []) this.#due.add(dependent)
   }
 
   #reown(uid: string, before: readonly OwnerReference[], after: readonly OwnerReference[]): void {
@@ -74,7 +76,7 @@ export class GarbageCollector {
       if (dependents === undefined) this.#dependents.set(owner.uid, new Set([uid]))
       else dependents.add(uid)
       const found = this.#object(owner.uid)
-      if (found === undefined || isWaitingForDependents(found)) this.#enqueue(uid)
+      if (found === undefined || isWaitingForDependents(found)) this.#due.add(uid)
     }
   }
 
@@ -86,16 +88,7 @@ export class GarbageCollector {
 
   #look(uid: string, holds: (object: KubeObject) => boolean): void {
     const object = this.#object(uid)
-    if (object !== undefined && holds(object)) this.#enqueue(uid)
-  }
-
-  #enqueue(uid: string): void {
-    if (this.#due.has(uid)) return
-    this.#due.add(uid)
-    this.#parts.later(() => {
-      this.#due.delete(uid)
-      this.#attend(uid)
-    })
+    if (object !== undefined && holds(object)) this.#due.add(uid)
   }
 
   #attend(uid: string): void {

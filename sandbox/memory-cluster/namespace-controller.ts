@@ -2,6 +2,7 @@ import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { ApiServer } from './api-server.ts'
 import { isTerminating } from './deletion.ts'
+import { DueKeys } from './due-keys.ts'
 import type { Commit, ObjectStore } from './object-store.ts'
 
 const ACTOR = 'namespace-controller'
@@ -17,10 +18,11 @@ export interface NamespaceControllerParts {
 export class NamespaceController {
   readonly #parts: NamespaceControllerParts
   readonly #terminating = new Set<string>()
-  readonly #due = new Set<string>()
+  readonly #due: DueKeys
 
   constructor(parts: NamespaceControllerParts) {
     this.#parts = parts
+    this.#due = new DueKeys(parts.later, (name) => this.#empty(name))
     parts.store.onCommit((commit) => this.#onCommit(commit))
   }
 
@@ -30,20 +32,11 @@ export class NamespaceController {
       if (type === 'DELETED') this.#terminating.delete(name)
       else if (isTerminating(object)) {
         this.#terminating.add(name)
-        this.#enqueue(name)
+        this.#due.add(name)
       }
     } else if (type === 'DELETED' && namespace !== undefined && this.#terminating.has(namespace)) {
-      this.#enqueue(namespace)
+      this.#due.add(namespace)
     }
-  }
-
-  #enqueue(name: string): void {
-    if (this.#due.has(name)) return
-    this.#due.add(name)
-    this.#parts.later(() => {
-      this.#due.delete(name)
-      this.#empty(name)
-    })
   }
 
   #empty(name: string): void {

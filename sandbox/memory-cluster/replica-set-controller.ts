@@ -3,6 +3,7 @@ import { apiVersionOf, type KubeObject, keyOf } from '../../operator/kube/kube-o
 import { POD } from '../../operator/kube/resource-types.ts'
 import { REPLICA_SET } from '../resource-types.ts'
 import { isTerminating } from './deletion.ts'
+import { DueKeys } from './due-keys.ts'
 import { isSameJson } from './json.ts'
 import type { Commit } from './object-store.ts'
 import { conditionOf, controllerUid, counted, type ReplicaPod, type ReplicaSet, without } from './workload-objects.ts'
@@ -16,28 +17,20 @@ const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
 /** Keeps as many pods of a ReplicaSet as it asks for. A pod that is refused is tried again, later each time. */
 export class ReplicaSetController {
   readonly #parts: WorkloadParts
-  readonly #due = new Set<string>()
+  readonly #due: DueKeys
   readonly #failures = new Map<string, number>()
 
   constructor(parts: WorkloadParts) {
     this.#parts = parts
+    this.#due = new DueKeys(parts.later, (key) => this.#sync(key))
     parts.store.onCommit((commit) => this.#onCommit(commit))
   }
 
   #onCommit({ type, resource, object }: Commit): void {
-    if (resource === REPLICA_SET && type !== 'DELETED') this.#enqueue(keyOf(object.metadata))
+    if (resource === REPLICA_SET && type !== 'DELETED') this.#due.add(keyOf(object.metadata))
     if (resource !== POD) return
     const owner = object.metadata.ownerReferences?.find(({ controller, kind }) => controller && kind === 'ReplicaSet')
-    if (owner !== undefined) this.#enqueue(`${object.metadata.namespace}/${owner.name}`)
-  }
-
-  #enqueue(key: string): void {
-    if (this.#due.has(key)) return
-    this.#due.add(key)
-    this.#parts.later(() => {
-      this.#due.delete(key)
-      this.#sync(key)
-    })
+    if (owner !== undefined) this.#due.add(`${object.metadata.namespace}/${owner.name}`)
   }
 
   #sync(key: string): void {
@@ -74,7 +67,7 @@ export class ReplicaSetController {
   #retry(key: string): void {
     const failures = this.#failures.get(key) ?? 0
     this.#failures.set(key, failures + 1)
-    this.#parts.after(Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** Math.min(failures, 30)), () => this.#enqueue(key))
+    this.#parts.after(Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** Math.min(failures, 30)), () => this.#due.add(key))
   }
 
   #show(replicaSet: ReplicaSet, pods: readonly ReplicaPod[], refusal: string | undefined): void {

@@ -92,13 +92,8 @@ export class ClonePopulator {
   }
 
   /** Lets a deleted DataVolume go. False when nothing of a clone held it. */
-  async release(dataVolume: DataVolume): Promise<boolean> {
-    const { finalizers = [], resourceVersion } = dataVolume.metadata
-    if (!finalizers.includes(annotation.DATA_VOLUME_FINALIZER)) return false
-    const others = finalizers.filter((finalizer) => finalizer !== annotation.DATA_VOLUME_FINALIZER)
-    const patch = { metadata: { resourceVersion, finalizers: others } }
-    await this.#world.patch(DATA_VOLUME, this.#world.dataVolumes, dataVolume, patch)
-    return true
+  release(dataVolume: DataVolume): Promise<boolean> {
+    return this.#world.letGo(DATA_VOLUME, this.#world.dataVolumes, dataVolume, annotation.DATA_VOLUME_FINALIZER)
   }
 
   async #begin(key: string, dataVolume: DataVolume, source: CloneSource | undefined): Promise<void> {
@@ -248,11 +243,7 @@ export class ClonePopulator {
   }
 
   async #unfinalize(target: Claim): Promise<void> {
-    const { finalizers = [], resourceVersion } = target.metadata
-    if (!finalizers.includes(annotation.CLONE_FINALIZER)) return
-    const others = finalizers.filter((finalizer) => finalizer !== annotation.CLONE_FINALIZER)
-    const patch = { metadata: { resourceVersion, finalizers: others } }
-    await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, target, patch)
+    await this.#world.letGo(PERSISTENT_VOLUME_CLAIM, this.#world.claims, target, annotation.CLONE_FINALIZER)
   }
 
   /** How a claim is cloned is decided once. */

@@ -98,12 +98,9 @@ export class Instances {
     if (!isOver)
       return await this.#enter(instance, instance.status?.phase ?? 'Pending', withOthers(instance, POD_TERMINATING))
     const ended = isFinal(instance) ? instance : await this.#finish(instance, hasRun(instance) ? 'Succeeded' : 'Failed')
-    const { finalizers = [], resourceVersion } = ended.metadata
-    if (!isTerminating(ended) || !finalizers.includes(INSTANCE_FINALIZER)) return
+    if (!isTerminating(ended)) return
     this.#runs.delete(uidOf(ended))
-    const others = finalizers.filter((finalizer) => finalizer !== INSTANCE_FINALIZER)
-    const patch = { metadata: { resourceVersion, finalizers: others } }
-    await this.#world.patch(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, ended, patch)
+    await this.#world.letGo(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, ended, INSTANCE_FINALIZER)
   }
 
   async #prepare(key: string, instance: Instance, disks: readonly MachineDisk[]): Promise<void> {

@@ -76,20 +76,12 @@ export class Machines {
   }
 
   async #letGo(instance: Instance): Promise<void> {
-    const { finalizers = [], resourceVersion } = instance.metadata
-    if (!finalizers.includes(MACHINE_FINALIZER)) return
-    const others = finalizers.filter((finalizer) => finalizer !== MACHINE_FINALIZER)
-    const patch = { metadata: { resourceVersion, finalizers: others } }
-    await this.#world.patch(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, instance, patch)
+    await this.#world.letGo(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, instance, MACHINE_FINALIZER)
   }
 
   /** The last act: nothing of the machine is left but the machine. */
   async #release(machine: Machine): Promise<void> {
-    const { finalizers = [], resourceVersion } = machine.metadata
-    if (!finalizers.includes(MACHINE_FINALIZER)) return
-    const others = finalizers.filter((finalizer) => finalizer !== MACHINE_FINALIZER)
-    const patch = { metadata: { resourceVersion, finalizers: others } }
-    await this.#world.patch(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, patch)
+    await this.#world.letGo(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, MACHINE_FINALIZER)
   }
 
   async #start(key: string, machine: Machine, startFailure: StartFailure | undefined): Promise<void> {

@@ -102,14 +102,10 @@ export class Storage {
 
   /** What kube-controller-manager's claim protection does, which the sandbox does not run. */
   async #letGo(key: string, claim: Claim): Promise<void> {
-    const { finalizers = [], resourceVersion } = claim.metadata
-    if (!finalizers.includes(PROTECTION)) return
     // A pod that no node has is started with no claim that is being deleted: it is no user.
     const isUsable = claim.status?.phase === 'Bound'
     if (isUsable && this.#world.pods.find(BY_CLAIM, key).some(isUser)) return
-    const others = finalizers.filter((finalizer) => finalizer !== PROTECTION)
-    const patch = { metadata: { resourceVersion, finalizers: others } }
-    await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, patch)
+    await this.#world.letGo(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, PROTECTION)
   }
 }
 

@@ -7,22 +7,7 @@ import {
   type ObjectMeta,
   type ResourceType,
 } from '../../operator/kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  DATA_SOURCE,
-  DATA_VOLUME,
-  EVENT,
-  KUBEVIRT_VIRTUAL_MACHINE,
-  PERSISTENT_VOLUME,
-  PERSISTENT_VOLUME_CLAIM,
-  POD,
-  SECRET,
-  STORAGE_CLASS,
-  STORAGE_PROFILE,
-  VIRTUAL_MACHINE_INSTANCE,
-  VOLUME_SNAPSHOT,
-  VOLUME_SNAPSHOT_CLASS,
-} from '../../operator/kube/resource-types.ts'
+import * as types from '../../operator/kube/resource-types.ts'
 import type { Clock } from '../../operator/runtime/clock.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
@@ -119,20 +104,20 @@ export class World {
   /** Starts to watch; resolves once every kind was listed, or is known not to be installed. Add listeners before. */
   async start(): Promise<void> {
     const reflectors = [
-      this.#watch(DATA_VOLUME, this.dataVolumes),
-      this.#watch(DATA_SOURCE, this.dataSources),
-      this.#watch(PERSISTENT_VOLUME_CLAIM, this.claims),
-      this.#watch(POD, this.pods),
-      this.#watch(STORAGE_CLASS, this.storageClasses),
-      this.#watch(STORAGE_PROFILE, this.storageProfiles),
-      this.#watch(VOLUME_SNAPSHOT, this.snapshots),
-      this.#watch(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses),
-      this.#watch(KUBEVIRT_VIRTUAL_MACHINE, this.machines),
-      this.#watch(VIRTUAL_MACHINE_INSTANCE, this.instances),
+      this.#watch(types.DATA_VOLUME, this.dataVolumes),
+      this.#watch(types.DATA_SOURCE, this.dataSources),
+      this.#watch(types.PERSISTENT_VOLUME_CLAIM, this.claims),
+      this.#watch(types.POD, this.pods),
+      this.#watch(types.STORAGE_CLASS, this.storageClasses),
+      this.#watch(types.STORAGE_PROFILE, this.storageProfiles),
+      this.#watch(types.VOLUME_SNAPSHOT, this.snapshots),
+      this.#watch(types.VOLUME_SNAPSHOT_CLASS, this.snapshotClasses),
+      this.#watch(types.KUBEVIRT_VIRTUAL_MACHINE, this.machines),
+      this.#watch(types.VIRTUAL_MACHINE_INSTANCE, this.instances),
       // That they exist is all that matters of these.
-      this.#watch(SECRET, this.secrets, { metadataOnly: true }),
-      this.#watch(CONFIG_MAP, this.configMaps, { metadataOnly: true }),
-      ...(this.hasWorkloads ? [this.#watch(NODE, this.nodes), this.#watch(PERSISTENT_VOLUME, this.volumes)] : []),
+      this.#watch(types.SECRET, this.secrets, { metadataOnly: true }),
+      this.#watch(types.CONFIG_MAP, this.configMaps, { metadataOnly: true }),
+      ...(this.hasWorkloads ? [this.#watch(NODE, this.nodes), this.#watch(types.PERSISTENT_VOLUME, this.volumes)] : []),
     ]
     await Promise.all(reflectors.map((reflector) => reflector.synced))
   }
@@ -174,6 +159,20 @@ export class World {
     return replaced
   }
 
+  /** Takes a finalizer off exactly this version of an object. False where it has none. */
+  async letGo<T extends KubeObject>(
+    type: ResourceType,
+    store: Store<T>,
+    object: T,
+    finalizer: string,
+  ): Promise<boolean> {
+    const { finalizers = [], resourceVersion } = object.metadata
+    if (!finalizers.includes(finalizer)) return false
+    const others = finalizers.filter((one) => one !== finalizer)
+    await this.patch(type, store, object, { metadata: { resourceVersion, finalizers: others } })
+    return true
+  }
+
   /** Deletes exactly this object; it being gone already is fine. */
   async remove(type: ResourceType, object: KubeObject, options: DeleteOptions = {}): Promise<void> {
     try {
@@ -204,7 +203,7 @@ export class World {
       lastTimestamp: now,
       count: 1,
     }
-    this.client.create(EVENT, event, { signal: this.signal }).catch((error: unknown) => {
+    this.client.create(types.EVENT, event, { signal: this.signal }).catch((error: unknown) => {
       if (!this.signal.aborted) this.log.debug({ error: String(error) }, 'lost an event')
     })
   }

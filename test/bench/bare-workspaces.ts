@@ -1,30 +1,20 @@
 import { LABELS, MANAGER } from '@open-terrain/constructs'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  DATA_VOLUME,
-  DEPLOYMENT,
-  KUBEVIRT_VIRTUAL_MACHINE,
-  NAMESPACE,
-  NETWORK_ATTACHMENT_DEFINITION,
-  NETWORK_POLICY,
-  PERSISTENT_VOLUME_CLAIM,
-  SECRET,
-} from '../../operator/kube/resource-types.ts'
+import * as types from '../../operator/kube/resource-types.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { inParallel } from './stage.ts'
 
 /** What the operator creates in the namespace of a workspace, in its order. */
 const TYPES: readonly ResourceType[] = [
-  NETWORK_POLICY,
-  NETWORK_ATTACHMENT_DEFINITION,
-  PERSISTENT_VOLUME_CLAIM,
-  CONFIG_MAP,
-  DEPLOYMENT,
-  SECRET,
-  DATA_VOLUME,
-  KUBEVIRT_VIRTUAL_MACHINE,
+  types.NETWORK_POLICY,
+  types.NETWORK_ATTACHMENT_DEFINITION,
+  types.PERSISTENT_VOLUME_CLAIM,
+  types.CONFIG_MAP,
+  types.DEPLOYMENT,
+  types.SECRET,
+  types.DATA_VOLUME,
+  types.KUBEVIRT_VIRTUAL_MACHINE,
 ]
 
 /** An object as somebody may create it in a namespace of any name. */
@@ -69,13 +59,13 @@ export async function runBareWorkspaces(
   await Promise.all([
     inParallel(count, async (at) => {
       const name = `${PREFIX}${at}`
-      await client.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } } as KubeObject)
+      await client.create(types.NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } } as KubeObject)
       for (const { type, text } of models) {
         await client.create(type, JSON.parse(text.replaceAll(workspace, name)) as KubeObject)
       }
     }),
-    untilAll(client, KUBEVIRT_VIRTUAL_MACHINE, countOf(KUBEVIRT_VIRTUAL_MACHINE), isRunning, signal),
-    untilAll(client, DEPLOYMENT, countOf(DEPLOYMENT), isAvailable, signal),
+    untilAll(client, types.KUBEVIRT_VIRTUAL_MACHINE, countOf(types.KUBEVIRT_VIRTUAL_MACHINE), isRunning, signal),
+    untilAll(client, types.DEPLOYMENT, countOf(types.DEPLOYMENT), isAvailable, signal),
   ])
   return (systemClock.monotonic() - startedAt) / 1_000
 }
@@ -91,7 +81,7 @@ function blank(type: ResourceType, object: KubeObject): object {
   return {
     ...bare,
     metadata: { name, namespace, labels, annotations },
-    ...(rest.spec !== undefined && { spec: type === PERSISTENT_VOLUME_CLAIM ? spec : rest.spec }),
+    ...(rest.spec !== undefined && { spec: type === types.PERSISTENT_VOLUME_CLAIM ? spec : rest.spec }),
   }
 }
 

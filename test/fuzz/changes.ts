@@ -1,4 +1,6 @@
-import type fc from 'fast-check'
+import fc from 'fast-check'
+import { anyJson } from './odd-values.ts'
+import { rawNumber, UNKNOWN } from './spec-manifests.ts'
 
 export type Path = readonly (string | number)[]
 /** Something odd, at its place in a spec. */
@@ -8,7 +10,7 @@ export const at = <T>(path: Path, value: fc.Arbitrary<T>): fc.Arbitrary<Change> 
   value.map((one) => [path, one] as const)
 
 /** A copy with the value at its place, or without it where an earlier change has taken the place away. */
-export function changed(whole: unknown, [path, value]: Change): unknown {
+function changed(whole: unknown, [path, value]: Change): unknown {
   const [field, ...rest] = path
   if (field === undefined) return value
   if (typeof whole !== 'object' || whole === null) return whole
@@ -17,4 +19,38 @@ export function changed(whole: unknown, [path, value]: Change): unknown {
   const old = Object.entries(whole).find(([name]) => name === field)?.[1]
   // As JSON.parse would: a field `__proto__` is a field like any other.
   return Object.fromEntries([...others, [field, changed(old, [rest, value])]])
+}
+
+export interface Changeable {
+  /** With all that changes are made to. */
+  readonly right: fc.Arbitrary<object>
+  /** Changes to what is nearly right. */
+  readonly odd: fc.Arbitrary<Change>
+  /** What may be left out, or have a value of any kind. */
+  readonly fields: readonly Path[]
+  /** Where a field that nobody knows may be. */
+  readonly places: readonly Path[]
+}
+
+/** Specs that are right but for a few changes, and such as consist of changes alone. */
+export function changedSpecs({ right, odd, fields, places }: Changeable) {
+  const change: fc.Arbitrary<Change> = fc.oneof(
+    { arbitrary: odd, weight: 8 },
+    fc.tuple(fc.constantFrom(...fields), fc.oneof(anyJson, rawNumber, fc.constant(undefined))),
+    fc
+      .tuple(fc.constantFrom(...places), fc.constantFrom(...UNKNOWN), anyJson)
+      .map(([place, field, value]): Change => [[...place, field], value]),
+  )
+  const few = fc.oneof(
+    { arbitrary: fc.array(change, { minLength: 1, maxLength: 1 }), weight: 4 },
+    fc.array(change, { minLength: 2, maxLength: 3 }),
+  )
+  return {
+    nearValid: fc.tuple(right, few).map(([spec, list]) => list.reduce<unknown>(changed, spec)),
+    noise: fc.oneof(
+      anyJson,
+      fc.constant(undefined),
+      fc.array(change, { maxLength: 8 }).map((list) => list.reduce<unknown>(changed, {})),
+    ),
+  }
 }

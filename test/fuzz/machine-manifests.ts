@@ -1,8 +1,8 @@
 import { VM_DISK_IMAGE_MODES } from '@open-terrain/constructs'
 import fc from 'fast-check'
-import { at, type Change, changed, type Path } from './changes.ts'
-import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
-import { manifestsOf, nearValidImageSpec, rawNumber, UNKNOWN, validImageSpec } from './spec-manifests.ts'
+import { at, type Change, changedSpecs, type Path } from './changes.ts'
+import { diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
+import { manifestsOf, nearValidImageSpec, rawNumber, validImageSpec } from './spec-manifests.ts'
 
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
 
@@ -211,33 +211,13 @@ const FIELDS: readonly Path[] = [
   ...['name', 'plain_text_passwd', 'sudo', 'groups', 'ssh_authorized_keys'].map((field) => ['users', 0, field]),
 ]
 
-const change: fc.Arbitrary<Change> = fc.oneof(
-  { arbitrary: oddField, weight: 8 },
-  fc.tuple(fc.constantFrom(...FIELDS), fc.oneof(anyJson, rawNumber, fc.constant(undefined))),
-  fc
-    .tuple(fc.constantFrom(...PLACES), fc.constantFrom(...UNKNOWN), anyJson)
-    .map(([place, field, value]): Change => [[...place, field], value]),
-)
-
-const changes = fc.oneof(
-  { arbitrary: fc.array(change, { minLength: 1, maxLength: 1 }), weight: 4 },
-  fc.array(change, { minLength: 2, maxLength: 3 }),
-)
-/** With all that changes are made to. */
 const fullSpec = fc.tuple(validSpec, user, networkInterface).map(([spec, one, other]) => ({
   ...spec,
   users: spec.users?.length ? spec.users : [one],
   interfaces: spec.interfaces?.length ? spec.interfaces : [other],
 }))
-const nearValidSpec = fc.tuple(fullSpec, changes).map(([spec, list]) => list.reduce<unknown>(changed, spec))
-const noiseSpec = fc.oneof(
-  anyJson,
-  fc.constant(undefined),
-  fc.array(change, { maxLength: 8 }).map((list) => list.reduce<unknown>(changed, {})),
-)
 
 export const machineManifest = manifestsOf('VirtualMachine', {
   valid: validSpec,
-  nearValid: nearValidSpec,
-  noise: noiseSpec,
+  ...changedSpecs({ right: fullSpec, odd: oddField, fields: FIELDS, places: PLACES }),
 })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { at, type Change, changed, type Path } from './changes.ts'
+import { at, type Change, changedSpecs, type Path } from './changes.ts'
 import {
   cpu,
   label,
@@ -12,7 +12,7 @@ import {
   user,
 } from './machine-manifests.ts'
 import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
-import { manifestsOf, nearValidImageSpec, rawNumber, UNKNOWN, validImageSpec } from './spec-manifests.ts'
+import { manifestsOf, nearValidImageSpec, rawNumber, validImageSpec } from './spec-manifests.ts'
 
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
 /** Few, so that they meet. */
@@ -308,27 +308,10 @@ const PLACES: readonly Path[] = [
   [...NET, 'routes', 0],
 ]
 
-const change: fc.Arbitrary<Change> = fc.oneof(
-  { arbitrary: oddField, weight: 8 },
-  fc.tuple(fc.constantFrom(...PLACES.slice(1)), fc.oneof(anyJson, rawNumber, fc.constant(undefined))),
-  fc
-    .tuple(fc.constantFrom(...PLACES), fc.constantFrom(...UNKNOWN), anyJson)
-    .map(([place, field, value]): Change => [[...place, field], value]),
-)
-const changes = fc.oneof(
-  { arbitrary: fc.array(change, { minLength: 1, maxLength: 1 }), weight: 4 },
-  fc.array(change, { minLength: 2, maxLength: 3 }),
-)
-const changedSpec = fc.tuple(validSpec, changes).map(([spec, list]) => list.reduce<unknown>(changed, spec))
-const nearValidSpec = fc.oneof({ arbitrary: changedSpec, weight: 5 }, smallSpec)
-const noiseSpec = fc.oneof(
-  anyJson,
-  fc.constant(undefined),
-  fc.array(change, { maxLength: 8 }).map((list) => list.reduce<unknown>(changed, {})),
-)
+const { nearValid, noise } = changedSpecs({ right: validSpec, odd: oddField, fields: PLACES.slice(1), places: PLACES })
 
 export const workspaceManifest = manifestsOf('Workspace', {
   valid: validSpec,
-  nearValid: nearValidSpec,
-  noise: noiseSpec,
+  nearValid: fc.oneof({ arbitrary: nearValid, weight: 5 }, smallSpec),
+  noise,
 })

@@ -1,22 +1,6 @@
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  CUSTOM_RESOURCE_DEFINITION,
-  DATA_SOURCE,
-  DATA_VOLUME,
-  DEPLOYMENT,
-  EVENT,
-  KUBEVIRT_VIRTUAL_MACHINE,
-  LEASE,
-  NAMESPACE,
-  NETWORK_ATTACHMENT_DEFINITION,
-  PERSISTENT_VOLUME_CLAIM,
-  POD,
-  SECRET,
-  VIRTUAL_MACHINE_INSTANCE,
-  VOLUME_SNAPSHOT,
-} from '../../operator/kube/resource-types.ts'
+import * as types from '../../operator/kube/resource-types.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
@@ -74,24 +58,24 @@ export class Mirror {
   private constructor() {
     const inventory: [ResourceType, Store<never>][] = [
       [IMAGE, this.images],
-      [DATA_VOLUME, this.dataVolumes],
-      [PERSISTENT_VOLUME_CLAIM, this.claims],
-      [POD, this.pods],
-      [VOLUME_SNAPSHOT, this.snapshots],
-      [DATA_SOURCE, this.dataSources],
+      [types.DATA_VOLUME, this.dataVolumes],
+      [types.PERSISTENT_VOLUME_CLAIM, this.claims],
+      [types.POD, this.pods],
+      [types.VOLUME_SNAPSHOT, this.snapshots],
+      [types.DATA_SOURCE, this.dataSources],
       [MACHINE, this.machines],
       [DATA_SYNC, this.dataSyncs],
       [WORKSPACE, this.workspaces],
-      [DEPLOYMENT, this.deployments],
-      [NETWORK_ATTACHMENT_DEFINITION, this.networks],
-      [KUBEVIRT_VIRTUAL_MACHINE, this.kubevirtMachines],
-      [VIRTUAL_MACHINE_INSTANCE, this.instances],
-      [SECRET, this.secrets],
-      [CONFIG_MAP, this.configMaps],
-      [NAMESPACE, this.namespaces],
-      [CUSTOM_RESOURCE_DEFINITION, this.definitions],
-      [LEASE, this.leases],
-      [EVENT, this.events],
+      [types.DEPLOYMENT, this.deployments],
+      [types.NETWORK_ATTACHMENT_DEFINITION, this.networks],
+      [types.KUBEVIRT_VIRTUAL_MACHINE, this.kubevirtMachines],
+      [types.VIRTUAL_MACHINE_INSTANCE, this.instances],
+      [types.SECRET, this.secrets],
+      [types.CONFIG_MAP, this.configMaps],
+      [types.NAMESPACE, this.namespaces],
+      [types.CUSTOM_RESOURCE_DEFINITION, this.definitions],
+      [types.LEASE, this.leases],
+      [types.EVENT, this.events],
     ] as never
     this.#inventory = inventory as never
   }

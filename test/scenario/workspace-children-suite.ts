@@ -13,27 +13,13 @@ import { objectsOf, renderAll } from '../../constructs/children/rendered-workspa
 import { viewConfigMap } from '../../operator/cluster/workspace-views.ts'
 import { isAsWanted, marked } from '../../operator/controllers/workspace/decide/as-wanted.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  DEPLOYMENT,
-  NAMESPACE,
-  NETWORK_ATTACHMENT_DEFINITION,
-  NETWORK_POLICY,
-  PERSISTENT_VOLUME,
-  PERSISTENT_VOLUME_CLAIM,
-  POD,
-  RESOURCE_QUOTA,
-} from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, DEPLOYMENT, POD, RESOURCE_QUOTA } from '../../operator/kube/resource-types.ts'
+import { SERVED_TYPES } from '../../sandbox/memory-cluster/index.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { MACHINE } from '../harness/kinds.ts'
 
 const WORKSPACE: ResourceType = workspaceKind
 const HANGS_AFTER_MS = 5 * 60_000
 const ROOTS = [undefined, '/srv/labs'] as const
-const TYPES = [
-  ...[CONFIG_MAP, DEPLOYMENT, NAMESPACE, NETWORK_ATTACHMENT_DEFINITION, NETWORK_POLICY],
-  ...[PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA, MACHINE],
-]
 const cluster = useCluster()
 
 interface Deployment extends KubeObject {
@@ -46,7 +32,7 @@ function pathOf({ group, version, plural, namespaced }: ResourceType, namespace 
 }
 
 function typeOf({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): ResourceType {
-  const found = TYPES.find((type) => type.kind === kind && apiVersionOf(type) === apiVersion)
+  const found = SERVED_TYPES.find((type) => type.kind === kind && apiVersionOf(type) === apiVersion)
   if (found === undefined) throw new Error(`no type for ${apiVersion} ${kind}`)
   return found
 }

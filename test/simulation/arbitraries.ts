@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import {
   type Action,
   type CdiFaultType,
@@ -11,9 +12,6 @@ import {
   WATCH_FAULTS,
 } from './schedule.ts'
 
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
-
 /** Mostly up to `usual`, now and then up to `most`: long waits must be met, but cost no schedule its density. */
 export function duration(usual: number, most: number): fc.Arbitrary<number> {
   return fc.oneof(
@@ -24,6 +22,11 @@ export function duration(usual: number, most: number): fc.Arbitrary<number> {
 
 export function maybe<T>(arbitrary: fc.Arbitrary<T>, freq = 1): fc.Arbitrary<T | undefined> {
   return fc.option(arbitrary, { nil: undefined, freq })
+}
+
+/** True once in so many times. */
+export function sometimes(outOf: number): fc.Arbitrary<boolean> {
+  return fc.nat(outOf - 1).map((roll) => roll === 0)
 }
 
 const nature = fc.oneof(

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
+import { MINUTE } from '../../operator/runtime/times.fixtures.ts'
 import { HOUR_LONG } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
 import type { DataVolume } from '../harness/kinds.ts'
 import { FARM, MachineWorld } from './machines/machine-world.ts'
 
 // cdi-controller is away while importers go on: nothing shows how far they are. A source that is silent looks the same but for the Lease of CDI.
 
-const MINUTE = 60_000
 let world: MachineWorld
 afterEach(() => world.stop())
 

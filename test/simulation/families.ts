@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import {
   cdiAction,
   duration,
@@ -26,9 +27,6 @@ import {
 import { NAMESPACES } from './objects.ts'
 import type { Action, ImagePlan, Schedule, Step } from './schedule.ts'
 import { WORKSPACE_GROUPS, workspace } from './workspaces/workspace-arbitraries.ts'
-
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
 
 /** Which kinds of actions a schedule is made of; each schedule leans to a few of them. */
 const GROUPS = {

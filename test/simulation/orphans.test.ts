@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { controllerOf } from '../../operator/kube/controller-of.ts'
 import { DATA_SOURCE, DATA_VOLUME, POD, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import type { DataVolume } from '../harness/kinds.ts'
 import { FARM, MachineWorld } from './machines/machine-world.ts'
 
 // kubectl delete --cascade=orphan: the garbage collector takes the owner off what an image has made, before or after the operator sees it.
 
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
 let world: MachineWorld
 afterEach(() => world.stop())
 

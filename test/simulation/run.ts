@@ -1,3 +1,4 @@
+import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import { isOperator } from './chronicle.ts'
 import { Driver } from './driver.ts'
@@ -11,8 +12,6 @@ import { Settlement } from './settlement.ts'
 import { World } from './world.ts'
 import type { Writes } from './writes.ts'
 
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
 /** People look again, and clear away what is in the way. */
 const LOOK_MS = 20 * SECOND
 /** What an earlier artifact needs to go, and a bit more. */

@@ -4,6 +4,7 @@ import { apiVersionOf, type ResourceType } from '../../operator/kube/kube-object
 import { CONFIG_MAP, DATA_VOLUME, NAMESPACE, STORAGE_CLASS } from '../../operator/kube/resource-types.ts'
 import { Operator } from '../../operator/operator.ts'
 import { fakeLog } from '../../operator/runtime/fake-log.fixtures.ts'
+import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import {
   type Fate,
   MemoryCluster,
@@ -19,8 +20,6 @@ import { randomFrom } from './random.ts'
 // What the webhooks of CDI, or of whoever else has a say, answer to the creation of a DataVolume, in the words of the real ones.
 
 const OPERATOR_NAMESPACE = 'sync-operator'
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
 const HOP = { kind: 'deliver', requestMs: 2, answerMs: 2 } as const
 
 const denied = (why: string, status: 400 | 403 | 422 = 422, webhook = 'datavolume-validate.cdi.kubevirt.io'): Fate => ({

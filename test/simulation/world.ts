@@ -1,21 +1,5 @@
 import { keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  DATA_SOURCE,
-  DATA_VOLUME,
-  DEPLOYMENT,
-  KUBEVIRT_VIRTUAL_MACHINE,
-  NAMESPACE,
-  NETWORK_ATTACHMENT_DEFINITION,
-  NETWORK_POLICY,
-  PERSISTENT_VOLUME,
-  PERSISTENT_VOLUME_CLAIM,
-  POD,
-  RESOURCE_QUOTA,
-  SECRET,
-  VIRTUAL_MACHINE_INSTANCE,
-  VOLUME_SNAPSHOT,
-} from '../../operator/kube/resource-types.ts'
+import * as types from '../../operator/kube/resource-types.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import {
   type Commit,
@@ -58,21 +42,21 @@ const LEFT: readonly ResourceType[] = [
   IMAGE,
   MACHINE,
   DATA_SYNC,
-  KUBEVIRT_VIRTUAL_MACHINE,
-  VIRTUAL_MACHINE_INSTANCE,
-  DATA_VOLUME,
-  PERSISTENT_VOLUME_CLAIM,
-  VOLUME_SNAPSHOT,
-  DATA_SOURCE,
-  POD,
-  SECRET,
+  types.KUBEVIRT_VIRTUAL_MACHINE,
+  types.VIRTUAL_MACHINE_INSTANCE,
+  types.DATA_VOLUME,
+  types.PERSISTENT_VOLUME_CLAIM,
+  types.VOLUME_SNAPSHOT,
+  types.DATA_SOURCE,
+  types.POD,
+  types.SECRET,
   WORKSPACE,
-  NAMESPACE,
-  NETWORK_POLICY,
-  NETWORK_ATTACHMENT_DEFINITION,
-  RESOURCE_QUOTA,
-  PERSISTENT_VOLUME,
-  DEPLOYMENT,
+  types.NAMESPACE,
+  types.NETWORK_POLICY,
+  types.NETWORK_ATTACHMENT_DEFINITION,
+  types.RESOURCE_QUOTA,
+  types.PERSISTENT_VOLUME,
+  types.DEPLOYMENT,
 ]
 
 /** Everything of one simulated run: a cluster, what runs in it, and the oracles that watch. */
@@ -171,14 +155,14 @@ export class World {
   /** What is there before anybody acts. */
   furnish(): void {
     const { admin } = this.cluster
-    admin.create(NAMESPACE, objects.namespace(OPERATOR_NAMESPACE))
+    admin.create(types.NAMESPACE, objects.namespace(OPERATOR_NAMESPACE))
     for (const name of this.namespaces) this.furnishNamespace(name)
     for (const kind of this.kinds) kind.furnish?.()
-    admin.create(CONFIG_MAP, objects.policy(this.policy.data))
+    admin.create(types.CONFIG_MAP, objects.policy(this.policy.data))
   }
 
   furnishNamespace(name: string): void {
-    this.cluster.admin.create(NAMESPACE, objects.namespace(name))
+    this.cluster.admin.create(types.NAMESPACE, objects.namespace(name))
     for (const kind of this.kinds) kind.people.furnishNamespace?.(name)
   }
 
@@ -187,7 +171,7 @@ export class World {
     const { chronicle } = this
     const left = LEFT.flatMap((type) => [...chronicle.traces.of(type).values()])
     // CDI has a namespace of its own.
-    const isMade = ({ creator, object }: Trace) => isOperator(creator) || object.kind !== NAMESPACE.kind
+    const isMade = ({ creator, object }: Trace) => isOperator(creator) || object.kind !== types.NAMESPACE.kind
     const objects = left.filter((one) => !isPerson(one.creator) && isMade(one)).map(({ object }) => object)
     const { holders = [] } = chronicle.ledger ?? {}
     return [

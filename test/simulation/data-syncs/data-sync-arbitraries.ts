@@ -1,9 +1,7 @@
 import fc from 'fast-check'
+import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { duration, maybe } from '../arbitraries.ts'
 import type { DataSyncAction, DataSyncPlan } from './data-sync-schedule.ts'
-
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
 
 const dataSyncNumber = fc.nat(9)
 const source = fc.oneof(

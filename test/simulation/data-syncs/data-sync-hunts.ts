@@ -1,10 +1,9 @@
 import type fc from 'fast-check'
+import { SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { FAMILIES } from '../families.ts'
 import type { Schedule } from '../schedule.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
-
-const SECOND = 1_000
 
 /**
  * The only DataSync that wants an image is deleted, and when the time of the image is nearly over there is another one, of which nobody tells the

@@ -1,4 +1,5 @@
 import type { Mutant } from '../mutant.ts'
+import { countingFromCaches, countingNothing } from '../mutants/reference-breaks.ts'
 import { altered, seam } from '../seam.ts'
 
 const DATA_SYNCS = {
@@ -48,35 +49,13 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
     name: 'a DataSync does not keep its images',
     invariant: 5,
     alsoCaughtAs: [7],
-    seam: seam(
-      DATA_SYNCS.references,
-      'DataSyncReferences',
-      (DataSyncReferences) =>
-        class extends DataSyncReferences {
-          override cached() {
-            return { count: 0, names: [], users: [] }
-          }
-
-          override async live() {
-            return this.cached()
-          }
-        },
-    ),
+    seam: seam(DATA_SYNCS.references, 'DataSyncReferences', countingNothing),
     kind: 'dataSyncsCalm',
   },
   {
     name: 'the references of DataSyncs are not counted at the moment of the decision',
     invariant: 5,
-    seam: seam(
-      DATA_SYNCS.references,
-      'DataSyncReferences',
-      (DataSyncReferences) =>
-        class extends DataSyncReferences {
-          override async live(image: Parameters<InstanceType<typeof DataSyncReferences>['live']>[0]) {
-            return this.cached(image)
-          }
-        },
-    ),
+    seam: seam(DATA_SYNCS.references, 'DataSyncReferences', countingFromCaches),
     kind: 'dataSyncsUnseen',
   },
   {

@@ -8,6 +8,7 @@ import {
   POD,
 } from '../../../operator/kube/resource-types.ts'
 import type { Logger } from '../../../operator/runtime/log.ts'
+import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import {
   type Fate,
   IMAGE,
@@ -29,7 +30,6 @@ import type { GateAction, GateStory } from './gate-story.ts'
 
 const LEDGER_KEY = { namespace: OPERATOR_NAMESPACE, name: LEDGER_NAME }
 const SERVED = [IMAGE, DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, CONFIG_MAP, NAMESPACE]
-const MINUTE = 60_000
 /** A refused create is tried again within 10 minutes at the latest; everything else is a matter of seconds. */
 const SETTLED_WITHIN_MS = 30 * MINUTE
 /** So long a create may wait for its turn in the client. */

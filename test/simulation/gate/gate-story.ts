@@ -1,3 +1,4 @@
+import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { randomFrom, seedFor } from '../random.ts'
 import { type NetworkAction, REQUEST_FAULTS, WATCH_FAULTS } from '../schedule.ts'
 
@@ -58,9 +59,6 @@ export type GateAction =
   | { readonly do: 'lead'; readonly replica: number; readonly overlapMs: number }
   | { readonly do: 'crash' | 'freeze'; readonly replica: number; readonly forMs: number }
   | { readonly do: 'dropLedger' | 'garbleLedger' }
-
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
 
 /** The same kind and seed give the same story. */
 export function gateStory(kind: GateKind, seed: number): GateStory {

@@ -1,16 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../../../operator/kube/kube-object.ts'
-import {
-  DATA_SOURCE,
-  DATA_VOLUME,
-  PERSISTENT_VOLUME_CLAIM,
-  POD,
-  SECRET,
-  STORAGE_CLASS,
-  VOLUME_SNAPSHOT,
-  VOLUME_SNAPSHOT_CLASS,
-} from '../../../operator/kube/resource-types.ts'
+import * as types from '../../../operator/kube/resource-types.ts'
 import { type DataVolume, IMAGE, type Image } from '../../harness/kinds.ts'
 import type { Actor } from '../kind.ts'
 import * as objects from '../objects.ts'
@@ -22,16 +13,16 @@ import type { World } from '../world.ts'
 /** Until the stalled imports of a storage class that went have been stopped. */
 const CLASSLESS_MS = 10 * 60_000
 const CHILD_TYPES: Readonly<Record<ChildKind, ResourceType>> = {
-  DataVolume: DATA_VOLUME,
-  PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIM,
-  VolumeSnapshot: VOLUME_SNAPSHOT,
-  Pod: POD,
-  DataSource: DATA_SOURCE,
+  DataVolume: types.DATA_VOLUME,
+  PersistentVolumeClaim: types.PERSISTENT_VOLUME_CLAIM,
+  VolumeSnapshot: types.VOLUME_SNAPSHOT,
+  Pod: types.POD,
+  DataSource: types.DATA_SOURCE,
 }
 const CATALOG: Readonly<Record<CatalogAction['what'], ResourceType>> = {
-  Secret: SECRET,
-  StorageClass: STORAGE_CLASS,
-  VolumeSnapshotClass: VOLUME_SNAPSHOT_CLASS,
+  Secret: types.SECRET,
+  StorageClass: types.STORAGE_CLASS,
+  VolumeSnapshotClass: types.VOLUME_SNAPSHOT_CLASS,
 }
 
 /** An image of the schedule. */
@@ -207,13 +198,13 @@ export class People implements Actor {
     this.#clones += 1
     const clone = objects.clone(key.namespace, `clone-${this.#clones}`, artifact)
     leaveRefused(() => {
-      admin.create(DATA_VOLUME, clone)
+      admin.create(types.DATA_VOLUME, clone)
       // Nobody cuts a clone short.
       this.clonedUntilMs = Math.max(this.clonedUntilMs, this.#world.time.elapsedMs + forMs)
       this.#world.time.schedule(forMs, () => {
-        const found = find<DataVolume>(this.#world, DATA_VOLUME, clone.metadata)
+        const found = find<DataVolume>(this.#world, types.DATA_VOLUME, clone.metadata)
         if (found !== undefined)
-          admin.replaceStatus(DATA_VOLUME, { ...found, status: { phase: 'Succeeded' } } as KubeObject)
+          admin.replaceStatus(types.DATA_VOLUME, { ...found, status: { phase: 'Succeeded' } } as KubeObject)
       })
     })
   }
@@ -233,7 +224,7 @@ export class People implements Actor {
     const { admin } = this.#world.cluster
     const exists = find(this.#world, type, object.metadata) !== undefined
     // Without the class CDI tells nothing of the imports that are under way.
-    if (exists && type === STORAGE_CLASS) this.#world.disturbances.mark('cdi', CLASSLESS_MS)
+    if (exists && type === types.STORAGE_CLASS) this.#world.disturbances.mark('cdi', CLASSLESS_MS)
     leaveRefused(() => {
       if (exists) admin.delete(type, object.metadata)
       else admin.create(type, object)

@@ -7,11 +7,11 @@ import {
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
+import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync, type Image, MACHINE } from '../../harness/kinds.ts'
 import { FARM, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
-const MINUTE = 60_000
 /** So soon after the crash there is another process; it leads when the Lease has run out. */
 const RESTART_MS = 1_000
 const VM = { namespace: TEAM, name: 'vm' }

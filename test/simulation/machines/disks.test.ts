@@ -9,11 +9,11 @@ import {
   STORAGE_CLASS,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
+import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import type { Machine } from '../../harness/kinds.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
 import { MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
-const MINUTE = 60_000
 let world: MachineWorld
 afterEach(() => world.stop())
 

@@ -7,10 +7,10 @@ import {
   NETWORK_ATTACHMENT_DEFINITION,
   SECRET,
 } from '../../../operator/kube/resource-types.ts'
+import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { MACHINE } from '../../harness/kinds.ts'
 import { MachineWorld, TEAM } from './machine-world.ts'
 
-const MINUTE = 60_000
 let world: MachineWorld
 afterEach(() => world.stop())
 

@@ -4,6 +4,7 @@ import {
   KUBEVIRT_VIRTUAL_MACHINE,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
+import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { hasRun, type Instance, type Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import type { DataVolume, Machine } from '../../harness/kinds.ts'
@@ -160,7 +161,6 @@ function isToGo({ metadata, status }: Machine): boolean {
 
 /** Conditions of a guest that needs no kick. */
 const SIGNS_OF_LIFE = ['Ready', 'AgentConnected', 'Paused']
-const MINUTE = 60_000
 
 function shows(instance: Instance | undefined, wanted: string): boolean {
   return instance?.status?.conditions?.some(({ type, status }) => type === wanted && status === 'True') === true

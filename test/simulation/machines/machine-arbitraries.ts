@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { duration, maybe, networkAction } from '../arbitraries.ts'
+import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
+import { duration, maybe, networkAction, sometimes } from '../arbitraries.ts'
 import type { Action, PolicyPlan } from '../schedule.ts'
 import {
   GUEST_FAULTS,
@@ -11,12 +12,7 @@ import {
   type SourcePlan,
 } from './machine-schedule.ts'
 
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
-
 const number = fc.nat(99)
-
-const sometimes = (outOf: number) => fc.nat(outOf - 1).map((roll) => roll === 0)
 
 export interface MachinePolicyPlan {
   readonly kickLimit: number

@@ -1,13 +1,11 @@
 import { RUN_STRATEGIES } from '@open-terrain/constructs'
 import fc from 'fast-check'
+import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { FAMILIES } from '../families.ts'
 import type { PolicyPlan, Schedule, Step } from '../schedule.ts'
 import type { MachinePlan } from './machine-schedule.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
-
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
 
 const plain: MachinePlan = { source: 0, createdAtMs: 0, interfaces: 1, hasSecret: false, ignoreOnDeploy: false }
 

@@ -1,5 +1,6 @@
 import type { BY_IMAGE_NAMESPACE, BY_PASSWORD_SECRET } from '../../../operator/controllers/virtual-machine/caches.ts'
 import type { Mutant } from '../mutant.ts'
+import { countingNothing } from '../mutants/reference-breaks.ts'
 import { altered, seam } from '../seam.ts'
 
 const MACHINES = {
@@ -36,20 +37,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'machines are no references to images',
     invariant: 7,
-    seam: seam(
-      MACHINES.references,
-      'MachineReferences',
-      (MachineReferences) =>
-        class extends MachineReferences {
-          override cached() {
-            return { count: 0, names: [], users: [] }
-          }
-
-          override async live() {
-            return this.cached()
-          }
-        },
-    ),
+    seam: seam(MACHINES.references, 'MachineReferences', countingNothing),
     kind: 'sharedCalm',
     alsoCaughtAs: [5],
   },

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, NAMESPACE, SECRET } from '../../../operator/kube/resource-types.ts'
+import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import { MACHINE, type Machine } from '../../harness/kinds.ts'
 import { PASSWORD } from '../oracle/secrets.ts'
 import { aSpec, FARM, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
-const MINUTE = 60_000
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 let world: MachineWorld
 afterEach(() => world.stop())

@@ -8,6 +8,7 @@ import {
   STORAGE_CLASS,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
+import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE } from '../../harness/kinds.ts'
 import type { Actor, Kind, Reference } from '../kind.ts'
@@ -25,8 +26,6 @@ import { MachineRest } from './machine-rest.ts'
 import { isOfMachines, MachineTraces } from './machine-traces.ts'
 import { Sources } from './sources.ts'
 import { UseOracle } from './use-oracle.ts'
-
-const HOUR = 3_600_000
 
 /** VirtualMachines, their guests, and the images that they name. */
 export class Machines implements Kind {

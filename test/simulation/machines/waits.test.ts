@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ListOptions } from '../../../operator/kube/kube-client.ts'
 import { EVENT, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
+import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { parseExposition, sumOf } from '../../bench/exposition.ts'
 import { MachineWorld, TEAM } from './machine-world.ts'
 
-const MINUTE = 60_000
 const VM = { namespace: TEAM, name: 'vm' }
 
 let world: MachineWorld

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, EVENT, NAMESPACE } from '../../../operator/kube/resource-types.ts'
+import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, type KubeEvent, MACHINE, type Machine } from '../../harness/kinds.ts'
 import { isOperator } from '../chronicle.ts'
@@ -16,8 +17,6 @@ import { Tenant } from './tenant.ts'
 
 // The same people do the same twice: once alone, and once beside a tenant who forges whatever they have. Nobody may see a difference.
 
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
 const TENANT = 'tenant'
 const [TEAM, FARM] = objects.NAMESPACES as [string, string]
 /** As long as people do something. */

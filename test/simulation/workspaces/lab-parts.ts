@@ -1,16 +1,7 @@
 import { ansibleName, claimName, networkNames, persistentVolumeName } from '@open-terrain/constructs'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  DEPLOYMENT,
-  NAMESPACE,
-  NETWORK_ATTACHMENT_DEFINITION,
-  NETWORK_POLICY,
-  PERSISTENT_VOLUME,
-  PERSISTENT_VOLUME_CLAIM,
-  RESOURCE_QUOTA,
-} from '../../../operator/kube/resource-types.ts'
+import * as types from '../../../operator/kube/resource-types.ts'
 import { MACHINE, type Workspace } from '../../harness/kinds.ts'
 import type { Chronicle } from '../chronicle.ts'
 import type { Trace } from '../traces.ts'
@@ -18,9 +9,9 @@ import type { Trace } from '../traces.ts'
 /** Kinds of what a workspace owns, in the order in which it goes. What stands together may go at the same time. */
 export const STAGES: readonly (readonly ResourceType[])[] = [
   [MACHINE],
-  [DEPLOYMENT],
-  [CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, PERSISTENT_VOLUME, NETWORK_ATTACHMENT_DEFINITION],
-  [NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA],
+  [types.DEPLOYMENT],
+  [types.CONFIG_MAP, types.PERSISTENT_VOLUME_CLAIM, types.PERSISTENT_VOLUME, types.NETWORK_ATTACHMENT_DEFINITION],
+  [types.NAMESPACE, types.NETWORK_POLICY, types.RESOURCE_QUOTA],
 ]
 export const PART_TYPES: readonly ResourceType[] = STAGES.flat()
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { duration, maybe, networkAction } from '../arbitraries.ts'
+import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
+import { duration, maybe, networkAction, sometimes } from '../arbitraries.ts'
 import type { Action } from '../schedule.ts'
 import {
   type ClusterOfPlan,
@@ -11,11 +12,7 @@ import {
   type WorkspacePlan,
 } from './workspace-schedule.ts'
 
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
-
 const workspaceNumber = fc.nat(9)
-const sometimes = (outOf: number) => fc.nat(outOf - 1).map((roll) => roll === 0)
 /** Most machines have an image that downloads; the last one fails for ever. */
 const image = fc.oneof(
   { weight: 5, arbitrary: fc.nat(1) },

@@ -1,11 +1,10 @@
 import type fc from 'fast-check'
+import { SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { FAMILIES } from '../families.ts'
 import type { Schedule } from '../schedule.ts'
 import type { WorkspacePlan } from './workspace-schedule.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
-
-const SECOND = 1_000
 
 /** It has the image, and nothing else of it. */
 const NAMING: Omit<WorkspacePlan, 'createdAtMs'> = {

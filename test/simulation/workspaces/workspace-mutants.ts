@@ -1,4 +1,5 @@
 import type { Mutant } from '../mutant.ts'
+import { countingFromCaches, countingNothing } from '../mutants/reference-breaks.ts'
 import { seam } from '../seam.ts'
 
 const WORKSPACES = {
@@ -163,35 +164,13 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     name: 'a workspace does not keep its images',
     invariant: 5,
     alsoCaughtAs: [7],
-    seam: seam(
-      WORKSPACES.references,
-      'WorkspaceReferences',
-      (WorkspaceReferences) =>
-        class extends WorkspaceReferences {
-          override cached() {
-            return { count: 0, names: [], users: [] }
-          }
-
-          override async live() {
-            return this.cached()
-          }
-        },
-    ),
+    seam: seam(WORKSPACES.references, 'WorkspaceReferences', countingNothing),
     kind: 'workspacesCalm',
   },
   {
     name: 'the references of workspaces are not counted at the moment of the decision',
     invariant: 5,
-    seam: seam(
-      WORKSPACES.references,
-      'WorkspaceReferences',
-      (WorkspaceReferences) =>
-        class extends WorkspaceReferences {
-          override async live(image: Parameters<InstanceType<typeof WorkspaceReferences>['live']>[0]) {
-            return this.cached(image)
-          }
-        },
-    ),
+    seam: seam(WORKSPACES.references, 'WorkspaceReferences', countingFromCaches),
     kind: 'workspacesUnseen',
   },
 ]

@@ -1,5 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isDeletion, isPerson } from '../chronicle.ts'
@@ -19,7 +20,6 @@ import { WorkspacePeople } from './workspace-people.ts'
 import { WorkspaceRest } from './workspace-rest.ts'
 
 /** What hangs is started anew with waits of minutes. */
-const HOUR = 3_600_000
 
 /** Workspaces, and all that they are made of but their machines' own parts. */
 export class Workspaces implements Kind {

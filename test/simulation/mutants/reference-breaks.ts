@@ -1,0 +1,24 @@
+import type { ReferenceSource } from '../../../operator/images/references.ts'
+import { altered } from '../seam.ts'
+
+type References = new (...args: never[]) => ReferenceSource
+
+/** Objects of a kind name images, and count for nothing. */
+export function countingNothing<C extends References>(Counted: C): C {
+  const none = { count: 0, names: [], users: [] }
+  return altering(Counted, () => ({ cached: () => none, live: async () => none }))
+}
+
+/** What is asked for live comes from caches. */
+export function countingFromCaches<C extends References>(Counted: C): C {
+  return altering(Counted, (references) => ({ live: async (image) => references.cached(image) }))
+}
+
+function altering<C extends References>(Counted: C, change: (made: ReferenceSource) => Partial<ReferenceSource>): C {
+  return new Proxy(Counted, {
+    construct(target, args) {
+      const made: ReferenceSource = Reflect.construct(target, args)
+      return altered(made, change(made))
+    },
+  })
+}
