@@ -70,6 +70,10 @@ class Candidate {
   }
 }
 const lease = () => client.peek<Lease>('Lease', 'n/lease')
+const giveLeaseTo = (holderIdentity: string) => {
+  const { spec, ...rest } = lease() ?? ({} as Lease)
+  client.put({ ...rest, spec: { ...spec, holderIdentity } } as KubeObject)
+}
 
 describe('a candidate', () => {
   it('makes the Lease and leads', async () => {
@@ -308,8 +312,7 @@ describe('a candidate', () => {
   it('stops at once when somebody else has the Lease', async () => {
     const one = new Candidate('one')
     await settled()
-    const { spec, ...rest } = lease() ?? ({} as Lease)
-    client.put({ ...rest, spec: { ...spec, holderIdentity: 'other' } } as KubeObject)
+    giveLeaseTo('other')
     await clock.advance(2_000)
     expect(one.leads).toBe(false)
     expect(lease()?.spec['holderIdentity']).toBe('other')
@@ -330,8 +333,7 @@ describe('a candidate', () => {
     const one = new Candidate('one')
     await settled()
     clock.freeze(20_000)
-    const { spec, ...rest } = lease() ?? ({} as Lease)
-    client.put({ ...rest, spec: { ...spec, holderIdentity: 'two' } } as KubeObject)
+    giveLeaseTo('two')
     await clock.advance(3_000)
     expect(one.leads).toBe(false)
     expect(lease()?.spec['holderIdentity']).toBe('two')

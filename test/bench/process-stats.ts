@@ -2,7 +2,6 @@ import { readdir, readFile, readlink } from 'node:fs/promises'
 
 /** Of the `USER_HZ` that Linux reports process times in; it is 100 wherever Node runs. */
 const TICKS_PER_SECOND = 100
-const BYTES_PER_KB = 1024
 
 /** Bytes. */
 export interface Memory {
@@ -24,9 +23,9 @@ export async function memoryOf(pid: number): Promise<Memory> {
     readFile(`/proc/${pid}/status`, 'utf8'),
   ])
   return {
-    resident: field(rollup, 'Rss') * BYTES_PER_KB,
-    anonymous: field(rollup, 'Anonymous') * BYTES_PER_KB,
-    peak: field(status, 'VmHWM') * BYTES_PER_KB,
+    resident: bytesOf(rollup, 'Rss'),
+    anonymous: bytesOf(rollup, 'Anonymous'),
+    peak: bytesOf(status, 'VmHWM'),
   }
 }
 
@@ -45,8 +44,8 @@ export async function socketsOf(pid: number): Promise<number> {
   return links.filter((link) => link.startsWith('socket:')).length
 }
 
-function field(text: string, name: string): number {
+function bytesOf(text: string, name: string): number {
   const value = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]
   if (value === undefined) throw new Error(`/proc says nothing about ${name}`)
-  return Number(value)
+  return Number(value) * 1024
 }
