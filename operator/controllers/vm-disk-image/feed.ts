@@ -38,7 +38,7 @@ export function feedQueue(queue: WorkQueue, options: FeedOptions) {
         queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
       },
       enqueue: (image, lane) => queue.add(keyOf(image.metadata), lane),
-      downloads: () => admission.downloadsChanged(),
+      downloads: (namespace) => admission.downloadsChanged(namespace),
       configMap: (key) => {
         if (key === `${namespace}/${LEDGER_NAME}`) admission.checkLedger(caches.cluster.configMaps.get(key))
       },

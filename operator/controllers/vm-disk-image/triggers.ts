@@ -15,8 +15,8 @@ export interface Reactions {
   readonly image: (change: Change<ImageView>) => void
   /** Look at an image again. */
   readonly enqueue: (image: ImageView, lane: Lane) => void
-  /** Something about downloads changed. */
-  readonly downloads: () => void
+  /** Something about downloads changed in this namespace. */
+  readonly downloads: (namespace: string) => void
   /** Somebody deleted this ConfigMap, or changed it. */
   readonly configMap: (key: string) => void
 }
@@ -45,7 +45,7 @@ export function listenForImageTriggers(caches: ImageCaches, reactions: Reactions
   }
   const download = (change: Change<KubeObject>) => {
     child(change)
-    reactions.downloads()
+    reactions.downloads((change.after ?? change.before)?.metadata.namespace ?? '')
   }
   /** A prime claim has no label, and comes after its pod at times: it is by name that it leads to the image of its target. */
   const claim = (change: Change<KubeObject>) => {

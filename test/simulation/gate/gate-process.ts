@@ -86,9 +86,11 @@ export class GateProcess {
     this.dataVolumes.onChange(({ after }) => {
       const uid = after && controllerOf(after)?.uid
       if (after !== undefined && uid !== undefined) this.#begun.add(slotKeyOf({ uid, ...slotOf(after) }))
-      this.#admission?.downloadsChanged()
     })
-    for (const store of [this.#pods, this.#claims]) store.onChange(() => this.#admission?.downloadsChanged())
+    for (const store of [this.dataVolumes, this.#pods, this.#claims])
+      store.onChange(({ before, after }) =>
+        this.#admission?.downloadsChanged((after ?? before)?.metadata.namespace ?? ''),
+      )
     this.#configMaps.onChange(({ key }) => {
       if (key === LEDGER) this.#admission?.checkLedger(this.#configMaps.get(LEDGER))
     })

@@ -20,9 +20,9 @@ async function finish(names: readonly string[]): Promise<void> {
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`)
 
 function looksOfOneChange(): number {
-  bench.admission.downloadsChanged()
+  bench.admission.downloadsChanged('team')
   const looks = vi.spyOn(bench.dataVolumes, 'get')
-  bench.admission.downloadsChanged()
+  bench.admission.downloadsChanged('team')
   const { length } = looks.mock.calls
   looks.mockRestore()
   return length

@@ -167,7 +167,7 @@ export class AdmissionBench {
     const labels = { [LABELS.imageUid]: `uid-${name}`, [LABELS.imageName]: name, [LABELS.managedBy]: MANAGER }
     const object = { name: `importer-${name}`, namespace: 'team', labels, finalizers: AWAY, ...metadata }
     this.pods.put(viewPod(this.client.put({ apiVersion: 'v1', kind: 'Pod', metadata: object })))
-    this.admission.downloadsChanged()
+    this.admission.downloadsChanged('team')
   }
 
   writeLedger(limit: number, holders: readonly Holder[]): void {
@@ -205,7 +205,7 @@ export class AdmissionBench {
   async report(name: string, status: object): Promise<void> {
     const object = this.#dataVolumeOf(name)
     this.dataVolumes.put(viewDataVolume(this.client.put({ ...object, status } as KubeObject)))
-    this.admission.wake()
+    this.admission.downloadsChanged('team')
     await settled()
   }
 
@@ -218,7 +218,7 @@ export class AdmissionBench {
     // The last one first: each kind has a watch of its own.
     this.pods.put(viewPod(pod))
     for (const claim of [target, prime]) this.volumeClaims.put(viewClaim(claim))
-    this.admission.downloadsChanged()
+    this.admission.downloadsChanged('team')
     return pod.metadata.name
   }
 
@@ -245,14 +245,14 @@ export class AdmissionBench {
       this.client.drop('PersistentVolumeClaim', keyOf(claim.metadata))
       this.volumeClaims.remove(viewClaim(claim))
     }
-    this.admission.downloadsChanged()
+    this.admission.downloadsChanged('team')
   }
 
   dropPod(name: string): void {
     const pod = this.client.peek('Pod', `team/${name}`)
     this.client.drop('Pod', `team/${name}`)
     if (pod !== undefined) this.pods.remove(viewPod(pod))
-    this.admission.downloadsChanged()
+    this.admission.downloadsChanged('team')
   }
 
   succeed(name: string): Promise<void> {
@@ -265,7 +265,7 @@ export class AdmissionBench {
     const metadata = { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers }
     const left = this.client.put({ ...object, metadata })
     this.dataVolumes.put(viewDataVolume(left))
-    this.admission.downloadsChanged()
+    this.admission.downloadsChanged('team')
     await settled()
     return left
   }
@@ -275,7 +275,7 @@ export class AdmissionBench {
     const object = this.#dataVolumeOf(name)
     this.client.drop('DataVolume', `team/${object.metadata.name}`)
     this.dataVolumes.remove(viewDataVolume(object))
-    this.admission.wake()
+    this.admission.downloadsChanged('team')
     await settled()
   }
 }

@@ -126,9 +126,9 @@ export class Admission {
     this.#wake.resolve()
   }
 
-  /** A DataVolume, a claim of one or a pod has changed: to be called at each such change, for what is gone tells nothing any more. */
-  downloadsChanged(): void {
-    this.#slots.noteDownloads()
+  /** A DataVolume, a claim of one or a pod of this namespace has changed: to be called at each such change, for what is gone tells nothing any more. */
+  downloadsChanged(namespace: string): void {
+    this.#slots.noteDownloads((this.state?.holders ?? []).filter((holder) => holder.namespace === namespace))
     this.wake()
   }
 
@@ -246,7 +246,6 @@ export class Admission {
     const foreign = state.holders.filter(({ claimant }) => claimant !== me)
     if (foreign.length > 0) await this.#adopt(state, foreign, signal)
     this.#tellChanges()
-    this.#slots.noteDownloads()
     const current = ledger.state ?? state
     const decision = decideSlots({
       ledger: current,
@@ -301,6 +300,8 @@ export class Admission {
       this.#slots.forget(holder)
       this.#options.onChange(keyOf(holder))
     }
+    const fresh = [...now.values()].filter((holder) => !isIn(known, holder))
+    this.#slots.noteDownloads(fresh)
     for (const holder of now.values()) {
       const start = this.#queue.get(holder.uid)
       if (start !== undefined) {
@@ -308,8 +309,8 @@ export class Admission {
         this.#queue.remove(holder.uid)
         this.#slots.want(holder.uid, start)
       }
-      if (!isIn(known, holder)) this.#options.onChange(keyOf(holder))
     }
+    for (const holder of fresh) this.#options.onChange(keyOf(holder))
   }
 
   /** Wakes when the next of the times that matter has come. */

@@ -94,6 +94,22 @@ describe('a slot', () => {
     expect([looks(), bench.holding]).toEqual([before + 2, []])
   })
 
+  it('is kept by the importer of a download that was there before the leader, whose DataVolume and claims are deleted', async () => {
+    bench.limit = 1
+    bench.writeLedger(1, [aHolder('a')])
+    bench.inherited('a')
+    const pod = bench.import('a')
+    await bench.start()
+    bench.want('b', '20')
+    await bench.drop('a')
+    bench.dropClaims()
+    await bench.clock.advance(10 * 60 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    bench.dropPod(pod)
+    await bench.clock.advance(SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
   it('is freed when a live look finds neither DataVolume nor pod', async () => {
     await bench.begin(1, 'a', 'b')
     await bench.drop('a')
@@ -151,7 +167,7 @@ describe('a slot', () => {
       expect([bench.holding, bench.created]).toEqual([['a'], []])
       const metadata = { ...left.metadata, resourceVersion: String(1_000 + passed) }
       bench.dataVolumes.put({ ...left, metadata, progress: progressAt(10 + passed / step) })
-      bench.admission.downloadsChanged()
+      bench.admission.downloadsChanged('team')
       await bench.clock.advance(step)
     }
     await bench.clock.advance(SECOND)

@@ -121,13 +121,16 @@ export class HeldSlots {
     return this.#seen.has(dataVolume)
   }
 
-  /** Takes in which downloads have a slot, and which pods they are, while the claims that these fill are there to tell. */
-  noteDownloads(): void {
+  /**
+   * Takes in which downloads have these slots, and which pods they are, while the claims that these fill are there to tell: to be called for a slot when
+   * it is new, and at each change in its namespace.
+   */
+  noteDownloads(holders: readonly Holder[]): void {
     const { claims, pods } = this.#options
     this.#leaving.prune()
     this.#orphaned.prune()
     this.#seen.prune()
-    for (const holder of this.#holders) {
+    for (const holder of holders) {
       const dataVolume = this.#dataVolumeOf(holder)
       if (dataVolume === undefined) continue
       this.#seen.note(dataVolume)

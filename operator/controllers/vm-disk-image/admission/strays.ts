@@ -1,13 +1,13 @@
-import { ownerAmong } from '../../../cluster/ownership.ts'
+import { vmDiskImage } from '@open-terrain/constructs'
+import { controllerOfKind, ownerAmong } from '../../../cluster/ownership.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
-import { keyOf } from '../../../kube/kube-object.ts'
 import { isFinished } from '../decide/judge.ts'
 import { isRecorded } from '../decide/status.ts'
 import type { Holder } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
-import { isHeldBy, volumeNameOf } from './decide/slots.ts'
+import { isHeldBy } from './decide/slots.ts'
 import { holderOf, IMPORTING_INDEX } from './downloads.ts'
 import type { HeldSlots } from './held-slots.ts'
 
@@ -55,9 +55,9 @@ export class Strays {
     const { dataVolumes, images } = this.#options
     // Anybody can name an owner that does not exist: such a one counts for nothing.
     const importing = dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => ownerAmong(one, images) !== undefined)
-    const byVolume = new Map(holders.map((one) => [keyOf({ namespace: one.namespace, name: volumeNameOf(one) }), one]))
+    const byUid = new Map(holders.map((one) => [one.uid, one]))
     const isHeld = (one: DataVolumeView) => {
-      const holder = byVolume.get(keyOf(one.metadata))
+      const holder = byUid.get(controllerOfKind(one, vmDiskImage)?.uid ?? '')
       return holder !== undefined && isHeldBy(one, holder)
     }
     return importing.filter((one) => !isHeld(one) && !this.#slots.isOverAndLeft(one))
