@@ -29,8 +29,8 @@ export function referenceOf({ kind, metadata }: KubeObject): string {
 
 const NAMES_SHOWN = 10
 
-/** @param titles `<kind>/<namespace>/<name>` of each reference @param users those of them that block a deletion */
-export function referencesOf(titles: readonly string[], users: readonly string[]): References {
+/** @param titles `<kind>/<namespace>/<name>` of each reference @param users those of them that block a deletion. Default: all */
+export function referencesOf(titles: readonly string[], users = titles): References {
   return { count: titles.length, names: titles.toSorted().slice(0, NAMES_SHOWN), users: users.toSorted() }
 }
 

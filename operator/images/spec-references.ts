@@ -51,7 +51,6 @@ export class SpecReferences<T extends KubeObject> implements ReferenceSource {
   #count(image: ObjectKey, among: readonly T[]): References {
     const { imagesOf, isReference } = this.#kind
     const key = keyOf(image)
-    const titles = among.filter((one) => imagesOf(one).includes(key) && isReference(one, key)).map(referenceOf)
-    return referencesOf(titles, titles)
+    return referencesOf(among.filter((one) => imagesOf(one).includes(key) && isReference(one, key)).map(referenceOf))
   }
 }

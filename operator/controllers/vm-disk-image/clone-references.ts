@@ -1,13 +1,12 @@
-import { virtualMachine } from '@open-terrain/constructs'
 import { BY_CLONE_SOURCE } from '../../cluster/caches.ts'
-import type { CloneSource } from '../../cluster/clone-sources.ts'
-import { unfinishedCloneOf } from '../../cluster/clone-sources.ts'
-import { controllerOfKind, ownerAmong } from '../../cluster/ownership.ts'
+import { type CloneSource, unfinishedCloneOf } from '../../cluster/clone-sources.ts'
+import { ownerAmong } from '../../cluster/ownership.ts'
 import { targetOfDataSource } from '../../cluster/views.ts'
 import { type ReferenceSource, type References, referenceOf, referencesOf } from '../../images/references.ts'
-import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import type { ImageCaches } from './caches.ts'
 import type { Clones } from './clones.ts'
+import { isOfMachine } from './live-clones.ts'
 
 /** How clones in flight count as references to an image, and as its users: DataVolumes of anybody but the machines, which count themselves. */
 export class CloneReferences implements ReferenceSource {
@@ -22,14 +21,14 @@ export class CloneReferences implements ReferenceSource {
   cached(image: ObjectKey): References {
     const { dataVolumes } = this.#caches.cluster
     const clones = [...this.#sourcesOf(image)].flatMap((source) => dataVolumes.find(BY_CLONE_SOURCE, source))
-    return count(clones.filter((clone) => !isOfMachine(clone)).map(referenceOf))
+    return referencesOf(clones.filter((clone) => !isOfMachine(clone)).map(referenceOf))
   }
 
   /** Throws ApiError. */
   async live(image: ObjectKey, signal: AbortSignal): Promise<References> {
     const sources = this.#sourcesOf(image)
     const clones = sources.size === 0 ? [] : await this.#clones.live.of(sources, signal)
-    return count(clones.filter((clone) => !clone.isOfMachine).map(({ title }) => title))
+    return referencesOf(clones.filter((clone) => !clone.isOfMachine).map(({ title }) => title))
   }
 
   onChange(listener: (imageKey: string) => void): () => void {
@@ -63,12 +62,4 @@ export class CloneReferences implements ReferenceSource {
     const image = child && ownerAmong(child, images)
     return image && keyOf(image.metadata)
   }
-}
-
-function count(titles: readonly string[]): References {
-  return referencesOf(titles, titles)
-}
-
-function isOfMachine(clone: KubeObject): boolean {
-  return controllerOfKind(clone, virtualMachine) !== undefined
 }

@@ -2,8 +2,9 @@ import { virtualMachine } from '@open-terrain/constructs'
 import { unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { sourceOfClaim, viewDataVolume } from '../../cluster/views.ts'
+import { referenceOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import type { KubeObject, ObjectKey } from '../../kube/kube-object.ts'
 import { listWhole } from '../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
@@ -58,9 +59,12 @@ async function listClones(client: KubeClient, signal: AbortSignal): Promise<Live
 
 function viewClone(object: KubeObject): readonly LiveClone[] {
   const sources = unfinishedCloneOf(viewDataVolume(object)).filter(({ length }) => length <= SOURCE_MAX)
-  const title = `${object.kind}/${keyOf(object.metadata)}`
-  const isOfMachine = controllerOfKind(object, virtualMachine) !== undefined
-  return sources.map((source) => ({ title, source, isOfMachine }))
+  return sources.map((source) => ({ title: referenceOf(object), source, isOfMachine: isOfMachine(object) }))
+}
+
+/** Whether the clone is a disk of a machine of ours. */
+export function isOfMachine(clone: KubeObject): boolean {
+  return controllerOfKind(clone, virtualMachine) !== undefined
 }
 
 async function listHelpers(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Set<string>> {

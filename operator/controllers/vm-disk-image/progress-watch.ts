@@ -2,6 +2,7 @@ import type { CdiPulse } from '../../cluster/cdi-pulse.ts'
 import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import type { DataVolumeView, PodView } from '../../cluster/views.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { isUntold } from './decide/awaited.ts'
 import { downloadsOf } from './decide/judge.ts'
 import { NOTHING_SEEN, type Observation } from './world.ts'
 
@@ -114,14 +115,11 @@ export class ProgressWatch {
 
   /** A new DataVolume gets a claim, and the end of an importer is noted, within milliseconds. */
   #dueSince({ dueSince }: Seen, { dataVolume, hasClaim, importers, wasDue }: Sight): number | undefined {
-    const now = this.#clock.monotonic()
-    const { phase, bound, running, metadata } = dataVolume
-    if (metadata.deletionTimestamp !== undefined) return undefined
-    const isUntold = phase === '' && bound.status === '' && running.status === ''
+    if (dataVolume.metadata.deletionTimestamp !== undefined) return undefined
     // CDI says what keeps it from handing a volume over.
     const isDone = importers.some((pod) => pod.phase === 'Succeeded') && saidOfClaim(dataVolume) === ''
-    if (!isDone && (!isUntold || hasClaim)) return undefined
-    return dueSince ?? (wasDue ? Number.NEGATIVE_INFINITY : now)
+    if (!isDone && (!isUntold(dataVolume) || hasClaim)) return undefined
+    return dueSince ?? (wasDue ? Number.NEGATIVE_INFINITY : this.#clock.monotonic())
   }
 
   /** What is still known of a download whose DataVolume is gone. */

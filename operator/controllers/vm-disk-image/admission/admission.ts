@@ -27,8 +27,8 @@ const HAND_OVER_MS = 250
  * ```
  */
 export class Admission {
+  readonly queue = new AdmissionQueue()
   readonly #options: AdmissionOptions
-  readonly #queue = new AdmissionQueue()
   readonly #slots: HeldSlots
   readonly #stuck = new Set<string>()
   readonly #strays: Strays
@@ -53,10 +53,6 @@ export class Admission {
 
   get state(): LedgerState | undefined {
     return this.#options.ledger.state
-  }
-
-  get queue(): AdmissionQueue {
-    return this.#queue
   }
 
   slotOf(uid: string): Holder | undefined {
@@ -97,8 +93,8 @@ export class Admission {
     if (start === undefined || start.admissible) this.#stuck.delete(uid)
     // As the images were last told, not as last read: a slot that comes and goes in between takes nobody out of the queue.
     const hasSlot = this.#known.has(uid)
-    if (start !== undefined && !hasSlot) this.#queue.put(start)
-    else this.#queue.remove(uid)
+    if (start !== undefined && !hasSlot) this.queue.put(start)
+    else this.queue.remove(uid)
     this.#slots.want(uid, hasSlot ? start : undefined)
     this.wake()
   }
@@ -253,7 +249,7 @@ export class Admission {
       limit: limit(current.limit),
       isOver: (holder) => this.#slots.isOver(holder),
       unheld: this.#strays.countOurs(current),
-      heads: (count) => this.#queue.heads(count, (uid) => this.#stuck.has(uid)),
+      heads: (count) => this.queue.heads(count, (uid) => this.#stuck.has(uid)),
       isAdmitting: clock.monotonic() >= this.#quietUntil,
     })
     await this.#handOver(async () => {
@@ -303,10 +299,10 @@ export class Admission {
     const fresh = [...now.values()].filter((holder) => !isIn(known, holder))
     this.#slots.noteDownloads(fresh)
     for (const holder of now.values()) {
-      const start = this.#queue.get(holder.uid)
+      const start = this.queue.get(holder.uid)
       if (start !== undefined) {
         metrics.admitted(images.get(start.key))
-        this.#queue.remove(holder.uid)
+        this.queue.remove(holder.uid)
         this.#slots.want(holder.uid, start)
       }
     }
@@ -317,9 +313,9 @@ export class Admission {
   #wakeLater(): void {
     const { clock } = this.#options
     const now = clock.monotonic()
-    const quiet = this.#quietUntil > now ? [this.#quietUntil] : []
-    const times = [...quiet, ...[this.#slots.nextTime(now)].filter((time) => time !== undefined)]
+    const coming = [this.#quietUntil, ...this.#slots.times()].filter((time) => time > now)
     this.#cancelTimer?.()
-    this.#cancelTimer = times.length === 0 ? undefined : clock.setTimer(() => this.wake(), Math.min(...times) - now + 1)
+    this.#cancelTimer =
+      coming.length === 0 ? undefined : clock.setTimer(() => this.wake(), Math.min(...coming) - now + 1)
   }
 }

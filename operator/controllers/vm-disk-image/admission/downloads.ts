@@ -48,12 +48,7 @@ export function isOrphan(dataVolume: DataVolumeView): boolean {
 /** What became of asking for a DataVolume. Only an answer that rules it out may free its slot. */
 export type CreateOutcome =
   | { readonly kind: 'created'; readonly dataVolume: DataVolumeView }
-  | {
-      readonly kind: 'refused'
-      readonly refusal: Refused
-      readonly isFinal: boolean
-      readonly error: string
-    }
+  | { readonly kind: 'refused'; readonly refusal: Refused; readonly isFinal: boolean }
   /** One of that name exists; a look at it tells more. */
   | { readonly kind: 'namesake' }
   /** Not now. `isAnswered`: somebody said so. `mayHappen`: it may be carried out all the same, for a while. */
@@ -83,7 +78,7 @@ export async function createDataVolume(
     if (isApiError(error)) return outcomeOf(start, error)
     // A spec that cannot be rendered must not hold up those behind it.
     const text = error instanceof Error ? error.message : String(error)
-    return { kind: 'refused', refusal: refusal(start, 'InvalidSpec', text), isFinal: true, error: text }
+    return { kind: 'refused', refusal: refusal(start, 'InvalidSpec', text), isFinal: true }
   }
 }
 
@@ -93,7 +88,7 @@ const OTHERS_RULES = /ValidatingAdmissionPolicy '|admission webhook "(?!\S*\.cdi
 function outcomeOf(start: Start, error: ApiError): CreateOutcome {
   const text = redactUrls(error.message)
   const refused = (reason: Refusal['reason'], isFinal: boolean): CreateOutcome => {
-    return { kind: 'refused', refusal: refusal(start, reason, text), isFinal, error: text }
+    return { kind: 'refused', refusal: refusal(start, reason, text), isFinal }
   }
   if (error.reason === 'AlreadyExists') return { kind: 'namesake' }
   if (isNamespaceTerminating(error)) return refused('NamespaceTerminating', false)

@@ -139,11 +139,9 @@ export class HeldSlots {
     }
   }
 
-  /** By the monotonic clock: when something about a slot becomes possible that is not now. */
-  nextTime(now: number): number | undefined {
-    const sources = [this.#notes, this.#leaving, this.#orphaned]
-    const times = sources.map((one) => one.nextTime(now)).filter((time) => time !== undefined)
-    return times.length === 0 ? undefined : Math.min(...times)
+  /** When something about a slot becomes possible, or did, by the monotonic clock. */
+  times(): number[] {
+    return [this.#notes, this.#leaving, this.#orphaned].flatMap((one) => one.times())
   }
 
   /** DataVolumes of all slots that have none yet, in ticket order; one that fails does not hold the next. */
@@ -267,7 +265,7 @@ export class HeldSlots {
       case 'namesake':
         return await this.#handleNamesake(start, signal)
       case 'refused':
-        log.warn({ key: start.key, error: outcome.error }, 'the DataVolume was refused')
+        log.warn({ key: start.key, error: outcome.refusal.message }, 'the DataVolume was refused')
         return this.#refuse(start, outcome.refusal, outcome.isFinal)
       case 'failed': {
         const now = clock.monotonic()

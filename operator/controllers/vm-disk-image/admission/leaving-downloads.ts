@@ -51,11 +51,9 @@ export class LeavingDownloads {
       if (this.#dataVolumes.get(key)?.metadata.uid !== uid) this.#known.delete(uid)
   }
 
-  /** By the monotonic clock. */
-  nextTime(now: number): number | undefined {
-    const times = [...this.#known.values()].filter(({ isOver }) => !isOver).map(dueAt)
-    const coming = times.filter((time) => time > now)
-    return coming.length === 0 ? undefined : Math.min(...coming)
+  /** When they are worth a live look, by the monotonic clock. */
+  times(): number[] {
+    return [...this.#known.values()].filter(({ isOver }) => !isOver).map(dueAt)
   }
 
   #take(dataVolume: DataVolumeView): Leaving {

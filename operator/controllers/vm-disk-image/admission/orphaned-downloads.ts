@@ -45,10 +45,9 @@ export class OrphanedDownloads {
       if (this.#dataVolumes.get(key)?.metadata.uid !== uid) this.#known.delete(uid)
   }
 
-  /** By the monotonic clock. */
-  nextTime(now: number): number | undefined {
-    const coming = [...this.#known.values()].map((orphan) => this.#endOf(orphan)).filter((time) => time > now)
-    return coming.length === 0 ? undefined : Math.min(...coming)
+  /** When their time is over, by the monotonic clock. */
+  times(): number[] {
+    return [...this.#known.values()].map((orphan) => this.#endOf(orphan))
   }
 
   #endOf({ since, movedAt }: Orphan): number {

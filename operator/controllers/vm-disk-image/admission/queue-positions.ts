@@ -5,6 +5,7 @@ import type { Logger } from '../../../runtime/log.ts'
 import { traceOf } from '../../../runtime/redact.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { Store } from '../../../runtime/store.ts'
+import type { Start } from '../decide/image-plan.ts'
 import type { Admission } from './admission.ts'
 
 /** All images together get at most one write a second for this. */
@@ -38,19 +39,22 @@ function furthestOff({
   images,
   clock,
   log,
-}: Parameters<typeof refreshQueuePositions>[0]): { key: string; uid: string } | undefined {
+}: Parameters<typeof refreshQueuePositions>[0]): Start | undefined {
   const now = clock.now()
   const isPaused = admission.state?.limit === 0
-  let furthest: { key: string; uid: string } | undefined
+  let furthest: Start | undefined
   let most = 0
-  for (const [at, { key, uid }] of admission.queue.values().entries()) {
+  for (const [at, start] of admission.queue.values().entries()) {
     try {
-      const off = howFarOff(images.get(key)?.status, at + 1, isPaused, now)
+      const off = howFarOff(images.get(start.key)?.status, at + 1, isPaused, now)
       if (off <= most) continue
       most = off
-      furthest = { key, uid }
+      furthest = start
     } catch (error) {
-      log.error({ key, error: traceOf(error) }, 'a bug in the operator: the queue position cannot be worked out')
+      log.error(
+        { key: start.key, error: traceOf(error) },
+        'a bug in the operator: the queue position cannot be worked out',
+      )
     }
   }
   return furthest

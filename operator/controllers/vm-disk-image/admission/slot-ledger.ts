@@ -1,6 +1,7 @@
 import { isApiError } from '../../../kube/api-error.ts'
+import { find } from '../../../kube/find.ts'
 import type { KubeClient, RequestOptions } from '../../../kube/kube-client.ts'
-import { compareResourceVersions, type KubeObject } from '../../../kube/kube-object.ts'
+import { compareResourceVersions, isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/log.ts'
@@ -76,17 +77,15 @@ export class SlotLedger {
    */
   async load(signal: AbortSignal, most?: number): Promise<LedgerState | undefined> {
     const askedAt = this.#clock.monotonic()
-    try {
-      const key = { namespace: this.#namespace, name: LEDGER_NAME }
-      const options = { timeoutMs: ANSWER_VALID_MS, signal }
-      this.#take(await this.#client.get<LedgerObject>(CONFIG_MAP, key, options), askedAt, most)
-    } catch (error) {
-      if (!isApiError(error, 'NotFound')) throw error
+    const key = { namespace: this.#namespace, name: LEDGER_NAME }
+    const object = await find<LedgerObject>(this.#client, CONFIG_MAP, key, { timeoutMs: ANSWER_VALID_MS, signal })
+    if (object === undefined) {
       this.#object = undefined
       this.#fault = undefined
       this.#seenVersion = '0'
       return undefined
     }
+    this.#take(object, askedAt, most)
     return this.isGarbled ? undefined : this.#state
   }
 
@@ -99,7 +98,7 @@ export class SlotLedger {
     if (this.#fault !== undefined)
       this.#log.warn({ because: this.#fault }, 'the slot ledger cannot be used: it is made again')
     if (this.#object !== undefined) {
-      if (isWritable(this.#object)) return await this.replace(state, signal)
+      if (this.#object.immutable !== true && !isTerminating(this.#object)) return await this.replace(state, signal)
       await this.#remove(this.#object, options)
     }
     const askedAt = this.#clock.monotonic()
@@ -167,8 +166,4 @@ export class SlotLedger {
     // From before the question was sent: a frozen process may read an answer long after it was true.
     this.#askedAt = askedAt
   }
-}
-
-function isWritable({ immutable, metadata }: LedgerObject): boolean {
-  return immutable !== true && metadata.deletionTimestamp === undefined
 }

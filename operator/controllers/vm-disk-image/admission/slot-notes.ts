@@ -86,10 +86,8 @@ export class SlotNotes {
     this.#doubtfulUntil.delete(slot)
   }
 
-  /** The next moment at which something about a slot becomes possible. */
-  nextTime(now: number): number | undefined {
-    const times = [...this.settledAt.values(), ...[...this.#retries.values()].map(({ at }) => at)]
-    const coming = times.filter((time) => time > now)
-    return coming.length === 0 ? undefined : Math.min(...coming)
+  /** When something about a slot becomes possible, or did. */
+  times(): number[] {
+    return [...this.settledAt.values(), ...[...this.#retries.values()].map(({ at }) => at)]
   }
 }

@@ -1,7 +1,8 @@
 import { isChildOf } from '../../../cluster/ownership.ts'
 import { isApiError } from '../../../kube/api-error.ts'
+import { find } from '../../../kube/find.ts'
 import type { KubeClient, RequestOptions } from '../../../kube/kube-client.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 
 /** So long after it was deleted nobody asks what a DataVolume still does: CDI and the garbage collector are at work. */
@@ -15,13 +16,8 @@ export async function hasFillableClaim(
   dataVolume: KubeObject,
   options: RequestOptions,
 ): Promise<boolean> {
-  try {
-    const claim = await client.get(PERSISTENT_VOLUME_CLAIM, dataVolume.metadata, options)
-    return claim.metadata.deletionTimestamp === undefined && isChildOf(claim, dataVolume)
-  } catch (error) {
-    if (isApiError(error, 'NotFound')) return false
-    throw error
-  }
+  const claim = await find(client, PERSISTENT_VOLUME_CLAIM, dataVolume.metadata, options)
+  return claim !== undefined && !isTerminating(claim) && isChildOf(claim, dataVolume)
 }
 
 /**

@@ -47,11 +47,12 @@ export interface JudgeContext {
 export function judgeDataVolume(dataVolume: DataVolumeView, context: JudgeContext): Verdict {
   if (dataVolume.phase === 'Succeeded')
     return isImportingAgain(dataVolume) ? { state: 'importing-again' } : { state: 'finished' }
+  const failed = failuresOf(dataVolume, context)
   return (
-    failedForGood(dataVolume, context) ??
-    failedImporter(dataVolume, context) ??
-    cannotStart(dataVolume, context) ??
-    tookTooLong(dataVolume, context) ?? { state: 'running' }
+    failedForGood(dataVolume, failed) ??
+    failedImporter(dataVolume, context, failed) ??
+    cannotStart(dataVolume, context, failed) ??
+    tookTooLong(dataVolume, context, failed) ?? { state: 'running' }
   )
 }
 
@@ -68,10 +69,8 @@ function isImportingAgain({ bound, progress }: DataVolumeView): boolean {
   return bound.status === 'False' && bound.reason !== 'ClaimLost' && progress !== '' && !progress.startsWith('100')
 }
 
-function failedForGood(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
-  if (dataVolume.phase !== 'Failed') return undefined
-  const { running, bound, ready } = dataVolume
-  const failed = failuresOf(dataVolume, context)
+function failedForGood({ phase, running, bound, ready }: DataVolumeView, failed: Failures): Failure | undefined {
+  if (phase !== 'Failed') return undefined
   if (running.reason === 'ChecksumError') return failed('ChecksumMismatch', running.message)
   if (bound.reason === 'ClaimLost') return failed('ClaimLost', 'the volume behind the claim was lost')
   return failed(undefined, running.message || ready.message || 'CDI gave up')
@@ -81,17 +80,18 @@ function failedForGood(dataVolume: DataVolumeView, context: JudgeContext): Failu
  * The end of an importer, by what the DataVolume says of it, and by the pod itself: CDI may be away, shows no more than what it saw, and
  * keeps no text of what went on behind its back.
  */
-function failedImporter(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
+function failedImporter(dataVolume: DataVolumeView, context: JudgeContext, failed: Failures): Failure | undefined {
   const { running } = dataVolume
   const { importers, isImporterLost } = context.observation
-  const failed = failuresOf(dataVolume, context)
   const said = running.status === 'False' ? running.reason : ''
-  const ends = importers.filter(({ phase, importer }) => phase !== 'Succeeded' && isError(importer.ended))
+  const ends = importers.filter(hasFailedIn)
   const end = ends[0]?.importer.ended
   if (end?.reason === 'OOMKilled' || said === 'OOMKilled')
     return failed('OutOfMemory', 'the importer ran out of memory')
   const named = NAMED[said]
-  if (named !== undefined) return failed(named.reason, named.textOf(running.message))
+  if (named !== undefined) return failed(named, running.message)
+  // All that CDI says itself is that its logs know more.
+  if (said === 'ErrExceededQuota') return failed('QuotaExceeded', `${NO_ROOM} (${running.message})`)
   const error = (FAILED.has(said) && running.message) || end?.message || ''
   if (error !== '') return failed(undefined, error)
   if (isImporterLost || isKilled(dataVolume, context) || importers.some(isOver)) return failed('Evicted', EVICTED)
@@ -104,10 +104,15 @@ function failedImporter(dataVolume: DataVolumeView, context: JudgeContext): Fail
 }
 
 /** Reasons of Running=False that say what is wrong. */
-const NAMED: Readonly<Record<string, { readonly reason: Reason; readonly textOf: (message: string) => string }>> = {
-  ChecksumError: { reason: 'ChecksumMismatch', textOf: (message) => message },
-  CreateContainerConfigError: { reason: 'SecretMissing', textOf: (message) => message },
-  ErrExceededQuota: { reason: 'QuotaExceeded', textOf: noRoom },
+const NAMED: Readonly<Record<string, Reason>> = {
+  ChecksumError: 'ChecksumMismatch',
+  CreateContainerConfigError: 'SecretMissing',
+}
+
+const NO_ROOM = 'a ResourceQuota of the namespace leaves no room for the importer pod'
+
+function hasFailedIn({ phase, importer: { ended } }: PodView): boolean {
+  return phase !== 'Succeeded' && ended !== undefined && ended.exitCode !== 0
 }
 
 /** A pod that is killed leaves no text. CDI shows one that failed as a whole as if it were to be started. */
@@ -128,36 +133,32 @@ function isFailureSaid({ status, reason }: ConditionView): boolean {
   return status === 'False' && FAILED.has(reason)
 }
 
-function isError(end: ContainerEnd | undefined): boolean {
-  return end !== undefined && end.exitCode !== 0
-}
-
 function withoutText(end: ContainerEnd | undefined): string {
   const how = end === undefined ? '' : ` (exit code ${end.exitCode}${end.reason === '' ? '' : `, ${end.reason}`})`
   return `the importer failed${how}, and left no message`
 }
 
 /** CDI waits for ever on these; a slot must not. */
-function cannotStart(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
-  const { bound, ready, phase } = dataVolume
+function cannotStart(
+  { bound, ready, phase }: DataVolumeView,
+  { observation: { claimRefusal = '' } }: JudgeContext,
+  failed: Failures,
+): Failure | undefined {
   if (phase !== '' && phase !== 'Pending') return undefined
-  const { claimRefusal = '' } = context.observation
-  if (claimRefusal.includes('exceeded quota')) return failuresOf(dataVolume, context)('QuotaExceeded', claimRefusal)
+  if (claimRefusal.includes('exceeded quota')) return failed('QuotaExceeded', claimRefusal)
   const said = [bound, ready].find(({ reason }) => reason === 'ErrClaimNotValid' || reason === 'ErrExceededQuota')
   if (said === undefined) return undefined
-  const failed = failuresOf(dataVolume, context)
   if (said.reason === 'ErrExceededQuota') return failed('QuotaExceeded', said.message)
   return failed('ClaimInvalid', `${said.message}; ${GIVE_PROPERTIES}`)
 }
 
-function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext): Failure | undefined {
+function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext, failed: Failures): Failure | undefined {
   const { ageMs, observation, attemptTimeoutMs, stallTimeoutMs } = context
-  const failed = failuresOf(dataVolume, context)
   const last = lastSeen(dataVolume)
   const where = last === '' ? '' : `; last seen: ${last}`
   const isStalled = observation.unchangedMs >= stallTimeoutMs
   if (context.isCdiAway || (ageMs < attemptTimeoutMs && !isStalled)) return undefined
-  if (!hasRun(dataVolume, observation)) {
+  if (downloadsOf(dataVolume, observation.starts) === 0) {
     const waited = ageMs >= attemptTimeoutMs ? attemptTimeoutMs : stallTimeoutMs
     const message = `nothing was downloaded: ${minutes(waited)} of waiting for ${awaitedBy(dataVolume, observation)}`
     return failed('ImporterNotStarted', message)
@@ -176,11 +177,6 @@ function lastSeen(dataVolume: DataVolumeView): string {
 
 /** What helps where CDI knows no access mode for a storage class. */
 const GIVE_PROPERTIES = 'give the StorageProfile of the storage class its claimPropertySets'
-
-/** All that CDI says itself is that its logs know more. */
-function noRoom(message: string): string {
-  return `a ResourceQuota of the namespace leaves no room for the importer pod (${message})`
-}
 
 function minutes(ms: number): string {
   return ms < 120_000 ? `${Math.round(ms / 1_000)} seconds` : `${Math.round(ms / 60_000)} minutes`
@@ -211,11 +207,6 @@ function importError({ bound }: DataVolumeView): string {
   return at < 0 ? '' : bound.message.slice(at)
 }
 
-/** Whether an importer has got to its source, as far as CDI or its pods tell. */
-function hasRun(dataVolume: DataVolumeView, { starts }: Pick<Observation, 'starts'>): boolean {
-  return downloadsOf(dataVolume, starts) > 0
-}
-
 /**
  * Downloads that it has cost: every importer that ran is one, whatever ended it, and every restart began at the first byte. What the
  * pods showed counts, and what CDI says where it has seen more.
@@ -237,14 +228,12 @@ const RUN_PHASES: ReadonlySet<string> = new Set(['ImportInProgress', 'Succeeded'
 const RUN_REASONS: ReadonlySet<string> = new Set(['OOMKilled', 'ChecksumError'])
 
 /** Failures of one download. Without a reason, it is what the text of the importer says. */
-function failuresOf(
-  dataVolume: DataVolumeView,
-  { observation }: JudgeContext,
-): (reason: Reason | undefined, message: string) => Failure {
+type Failures = (reason: Reason | undefined, message: string) => Failure
+
+function failuresOf(dataVolume: DataVolumeView, { observation }: JudgeContext): Failures {
   return (given, message) => {
-    const text = redactUrls(message)
     const reason = given ?? PERMANENT.find(({ pattern }) => pattern.test(message))?.reason ?? 'ImporterFailed'
     const downloads = downloadsOf(dataVolume, observation.starts)
-    return { state: 'failed', reason, message: text, permanent: isPermanent(reason), downloads }
+    return { state: 'failed', reason, message: redactUrls(message), permanent: isPermanent(reason), downloads }
   }
 }

@@ -9,7 +9,6 @@ import type { LedgerState } from './ledger-content.ts'
 export interface SlotDecision {
   readonly next: LedgerState
   readonly isChange: boolean
-  readonly taken: readonly Start[]
   /** Slots are left for a further step. */
   readonly hasMore: boolean
 }
@@ -49,7 +48,7 @@ export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitt
   )
   const isChange = taken.length > 0 || kept.length !== ledger.holders.length || limit !== ledger.limit
   const hasMore = taken.length === TAKEN_AT_ONCE && free > TAKEN_AT_ONCE
-  return { next: { limit, holders: [...kept, ...holders] }, isChange, taken, hasMore }
+  return { next: { limit, holders: [...kept, ...holders] }, isChange, hasMore }
 }
 
 /** A new leader answers for all slots: first of all it makes them its own. */
