@@ -1,27 +1,8 @@
 import { hostname } from 'node:os'
 import { parseDuration } from '@open-terrain/constructs'
 import { z } from 'zod'
-import type { LeaseTimings } from './runtime/leader.ts'
 
-export interface OperatorConfig {
-  /** Path of a kubeconfig; undefined: the usual places, or the pod's ServiceAccount. */
-  readonly kubeconfig: string | undefined
-  /** Where the policy, the ledger and the Lease are. */
-  readonly namespace: string
-  readonly podName: string
-  /** Where CDI is installed: the Lease of its controller tells whether it works. */
-  readonly cdiNamespace: string
-  /** `host:port` or `:port`; undefined: no listener. */
-  readonly metricsAddress: string | undefined
-  readonly healthAddress: string | undefined
-  /** Whether `/caches` is served beside the metrics: for tests of the operator. */
-  readonly servesCaches: boolean
-  readonly lease: LeaseTimings
-  /** Requests a second, and at once: a brake for bugs, far above what is needed. */
-  readonly requestsPerSecond: number
-  readonly requestBurst: number
-  readonly logLevel: string
-}
+export type OperatorConfig = ReturnType<typeof readConfig>
 
 /** `15s`, `500ms`, or a bare number of seconds. */
 function duration(fallbackMs: number) {
@@ -50,23 +31,29 @@ const blankIsAbsent = z
   .transform((text) => (text === '' ? undefined : text))
 
 const environment = z.object({
+  /** Path of a kubeconfig; undefined: the usual places, or the pod's ServiceAccount. */
   KUBECONFIG: blankIsAbsent,
+  /** Where the policy, the ledger and the Lease are. */
   OPERATOR_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'sync-operator'),
+  /** Where CDI is installed: the Lease of its controller tells whether it works. */
   CDI_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'cdi'),
   POD_NAME: blankIsAbsent.transform((text) => text ?? hostname()),
+  /** `host:port` or `:port`; undefined: no listener. */
   METRICS_ADDRESS: blankIsAbsent,
   HEALTH_ADDRESS: blankIsAbsent,
+  /** Whether `/caches` is served beside the metrics: for tests of the operator. */
   SERVE_CACHES: blankIsAbsent.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
   LEASE_DURATION: duration(15_000),
   LEASE_RENEW_DEADLINE: duration(10_000),
   LEASE_RETRY_PERIOD: duration(2_000),
+  /** Requests a second, and at once: a brake for bugs, far above what is needed. */
   API_REQUESTS_PER_SECOND: positive(1_000),
   API_REQUEST_BURST: positive(2_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 })
 
 /** Reads the environment. Throws an Error whose message names each variable that cannot be used, and why. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): OperatorConfig {
+export function readConfig(env: Readonly<Record<string, string | undefined>>) {
   const parsed = environment.safeParse(env)
   if (!parsed.success) {
     throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))

@@ -3,15 +3,15 @@ import { apiError } from '../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { aLookBench } from '../runtime/look-bench.fixtures.ts'
 import { SECOND } from '../runtime/times.fixtures.ts'
-import { ClaimRefusals } from './claim-refusals.ts'
+import { claimRefusals } from './claim-refusals.ts'
 
 const QUOTA = 'persistentvolumeclaims "prime-1" is forbidden: exceeded quota: q'
 
 function build() {
   const { client, clock, news, basics, onNews, run } = aLookBench()
-  const refusals = run(new ClaimRefusals({ ...basics, onNews }))
+  const refusals = run(claimRefusals({ ...basics, onNews }))
   const note = (name = 'a', claimUid = `claim of ${name}`) =>
-    refusals.note(name, { key: `team/${name}`, namespace: 'team', claimUid })
+    refusals.note(name, { key: `team/${name}`, namespace: 'team', uid: claimUid }).text
   const warn = (message: string, name = 'a', more: object = {}) =>
     client.put({
       apiVersion: 'v1',

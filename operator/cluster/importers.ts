@@ -32,7 +32,7 @@ export function importersOf<P extends KubeObject>(dataVolume: KubeObject, caches
   const target = caches.claims.get(keyOf(dataVolume.metadata))
   if (target === undefined || !isChildOf(target, dataVolume)) return []
   const { namespace, uid = '' } = target.metadata
-  const prime = caches.claims.get(siblingOf(target, primeName(uid)))
+  const prime = caches.claims.get(keyOf({ namespace, name: primeName(uid) }))
   const claims = prime !== undefined && isChildOf(prime, target) ? [prime, target] : [target]
   return claims.flatMap((claim) =>
     childrenOf(claim, caches.pods.find(BY_CLAIM, familyKey(namespace, claim.metadata.uid ?? ''))),
@@ -48,7 +48,7 @@ export function mayFill(pod: KubeObject, targetName: string, claims: ImporterCac
   if (claim === undefined) return false
   if (claim.name === targetName) return true
   if (!claim.name.startsWith(PRIME)) return false
-  const prime = claims.get(siblingOf(pod, claim.name))
+  const prime = claims.get(keyOf({ namespace: pod.metadata.namespace, name: claim.name }))
   if (prime?.metadata.uid !== claim.uid) return true
   return claimOwning(prime)?.name === targetName
 }
@@ -62,8 +62,4 @@ function primeName(targetUid: string): string {
 
 function claimOwning(object: KubeObject): OwnerReference | undefined {
   return controllerOfKind(object, PERSISTENT_VOLUME_CLAIM)
-}
-
-function siblingOf({ metadata: { namespace } }: KubeObject, name: string): string {
-  return keyOf(namespace === undefined ? { name } : { namespace, name })
 }

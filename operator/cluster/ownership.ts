@@ -50,7 +50,7 @@ export function ownerAmong<T extends KubeObject>(
   const name = controllerOf(object)?.name
   if (name === undefined) return undefined
   // Of a kind that is in no namespace, the name is the key.
-  const owner = owners.get(keyOf(namespace === undefined ? { name } : { namespace, name })) ?? owners.get(name)
+  const owner = owners.get(keyOf({ namespace, name })) ?? owners.get(name)
   return owner !== undefined && isChildOf(object, owner) ? owner : undefined
 }
 

@@ -45,12 +45,6 @@ export function warningsIn({ headers }: Dispatcher.ResponseData): string | undef
   return values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"')).join('; ') || undefined
 }
 
-export async function readObject<T>(body: AsyncIterable<Uint8Array>): Promise<T> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
-  return JSON.parse(Buffer.concat(chunks).toString()) as T
-}
-
 /** A webhook may put into its refusal what it likes; more than an object can have is not read. */
 export async function errorText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = []

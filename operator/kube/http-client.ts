@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { errorFrom, errorText, named, readObject, warningsIn, watchEvent } from './answers.ts'
+import { errorFrom, errorText, named, warningsIn, watchEvent } from './answers.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
 import type {
@@ -42,6 +42,8 @@ interface Call {
   readonly accept?: string
   readonly options?: RequestOptions | undefined
 }
+
+type Read<T> = (body: Dispatcher.ResponseData['body']) => Promise<T>
 
 /** The {@link KubeClient} that speaks JSON over HTTP to a real API server. */
 export class HttpKubeClient implements KubeClient {
@@ -167,7 +169,7 @@ export class HttpKubeClient implements KubeClient {
     return this.#call<T>({ verb: 'update', method: 'PUT', type, path, body: object, options })
   }
 
-  async #call<T>(call: Call, read: (body: AsyncIterable<Uint8Array>) => Promise<T> = readObject): Promise<T> {
+  async #call<T>(call: Call, read: Read<T> = async (body) => (await body.json()) as T): Promise<T> {
     const report = this.#reporter(call)
     let code = '<error>'
     let warning: string | undefined

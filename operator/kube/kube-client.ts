@@ -78,7 +78,7 @@ export interface DeleteOptions extends RequestOptions {
   /** Refuse (Conflict) to delete another object of the same name. */
   readonly uid?: string
   /** Refuse (Conflict) when the object changed since. */
-  readonly resourceVersion?: string
+  readonly resourceVersion?: string | undefined
 }
 
 export interface WatchOptions extends Selection {

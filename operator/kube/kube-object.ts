@@ -69,7 +69,7 @@ export function groupOf(apiVersion: string): string {
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects: the key of caches, queues and logs. */
-export function keyOf(key: ObjectKey): string {
+export function keyOf(key: { readonly namespace?: string | undefined; readonly name: string }): string {
   // Joined, not concatenated: V8 keeps a concatenation beside the text that it becomes, and there are many of these.
   return key.namespace === undefined ? key.name : [key.namespace, key.name].join('/')
 }

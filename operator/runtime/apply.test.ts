@@ -32,7 +32,7 @@ function apply(primary: KubeObject, changes: Partial<Changes>): Promise<void> {
   )
 }
 const removal = (name: string, uid: string) =>
-  ({ type: SECRET, key: { namespace: 'n', name }, uid, propagationPolicy: 'Foreground' }) as const
+  ({ type: SECRET, namespace: 'n', name, uid, propagationPolicy: 'Foreground' }) as const
 
 describe('finalizers of others', () => {
   it('stay all, however many they are and few of them caches keep', async () => {
@@ -59,7 +59,7 @@ describe('a child that was judged as it was seen', () => {
 
 describe('annotations', () => {
   const touch = (uid: string) => ({
-    touches: [{ type: SECRET, key: { namespace: 'n', name: 'a' }, seen: { uid }, annotations: { at: 'now' } }],
+    touches: [{ type: SECRET, namespace: 'n', name: 'a', uid, annotations: { at: 'now' } }],
   })
 
   it('are added to an object that is still the one that was seen, and nothing else of it changes', async () => {

@@ -15,17 +15,17 @@ export interface Changes {
 }
 
 /** An object that exists, and gets annotations. */
-export interface Touched {
+export interface Touched extends ObjectKey {
   readonly type: ResourceType
-  readonly key: ObjectKey
-  /** Its uid; and its resourceVersion, where the annotations follow from the state that was seen. */
-  readonly seen: { readonly uid: string; readonly resourceVersion?: string }
+  /** Nothing else of that name gets them. */
+  readonly uid: string
+  /** Where the annotations follow from the state that was seen. */
+  readonly resourceVersion?: string
   readonly annotations: Readonly<Record<string, string>>
 }
 
-export interface ChildRemoval {
+export interface ChildRemoval extends ObjectKey {
   readonly type: ResourceType
-  readonly key: ObjectKey
   /** Nothing else of that name is deleted. */
   readonly uid: string
   /** Nor is it, if it has changed since: for what is only right for the state that was seen. */
@@ -66,8 +66,11 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
   const each = context.siblings && new SiblingWriter(context.siblings, context)
   if (each !== undefined) await each.apply(changes.children)
   else for (const child of changes.children) await applyChild(child, context)
-  for (const { type: touched, key, seen, annotations } of changes.touches ?? [])
-    onWritten(touched, await client.mergePatch(touched, key, { metadata: { ...seen, annotations } }, { signal }))
+  for (const touched of changes.touches ?? []) {
+    const { uid, resourceVersion, annotations } = touched
+    const patch = { metadata: { uid, resourceVersion, annotations } }
+    onWritten(touched.type, await client.mergePatch(touched.type, touched, patch, { signal }))
+  }
   for (const removal of changes.removals) await (each?.try(() => remove(removal, context)) ?? remove(removal, context))
   if (each?.late !== undefined) throw each.late
   if (changes.releaseFinalizer !== undefined) {
@@ -88,16 +91,14 @@ async function patchFinalizers(
   return await client.mergePatch(type, metadata, patch, { signal })
 }
 
-async function remove(
-  { type, key, isHeldBack, ...how }: ChildRemoval,
-  { client, signal }: ApplyContext,
-): Promise<void> {
-  if (await isHeldBack?.()) return
+async function remove(removal: ChildRemoval, { client, signal }: ApplyContext): Promise<void> {
+  const { type, uid, resourceVersion, propagationPolicy } = removal
+  if (await removal.isHeldBack?.()) return
   try {
-    await client.delete(type, key, { ...how, signal })
+    await client.delete(type, removal, { uid, resourceVersion, propagationPolicy, signal })
   } catch (error) {
     // Gone already, or another object has its name by now.
-    const isDone = isApiError(error, 'NotFound') || (how.resourceVersion === undefined && isApiError(error, 'Conflict'))
+    const isDone = isApiError(error, 'NotFound') || (resourceVersion === undefined && isApiError(error, 'Conflict'))
     if (!isDone) throw error
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Selection } from '../kube/kube-client.ts'
-import { apiVersionOf, type ResourceType } from '../kube/kube-object.ts'
+import { apiVersionOf } from '../kube/kube-object.ts'
+import type { Kept } from './reflectors.ts'
 import type { Stored } from './store.ts'
 
 /** Which objects there are, in few bytes. */
@@ -16,13 +16,7 @@ export function digestOf(objects: Iterable<Stored>): CacheDigest {
 }
 
 /** `<apiVersion>/<plural>`, and `?<label selector>` where not all objects of the kind are meant. */
-export function selectedKind({
-  type,
-  selection,
-}: {
-  readonly type: ResourceType
-  readonly selection: Selection
-}): string {
+export function selectedKind({ type, selection }: Pick<Kept, 'type' | 'selection'>): string {
   const kind = `${apiVersionOf(type)}/${type.plural}`
   return selection.labelSelector === undefined ? kind : `${kind}?${selection.labelSelector}`
 }

@@ -2,7 +2,7 @@ import { type ApiError, isApiError } from '../kube/api-error.ts'
 import { find } from '../kube/find.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
-import type { ChildRefusals } from './child-refusals.ts'
+import type { ChildRefusal, ChildRefusals } from './child-refusals.ts'
 import { changeTo, isChange, labelsTo } from './owned-fields.ts'
 
 export interface Child {
@@ -110,8 +110,8 @@ export class SiblingWriter {
     if (found === undefined) throw error
     if (!this.#siblings.isOurs(found)) return this.#noteTaken(child)
     if (isTerminating(found)) {
-      this.#note(child, `${found.kind} ${keyOf(found.metadata)} is still being deleted`, false)
-      return
+      const message = `${found.kind} ${keyOf(found.metadata)} is still being deleted`
+      return this.#note(child, { why: 'Refused', message }, false)
     }
     if (isChange(patchTo(child.wanted, found), found)) return await this.#write({ ...child, existing: found })
     // The answer to its creation was lost.
@@ -124,21 +124,19 @@ export class SiblingWriter {
     if (child.existing !== undefined && isApiError(error, 'NotFound')) return false
     if (!this.#siblings.refusals.isAnswer(this.#uid, child.wanted, error)) return false
     // A quota that was just made refuses everything for a moment.
-    this.#note(child, error.message, error.status !== 403)
+    this.#note(child, { why: 'Refused', message: error.message }, error.status !== 403)
     return true
   }
 
-  #note({ wanted, existing }: Child, message: string, isCertain: boolean): void {
-    const refusal = { why: 'Refused', message } as const
-    this.#siblings.refusals.note(this.#uid, { wanted, refusal, seen: existing?.metadata.resourceVersion }, isCertain)
+  #noteTaken(child: Child): void {
+    const { kind, metadata } = child.wanted
+    const whose = this.#siblings.owner.kind
+    const message = `${kind} ${keyOf(metadata)} exists and does not belong to this ${whose}: delete it, or give one of them another name`
+    this.#note(child, { why: 'NameTaken', message }, true)
   }
 
-  #noteTaken({ wanted, existing }: Child): void {
-    const { owner, refusals } = this.#siblings
-    const what = `${wanted.kind} ${keyOf(wanted.metadata)}`
-    const message = `${what} exists and does not belong to this ${owner.kind}: delete it, or give one of them another name`
-    const refusal = { why: 'NameTaken', message } as const
-    refusals.note(this.#uid, { wanted, refusal, seen: existing?.metadata.resourceVersion }, true)
+  #note({ wanted, existing }: Child, refusal: ChildRefusal, isCertain: boolean): void {
+    this.#siblings.refusals.note(this.#uid, { wanted, refusal, seen: existing?.metadata.resourceVersion }, isCertain)
   }
 }
 

@@ -1,3 +1,5 @@
+import { intern } from './interned.ts'
+
 /**
  * What caches keep of objects that anybody may write. The API server bounds an object to 1.5 MB and hardly any text in it, so
  * without bounds of our own the caches would be as large as somebody likes.
@@ -56,13 +58,16 @@ function cut(value: unknown, room: { left: number }, depth: number): unknown {
 /** Labels or annotations that matter to the operator, each no longer than its own get; undefined where there are none. */
 export function picked(
   from: Readonly<Record<string, string>> | undefined,
-  wanted: readonly string[],
+  wanted: readonly string[] = [],
 ): Readonly<Record<string, string>> | undefined {
-  const found = wanted.flatMap((key) => {
+  let found: Record<string, string> | undefined
+  for (const key of wanted) {
     const value = from?.[key]
-    return value === undefined ? [] : [[key, value.length <= VALUE_MAX ? value : cutText(value, VALUE_MAX)] as const]
-  })
-  return found.length === 0 ? undefined : Object.fromEntries(found)
+    if (value === undefined) continue
+    found ??= {}
+    found[key] = intern(value.length <= VALUE_MAX ? value : cutText(value, VALUE_MAX))
+  }
+  return found
 }
 
 /** Finalizers, of which there may be any number; those that matter to us stay, whatever else there is. */

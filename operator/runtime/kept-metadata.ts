@@ -29,22 +29,14 @@ export function keptMetadata(metadata: ObjectMeta, matters: Matters = {}): Objec
     finalizers: metadata.finalizers?.length
       ? keptFinalizers(metadata.finalizers, matters.finalizers ?? NONE)?.map(intern)
       : undefined,
-    labels: pick(metadata.labels, matters.labels),
+    labels: picked(metadata.labels, matters.labels),
     annotations: withWhole(metadata.annotations, matters),
     ownerReferences: owner && [owner],
   }
 }
 
 function withWhole(annotations: ObjectMeta['annotations'], { annotations: wanted, whole }: Matters) {
-  const found = pick(annotations, wanted)
+  const found = picked(annotations, wanted)
   const value = whole === undefined ? undefined : annotations?.[whole]
   return whole === undefined || value === undefined ? found : { ...found, [whole]: value }
-}
-
-function pick(
-  from: Readonly<Record<string, string>> | undefined,
-  wanted: readonly string[] = [],
-): Readonly<Record<string, string>> | undefined {
-  const found = picked(from, wanted)
-  return found && Object.fromEntries(Object.entries(found).map(([key, value]) => [key, intern(value)]))
 }

@@ -265,11 +265,7 @@ export class PlanWriter<P extends KubeObject> {
   }
 
   #touches(touches: readonly Touch[]): Changes['touches'] {
-    return touches.map((touch) => {
-      const { uid, resourceVersion, annotations } = touch
-      const seen = { uid, ...(resourceVersion !== undefined && { resourceVersion }) }
-      return { type: this.#childType(touch).type, key: objectKey(touch), seen, annotations }
-    })
+    return touches.map((touch) => ({ ...touch, type: this.#childType(touch).type }))
   }
 
   #removals(
@@ -280,17 +276,7 @@ export class PlanWriter<P extends KubeObject> {
   ): Changes['removals'] {
     return removals
       .filter(({ uid }) => !this.#wasJustDeleted(uid) && !(uid === own && isStatusDue))
-      .map((removal) => {
-        const { uid, resourceVersion, propagationPolicy } = removal
-        return {
-          ...this.#childType(removal),
-          ...(propagationPolicy !== undefined && { propagationPolicy }),
-          key: objectKey(removal),
-          uid,
-          ...(resourceVersion !== undefined && { resourceVersion }),
-          isHeldBack: () => isHeldBack(removal),
-        }
-      })
+      .map((removal) => ({ ...this.#childType(removal), ...removal, isHeldBack: () => isHeldBack(removal) }))
   }
 
   #wasJustDeleted(uid: string): boolean {
@@ -308,8 +294,4 @@ export class PlanWriter<P extends KubeObject> {
     const current = this.#options.caches.get(this.#options.type, keyOf(metadata))
     return isApiError(error, 'NotFound') && current?.metadata.uid !== metadata.uid
   }
-}
-
-function objectKey({ namespace, name }: ObjectKey): ObjectKey {
-  return namespace === undefined ? { name } : { namespace, name }
 }

@@ -3,10 +3,8 @@ import { isSame } from './owned-fields.ts'
 import type { Change } from './store.ts'
 
 /** Others write into objects much that no decision rests on: their caches have it only as another version. */
-export function whenContentChanged<T extends KubeObject>(
-  listener: (change: Change<T>) => void,
-): (change: Change<T>) => void {
-  return (change) => {
+export function whenContentChanged<T extends KubeObject>(listener: (change: Change<T>) => void) {
+  return (change: Change<T>): void => {
     const { before, after } = change
     if (before === undefined || after === undefined || !isSame(unversioned(before), unversioned(after)))
       listener(change)

@@ -157,16 +157,17 @@ export class Store<T extends Stored> {
     if (after === undefined) this.#items.delete(key)
     else this.#items.set(key, after)
     for (const { keysOf, entries } of this.#indexes.values()) {
-      const valuesOf = (item: T) => this.#guarded(() => keysOf(item)) ?? []
-      if (before !== undefined) for (const value of valuesOf(before)) removeFrom(entries, value, key)
-      if (after !== undefined) for (const value of valuesOf(after)) addTo(entries, value, key)
+      const valuesOf = (item: T | undefined) => (item === undefined ? [] : (this.#guarded(keysOf, item) ?? []))
+      for (const value of valuesOf(before)) removeFrom(entries, value, key)
+      for (const value of valuesOf(after)) addTo(entries, value, key)
     }
-    for (const listener of this.#listeners) this.#guarded(() => listener({ key, before, after }))
+    const change = { key, before, after }
+    for (const listener of this.#listeners) this.#guarded(listener, change)
   }
 
-  #guarded<R>(work: () => R): R | undefined {
+  #guarded<A, R>(work: (given: A) => R, given: A): R | undefined {
     try {
-      return work()
+      return work(given)
     } catch (error) {
       this.onBug(error)
       return undefined

@@ -67,5 +67,5 @@ function childrenOf(image: ImageView): readonly string[] {
 
 /** Key of a namesake in the same namespace. */
 export function siblingKey({ metadata }: KubeObject, name: string): string {
-  return keyOf({ ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name })
+  return keyOf({ namespace: metadata.namespace, name })
 }

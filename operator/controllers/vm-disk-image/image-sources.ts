@@ -1,6 +1,7 @@
 import type { Policy } from '@open-terrain/constructs'
 import { CdiPulse } from '../../cluster/cdi-pulse.ts'
-import { ClaimRefusals } from '../../cluster/claim-refusals.ts'
+import { claimRefusals } from '../../cluster/claim-refusals.ts'
+import type { EventLooks } from '../../cluster/event-looks.ts'
 import { countLive, type ReferenceSource, type References } from '../../images/references.ts'
 import type { ObjectKey } from '../../kube/kube-object.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
@@ -38,7 +39,7 @@ export class ImageSources implements Sources {
   readonly admission: Admission
   readonly cdiPulse: CdiPulse
   readonly progress: ProgressWatch
-  readonly claimRefusals: ClaimRefusals
+  readonly claimRefusals: EventLooks
   readonly clones: Clones
   readonly references: readonly ReferenceSource[]
 
@@ -49,7 +50,7 @@ export class ImageSources implements Sources {
     this.policy = policy
     this.cdiPulse = new CdiPulse(options)
     this.progress = new ProgressWatch(clock, this.cdiPulse)
-    this.claimRefusals = new ClaimRefusals({ ...options, onNews: lookAgain })
+    this.claimRefusals = claimRefusals({ ...options, onNews: lookAgain })
     this.clones = new Clones(client, caches)
     this.references = [...options.references, new CloneReferences(caches, this.clones)]
     this.admission = new Admission({

@@ -33,7 +33,7 @@ function build() {
       admission,
       policy: () => aPolicy(),
       progress: new ProgressWatch(clock, { workedUntil: () => clock.monotonic(), isSilent: false }),
-      claimRefusals: { note: () => undefined, drop: () => undefined },
+      claimRefusals: { note: () => ({ text: undefined, isLookedAt: false }), drop: () => undefined },
       references: [],
     })
   return { caches, look }

@@ -1,6 +1,6 @@
 import { isUrlAllowed, LABELS, type Policy } from '@open-terrain/constructs'
 import { BY_DEFAULT, BY_IMAGE_LABEL, BY_NAMESPACE } from '../../cluster/caches.ts'
-import type { ClaimRefusals } from '../../cluster/claim-refusals.ts'
+import type { EventLooks } from '../../cluster/event-looks.ts'
 import { importersOf, mayFill } from '../../cluster/importers.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import { lackOfRoom } from '../../cluster/quotas.ts'
@@ -24,7 +24,7 @@ export interface Sources {
   readonly policy: () => Policy
   readonly admission: Admission
   readonly progress: ProgressWatch
-  readonly claimRefusals: Pick<ClaimRefusals, 'note' | 'drop'>
+  readonly claimRefusals: Pick<EventLooks, 'note' | 'drop'>
   readonly references: readonly ReferenceSource[]
 }
 
@@ -121,7 +121,7 @@ function claimRefusalOf(
     dataVolume.running.reason === '' &&
     saidOfClaim(dataVolume) === '' &&
     importers.length === 0
-  if (isSilent) return claimRefusals.note(uid, { key: keyOf(metadata), namespace, claimUid: claim.metadata.uid ?? '' })
+  if (isSilent) return claimRefusals.note(uid, { key: keyOf(metadata), namespace, uid: claim.metadata.uid ?? '' }).text
   claimRefusals.drop(uid)
   return undefined
 }
