@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { namespaceState } from '../../cluster/namespace-state.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { aNamespace } from './machine-caches.fixtures.ts'
 import { aDisk, aStorageClass, SOURCE } from './machine-disks.fixtures.ts'
 import { ARTIFACT, anImage, aVM, SPEC } from './machine-objects.fixtures.ts'
-import { namespaceState } from './observe.ts'
 import { build, GOING } from './observe-bench.fixtures.ts'
 
 describe('what a clone reads from', () => {

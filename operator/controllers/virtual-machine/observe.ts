@@ -1,11 +1,13 @@
 import { LABELS, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
+import { namespaceState } from '../../cluster/namespace-state.ts'
 import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE, referenceOf } from '../../images/references.ts'
-import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { memoized } from '../../runtime/memoized.ts'
+import type { Readable } from '../../runtime/store.ts'
 import { imageOf, type MachineCaches } from './caches.ts'
 import { hasDisk } from './decide/machine-plan.ts'
 import { storageClassOf } from './decide/plan-children.ts'
@@ -18,38 +20,50 @@ export function observeMachine(
   caches: MachineCaches,
   more: Pick<MachineWorld, 'policy' | 'cloudInit' | 'refusal'>,
 ): MachineWorld {
-  const { images, cluster } = caches
-  const { namespace = '', name } = vm.metadata
-  const names = vmChildNames(name)
-  const key = (child: string) => keyOf({ namespace, name: child })
-  const ours = <T extends KubeObject>(object: T | undefined) =>
-    object !== undefined && isChildOf(object, vm) ? object : undefined
+  const { images, cluster, reflectors } = caches
   const [imageKey] = imageOf(vm)
-  const disk = diskOf(vm, cluster.dataVolumes.get(key(names.clone)), cluster.claims.get(key(names.clone)))
-  const { clone } = disk
-  const machine = ours(caches.kubevirt.get(key(names.machine)))
-  const instance = caches.instances.get(key(names.machine))
   const image = imageKey === undefined ? undefined : images.get(imageKey)
+  const found = childrenAt(vm, caches)
+  const disk = diskOf(vm, found.clone, found.claim)
+  const machine = ours(vm, found.machine)
   return {
     vm,
     spec: parsedMachineSpec(vm.spec),
     ...more,
-    namespaceTerminating: namespaceState(cluster.namespaces.get(namespace)) === 'terminating',
-    hasDataVolumes: caches.reflectors.isInstalled(DATA_VOLUME),
-    hasKubeVirt: caches.reflectors.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
+    namespaceTerminating: isTerminating(cluster.namespaces.get(vm.metadata.namespace ?? '')),
+    hasDataVolumes: reflectors.isInstalled(DATA_VOLUME),
+    hasKubeVirt: reflectors.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
     image,
     isImageShared: isImageShared(vm, image, caches),
     imageNamespace: namespaceState(cluster.namespaces.get(namespaceOf(imageKey ?? ''))),
     ...disk,
     storageClass: cluster.storageClasses.get(storageClassOf(image) ?? ''),
-    hasCloneSource: sourceExists(clone === undefined ? artifactOf(image) : clone.cloneOf, caches),
-    secret: ours(cluster.secrets.get(key(names.cloudInit))),
+    hasCloneSource: sourceExists(disk.clone === undefined ? artifactOf(image) : disk.clone.cloneOf, caches),
+    secret: ours(vm, found.secret),
     machine,
-    instance: machine !== undefined && instance !== undefined && isChildOf(instance, machine) ? instance : undefined,
-    ...namesakes(vm, disk.claim, caches),
+    instance: machine && ours(machine, found.instance),
+    ...namesakes(vm, found, disk.claim),
     // Looked for live, and only where the rest of it says that the machine is starting.
     obstacle: undefined,
   }
+}
+
+/** What has the names that the machine needs, whosever it is. */
+function childrenAt({ metadata: { namespace = '', name } }: MachineView, caches: MachineCaches) {
+  const { cluster, kubevirt, instances } = caches
+  const names = vmChildNames(name)
+  const at = <T extends KubeObject>(store: Readable<T>, child: string) => store.get(keyOf({ namespace, name: child }))
+  return {
+    clone: at(cluster.dataVolumes, names.clone),
+    claim: at(cluster.claims, names.clone),
+    secret: at(cluster.secrets, names.cloudInit),
+    machine: at(kubevirt, names.machine),
+    instance: at(instances, names.machine),
+  }
+}
+
+function ours<T extends KubeObject>(owner: KubeObject, object: T | undefined): T | undefined {
+  return object !== undefined && isChildOf(object, owner) ? object : undefined
 }
 
 /**
@@ -62,7 +76,7 @@ export function diskOf<T extends KubeObject>(
   clone: T | undefined,
   claim: KubeObject | undefined,
 ): { clone: T | undefined; claim: KubeObject | undefined; foreignClaim: string | undefined } {
-  const ourClone = clone !== undefined && isChildOf(clone, vm) ? clone : undefined
+  const ourClone = ours(vm, clone)
   const none = { clone: ourClone, claim: undefined, foreignClaim: undefined }
   if (claim === undefined) return none
   const isOfClone = ourClone !== undefined && isChildOf(claim, ourClone)
@@ -80,32 +94,22 @@ export function hasMachineDisk(found: readonly KubeObject[], vm: MachineView): b
 
 /**
  * What has a name that the machine needs, and is not ours.
- * @param ours the claim of its disk, where it has one
+ * @param ourClaim the claim of its disk, where it has one
  */
 function namesakes(
   vm: MachineView,
-  ours: KubeObject | undefined,
-  { cluster, kubevirt }: MachineCaches,
+  { clone, claim, secret, machine }: ReturnType<typeof childrenAt>,
+  ourClaim: KubeObject | undefined,
 ): Pick<MachineWorld, 'conflict' | 'leaving' | 'orphan'> {
-  const { namespace = '', name } = vm.metadata
-  const names = vmChildNames(name)
-  const key = (child: string) => keyOf({ namespace, name: child })
-  const clone = cluster.dataVolumes.get(key(names.clone))
-  const claim = cluster.claims.get(key(names.clone))
-  const children = [clone, cluster.secrets.get(key(names.cloudInit)), kubevirt.get(key(names.machine))]
-  const taken = [
-    ...children.filter((object) => object !== undefined && !isChildOf(object, vm)),
-    ...(claim === ours ? [] : [claim]),
-  ].filter((object) => object !== undefined)
-  const staying = taken.filter((object) => !isGoing(object))
-  const conflict = staying.find((object) => !isOrphanOf(vm, object))
-  const orphan = staying.find((object) => isOrphanOf(vm, object))
+  const others = [clone, secret, machine].filter((object) => ours(vm, object) === undefined)
+  const taken = [...others, claim === ourClaim ? undefined : claim].filter((object) => object !== undefined)
+  const staying = taken.filter((object) => !isTerminating(object))
   // A claim in the place of that of our DataVolume is CDI's to wait for.
-  const leaving = taken.find((object) => isGoing(object) && (object !== claim || clone === undefined))
+  const leaving = taken.find((object) => isTerminating(object) && (object !== claim || clone === undefined))
   return {
-    conflict: conflict && titleOf(conflict),
-    leaving: leaving && titleOf(leaving),
-    orphan: orphan && titleOf(orphan),
+    conflict: titleOf(staying.find((object) => !isOrphanOf(vm, object))),
+    leaving: titleOf(leaving),
+    orphan: titleOf(staying.find((object) => isOrphanOf(vm, object))),
   }
 }
 
@@ -114,12 +118,8 @@ function isOrphanOf({ metadata: { uid } }: MachineView, object: KubeObject): boo
   return isOrphaned(object) && uid !== undefined && object.metadata.labels?.[LABELS.vmUid] === uid
 }
 
-function isGoing({ metadata }: KubeObject): boolean {
-  return metadata.deletionTimestamp !== undefined
-}
-
-function titleOf({ kind, metadata }: KubeObject): string {
-  return `${kind} ${metadata.name}${kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
+function titleOf(object: KubeObject | undefined): string | undefined {
+  return object && `${object.kind} ${object.metadata.name}${object.kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
 }
 
 /** Machines are counted where they are seen first; its own status tells of all others who refer to it. */
@@ -137,21 +137,9 @@ function artifactOf(image: ImageView | undefined): CloneSource | undefined {
 
 function sourceExists(source: CloneSource | undefined, { cluster }: MachineCaches): boolean {
   if (source === undefined) return true
-  const key = keyOf({ namespace: source.namespace, name: source.name })
-  switch (source.kind) {
-    case 'VolumeSnapshot':
-      return cluster.snapshots.get(key) !== undefined
-    case 'PersistentVolumeClaim':
-      return cluster.claims.get(key) !== undefined
-    default:
-      return cluster.dataSources.get(key) !== undefined
-  }
-}
-
-/** What can be done in a namespace, as its cache has it. */
-export function namespaceState(namespace: KubeObject | undefined): MachineWorld['imageNamespace'] {
-  if (namespace === undefined) return 'missing'
-  return namespace.metadata.deletionTimestamp === undefined ? 'there' : 'terminating'
+  const { snapshots, claims, dataSources } = cluster
+  const stores = { VolumeSnapshot: snapshots, PersistentVolumeClaim: claims, DataSource: dataSources }
+  return stores[source.kind].get(keyOf({ namespace: source.namespace, name: source.name })) !== undefined
 }
 
 export const parsedMachineSpec = memoized(parseVirtualMachineSpec)

@@ -35,20 +35,20 @@ export class MachineReferences implements ReferenceSource {
     const { machines, cluster } = this.#caches
     const key = keyOf(image)
     const found = [...machines.find(BY_IMAGE, key), ...machines.find(BY_FORMER_IMAGE, key)]
-    return count(key, found, (diskKey) => cluster.dataVolumes.get(diskKey))
+    return count(key, found, cluster.dataVolumes)
   }
 
   /** By lists that begin after this call; those who ask meanwhile share them. Throws ApiError. */
   async live(image: ObjectKey, signal: AbortSignal) {
     const key = keyOf(image)
     const { machines, disks } = await this.#live.take('', signal)
-    return count(key, machines.get(key) ?? [], (diskKey) => disks.get(diskKey))
+    return count(key, machines.get(key) ?? [], disks)
   }
 
   /** Calls back with the `<namespace>/<name>` of each image whose references may have changed; returns how to stop that. */
   onChange(listener: (imageKey: string) => void): () => void {
     const { machines, cluster } = this.#caches
-    const stops = [
+    return stopAll([
       machines.onChange(({ before, after }) => {
         if (isSame(named(before), named(after))) return
         const keys = [before, after].flatMap((vm) => (vm === undefined ? [] : imagesOf(vm)))
@@ -64,8 +64,7 @@ export class MachineReferences implements ReferenceSource {
         const cameOrWent = was === 'none' || is === 'none'
         for (const key of cameOrWent ? imagesOf(vm) : formerImageOf(vm)) listener(key)
       }),
-    ]
-    return stopAll(stops)
+    ])
   }
 }
 
@@ -94,13 +93,12 @@ function viewReference(object: KubeObject): MachineView {
   const { apiVersion, kind, metadata, spec, status } = viewMachine(object)
   const { name, namespace = '', uid = '' } = metadata
   const { vmDiskImageRef } = (spec ?? {}) as { readonly vmDiskImageRef?: unknown }
-  const { clone } = status
   return {
     apiVersion,
     kind,
     metadata: { name, namespace, uid },
     spec: { vmDiskImageRef },
-    status: clone === undefined ? {} : { clone },
+    status: { clone: status.clone },
   }
 }
 
@@ -120,12 +118,12 @@ function progressOf(disk: Disk | undefined): 'none' | 'unfinished' | 'complete' 
   return disk.phase === 'Succeeded' ? 'complete' : 'unfinished'
 }
 
-function count(image: string, machines: readonly MachineView[], diskAt: (key: string) => Disk | undefined) {
+function count(image: string, machines: readonly MachineView[], disks: { get(key: string): Disk | undefined }) {
   const names: string[] = []
   const users: string[] = []
   for (const vm of machines) {
     const { namespace = '', name } = vm.metadata
-    const disk = diskAt(keyOf({ namespace, name: vmChildNames(name).clone }))
+    const disk = disks.get(keyOf({ namespace, name: vmChildNames(name).clone }))
     const isUser = disk !== undefined && isChildOf(disk, vm) && needs(vm, disk, image)
     const title = referenceOf(vm)
     if (isUser) users.push(title)

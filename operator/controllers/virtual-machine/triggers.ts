@@ -1,5 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
+import { namespaceState } from '../../cluster/namespace-state.ts'
 import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE } from '../../images/references.ts'
@@ -8,7 +9,6 @@ import { isSame } from '../../runtime/owned-fields.ts'
 import { whenContentChanged } from '../../runtime/predicates.ts'
 import type { Change } from '../../runtime/store.ts'
 import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_PASSWORD_SECRET, MACHINE, type MachineCaches } from './caches.ts'
-import { namespaceState } from './observe.ts'
 import type { MachineView } from './views.ts'
 
 /** From changes in the caches to the machines that they concern beside themselves. No decision is made here. Returns how to stop listening. */
@@ -58,17 +58,6 @@ function aboutImage(image: ImageView | undefined): unknown {
   const isLookedAt = status.observedGeneration === metadata.generation
   // The last one that refers to it may have it corrected, as long as it has no artifact.
   const isShared = artifact === undefined && (status.references?.count ?? 0) > 1
-  return [
-    metadata.uid,
-    metadata.deletionTimestamp,
-    spec,
-    isLookedAt,
-    isShared,
-    phase,
-    message,
-    progress,
-    queuePosition,
-    revision,
-    artifact,
-  ]
+  const shown = [phase, message, progress, queuePosition, revision, artifact]
+  return [metadata.uid, metadata.deletionTimestamp, spec, isLookedAt, isShared, shown]
 }

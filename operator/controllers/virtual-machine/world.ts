@@ -1,5 +1,6 @@
 import type { CloudInitData, ParsedVirtualMachineSpec, Policy } from '@open-terrain/constructs'
 import type { InstanceView, KubeVirtView } from '../../cluster/kubevirt-views.ts'
+import type { NamespaceState } from '../../cluster/namespace-state.ts'
 import type { StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -23,7 +24,7 @@ export interface MachineWorld {
   readonly image: ImageView | undefined
   /** Whether anything else refers to the image, as far as caches and the image's own status tell. */
   readonly isImageShared: boolean
-  readonly imageNamespace: 'there' | 'missing' | 'terminating'
+  readonly imageNamespace: NamespaceState
   /** Ours alone; namesakes of others are in `conflict`. */
   readonly clone: CloneFacts | undefined
   /** Of the disk that is made from the image; undefined where none is named, or there is none of that name. */

@@ -10,7 +10,6 @@ import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
 import { WORKSPACE, type WorkspaceCaches } from './caches.ts'
-import { creatorOf } from './decide/components/image.ts'
 import { WRITTEN_TYPES } from './decide/kinds.ts'
 import { workspacePaceOf } from './decide/pace.ts'
 import { planWorkspace } from './decide/plan.ts'
@@ -85,5 +84,5 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
 
 /** An image is nobody's: one that is to be corrected is as this workspace made it. */
 function isOurs(found: KubeObject, workspace: WorkspaceView): boolean {
-  return isChildOf(found, workspace) || isAsMadeBy(creatorOf(workspace), found)
+  return isChildOf(found, workspace) || isAsMadeBy(workspace, found)
 }

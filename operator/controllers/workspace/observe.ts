@@ -1,5 +1,6 @@
 import type { Policy, WorkspaceSpec } from '@open-terrain/constructs'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
+import { namespaceState } from '../../cluster/namespace-state.ts'
 import { BY_OWNER, childrenOf, familyKey } from '../../cluster/ownership.ts'
 import { BY_CONTAINER_CLUSTER } from '../../cluster/workspace-parts.ts'
 import type { ContainerPodView } from '../../cluster/workspace-views.ts'
@@ -117,10 +118,4 @@ function imageFacts(
 
 function podsOf({ cluster }: WorkspaceCaches, namespace: string, name: string): ContainerPodView[] {
   return cluster.workspaces.pods.find(BY_CONTAINER_CLUSTER, keyOf({ namespace, name }))
-}
-
-/** What can be done in a namespace, as its cache has it. */
-export function namespaceState(namespace: KubeObject | undefined): WorkspaceWorld['imageNamespace'] {
-  if (namespace === undefined) return 'missing'
-  return namespace.metadata.deletionTimestamp === undefined ? 'there' : 'terminating'
 }

@@ -1,3 +1,4 @@
+import { namespaceState } from '../../cluster/namespace-state.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
@@ -5,7 +6,6 @@ import { isSame } from '../../runtime/owned-fields.ts'
 import { whenContentChanged, whenCreatedOrDeleted } from '../../runtime/predicates.ts'
 import type { Change } from '../../runtime/store.ts'
 import { BY_IMAGE_NAME, WORKSPACE, type WorkspaceCaches } from './caches.ts'
-import { namespaceState } from './observe.ts'
 import type { WorkspaceView } from './views.ts'
 import type { MachineFacts } from './world.ts'
 
@@ -78,18 +78,6 @@ function aboutMachine(machine: MachineFacts | undefined): unknown {
   if (machine === undefined) return undefined
   const { metadata, spec, status } = machine
   const { phase, reason, message, observedGeneration } = status
-  const { uid, deletionTimestamp, generation, labels, annotations, finalizers } = metadata
-  return [
-    uid,
-    deletionTimestamp,
-    generation,
-    labels,
-    annotations,
-    finalizers,
-    spec,
-    phase,
-    reason,
-    message,
-    observedGeneration,
-  ]
+  const { resourceVersion: _version, ...rest } = metadata
+  return [rest, spec, phase, reason, message, observedGeneration]
 }

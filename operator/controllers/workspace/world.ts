@@ -1,4 +1,5 @@
 import type { ParsedWorkspaceSpec, Policy } from '@open-terrain/constructs'
+import type { NamespaceState } from '../../cluster/namespace-state.ts'
 import type { ContainerPodView } from '../../cluster/workspace-views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -39,7 +40,7 @@ export interface WorkspaceWorld {
   readonly missingKinds: ReadonlySet<string>
   /** By `backingVMDiskImage`. */
   readonly images: ReadonlyMap<string, ImageFacts>
-  readonly imageNamespace: 'there' | 'missing' | 'terminating'
+  readonly imageNamespace: NamespaceState
   /** Names of the Secrets in the namespace of the workspace, of those that its machines name. */
   readonly secrets: ReadonlySet<string>
   /** By name of the container cluster. */

@@ -1,17 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import type { ObjectMeta } from '../../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import type { ImageView } from '../image-view.ts'
 import { type Ensured, ensureImage, type ImageWish } from './ensure-image.ts'
 
 const TEMPLATE = { url: 'https://images.example/a.qcow2', sourceType: 'http', diskSize: '10Gi' } as const
 const WRONG = { ...TEMPLATE, url: 'https://images.example/wrong.qcow2' }
-const CREATOR = { kind: 'VirtualMachine', namespace: 'team', name: 'vm', uid: 'vm-uid' }
+const creator = (more: Partial<ObjectMeta> = {}, kind = 'VirtualMachine'): KubeObject => {
+  return {
+    apiVersion: 'pelotech.ot/v1alpha1',
+    kind,
+    metadata: { namespace: 'team', name: 'vm', uid: 'vm-uid', ...more },
+  }
+}
 const MARK = 'VirtualMachine/team/vm/vm-uid generation 1'
 const WISH: ImageWish = {
   ref: { namespace: 'farm', name: 'golden' },
   template: TEMPLATE,
   mode: undefined,
-  createdBy: CREATOR,
+  createdBy: creator(),
 }
 const ATTEMPT = { number: 1, revision: 'r', outcome: 'Failed', reason: 'NotFound', message: '404' } as const
 const FAILED: ImageView['status'] = { phase: 'Failed', attempts: [ATTEMPT] }
@@ -82,10 +88,10 @@ describe('an image that somebody wants', () => {
     ['is being deleted', 'taken', {}, made({}, { deletionTimestamp: '2026-01-01T00:00:00Z' })],
     ['was made by a person', 'taken', {}, made({}, { annotations: {} })],
     ['was edited by a person since', 'taken', {}, made({}, { generation: 2 })],
-    ['was made by another machine', 'taken', { createdBy: { ...CREATOR, name: 'other', uid: 'other-uid' } }, made()],
-    ['was made by a namesake in another namespace', 'taken', { createdBy: { ...CREATOR, namespace: 'other' } }, made()],
-    ['was made by a namesake of an earlier life', 'taken', { createdBy: { ...CREATOR, uid: 'next-uid' } }, made()],
-    ['was made by a namesake of another kind', 'taken', { createdBy: { ...CREATOR, kind: 'Workspace' } }, made()],
+    ['was made by another machine', 'taken', { createdBy: creator({ name: 'other', uid: 'other-uid' }) }, made()],
+    ['was made by a namesake in another namespace', 'taken', { createdBy: creator({ namespace: 'other' }) }, made()],
+    ['was made by a namesake of an earlier life', 'taken', { createdBy: creator({ uid: 'next-uid' }) }, made()],
+    ['was made by a namesake of another kind', 'taken', { createdBy: creator({}, 'Workspace') }, made()],
   ])('%s: %s', (_what, becomes, wish, found, isShared = false as never) => {
     expect(brief(ensureImage({ ...WISH, ...wish }, found, isShared))).toBe(becomes)
   })

@@ -9,16 +9,8 @@ import {
 } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
+import type { Precondition } from '../../runtime/preconditions.ts'
 import type { ImageView } from '../image-view.ts'
-
-/** An Open Terrain object that has an image created. A namesake of a later life is another one. */
-export interface Creator {
-  readonly kind: string
-  /** Absent: it is in no namespace. */
-  readonly namespace?: string
-  readonly name: string
-  readonly uid: string
-}
 
 /** What somebody wants of an image. */
 export interface ImageWish {
@@ -27,7 +19,8 @@ export interface ImageWish {
   readonly template: VMDiskImageSpec | undefined
   /** @default CreateIfNotExist */
   readonly mode: 'CreateIfNotExist' | 'FailIfNotExist' | undefined
-  readonly createdBy: Creator
+  /** The Open Terrain object that has it created. A namesake of a later life is another one. */
+  readonly createdBy: KubeObject
 }
 
 /** What becomes of that. */
@@ -61,8 +54,22 @@ export function ensureImage(wish: ImageWish, found: ImageView | undefined, isSha
 }
 
 /** Whether its creator was the last to write its spec. */
-export function isAsMadeBy(creator: Creator, { metadata: { annotations, generation, deletionTimestamp } }: KubeObject) {
+export function isAsMadeBy(
+  creator: KubeObject,
+  { metadata: { annotations, generation, deletionTimestamp } }: KubeObject,
+) {
   return deletionTimestamp === undefined && annotations?.[ANNOTATIONS.creator] === markOf(creator, generation ?? 1)
+}
+
+/** Whether nobody has looked yet at what its creator corrected: it tells of the failure before. */
+export function isNewlyCorrected(creator: KubeObject, image: ImageView): boolean {
+  const { phase, observedGeneration = 0 } = image.status
+  return phase === 'Failed' && observedGeneration < (image.metadata.generation ?? 1) && isAsMadeBy(creator, image)
+}
+
+/** What has to hold before an image is corrected. Its status tells of a reference a while after that came. @param own references that do not count */
+export function isNobodyElses(ref: ImageWish['ref'], own: readonly string[]): Precondition {
+  return { unreferenced: ref, by: 'anyone', except: own, knownAfterMs: 10_000 }
 }
 
 /** Fields of a template that an image has otherwise. */
@@ -97,9 +104,8 @@ function hadArtifact({ artifact, attempts = [] }: VMDiskImageStatus): boolean {
 }
 
 /** Says of a generation of an image who has written it. Everybody else's change of the spec makes another generation. */
-function markOf(creator: Creator, generation: number): string {
-  const { kind, uid } = creator
-  return `${kind}/${keyOf(creator)}/${uid} generation ${generation}`
+function markOf({ kind, metadata }: KubeObject, generation: number): string {
+  return `${kind}/${keyOf(metadata)}/${metadata.uid} generation ${generation}`
 }
 
 function imageFrom({ ref, createdBy }: ImageWish, template: VMDiskImageSpec, generation: number): KubeObject {

@@ -12,20 +12,6 @@ import type { MachineStanding } from './status.ts'
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
 const WAITS_FOR_CONSUMER: ReadonlySet<string> = new Set(['WaitForFirstConsumer', 'PendingPopulation'])
 
-/** Why CDI cannot begin, and what people can do about it, by the reason of a condition. It goes on by itself then. */
-const CANNOT_BEGIN: ReadonlyMap<string, (says: string) => string> = new Map([
-  [
-    'ErrExceededQuota',
-    (says) =>
-      `a ResourceQuota of the namespace leaves no room for the root disk: ${says}; raise it, or delete what nobody needs`,
-  ],
-  [
-    'ErrClaimNotValid',
-    (says) =>
-      `CDI cannot make a valid claim for the root disk: ${says}; give the StorageProfile of its storage class its claimPropertySets`,
-  ],
-])
-
 /** Of an admission webhook or of validation, in the words of the API server: the same instance is refused again. */
 const REFUSED = /denied the request|is forbidden|is invalid|exceeded quota/
 
@@ -71,8 +57,7 @@ export function tellsOfHang({ phase, kubevirt, conditions }: MachineView['status
  */
 export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): MachineStanding {
   const { phase, progress, running, bound } = clone
-  const text = running.message || saidOfClaim(clone)
-  const says = text === '' ? '' : `: ${text}`
+  const says = told(running.message || saidOfClaim(clone))
   if (phase === 'Failed')
     return failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed${says || ': CDI gives no reason'}`)
   const blocked = blockage(bound) ?? blockage(running)
@@ -80,7 +65,7 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Machi
   if (waitsForConsumer(clone)) {
     const trouble = machine?.trouble ?? ''
     // What KubeVirt said before there was a claim stays for a while.
-    const why = trouble === '' || trouble.includes('waiting for it to appear') ? '' : `: ${trouble}`
+    const why = trouble.includes('waiting for it to appear') ? '' : told(trouble)
     return waiting('WaitingForVolumeBinding', `the root disk waits for a node to be chosen (${phase})${why}`)
   }
   const share = progress === '' || progress === 'N/A' ? '' : ` (${progress})`
@@ -89,8 +74,17 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Machi
   return waiting('Cloning', cloning(share), cloning(''))
 }
 
+/** Why CDI cannot begin, and what people can do about it, by a condition. It goes on by itself then. */
 function blockage({ reason, message }: CloneFacts['bound']): string | undefined {
-  return CANNOT_BEGIN.get(reason)?.(message || `CDI says ${reason}`)
+  const says = message || `CDI says ${reason}`
+  switch (reason) {
+    case 'ErrExceededQuota':
+      return `a ResourceQuota of the namespace leaves no room for the root disk: ${says}; raise it, or delete what nobody needs`
+    case 'ErrClaimNotValid':
+      return `CDI cannot make a valid claim for the root disk: ${says}; give the StorageProfile of its storage class its claimPropertySets`
+    default:
+      return undefined
+  }
 }
 
 /**
@@ -107,28 +101,22 @@ export function standingOfMachine(
   const { printableStatus, failure, refusedPod } = machine
   // Whatever KubeVirt says beside: it has been created.
   if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance)
-  const says = (first: string) => newestOf(first, machine, obstacle)
+  const cannotStart = (text: string, poked: string) =>
+    `KubeVirt cannot start the machine: ${text}; ${triedAgain(poked, machine)}`
   if (failure !== '') {
-    const text = says(failure)
-    const isEnd = REFUSED.test(text)
-    return (isEnd ? failed : waiting)(
-      'StartFailed',
-      `KubeVirt cannot start the machine: ${text}; ${triedAgain('vm.kubevirt.io', machine)}`,
-    )
+    const text = newestOf(failure, machine, obstacle)
+    return (REFUSED.test(text) ? failed : waiting)('StartFailed', cannotStart(text, 'vm.kubevirt.io'))
   }
   // A full quota shows only here, while the state says `Starting`, or something stale.
   if (refusedPod !== '' && printableStatus !== 'Stopped')
-    return waiting(
-      'StartFailed',
-      `KubeVirt cannot start the machine: ${says(refusedPod)}; ${triedAgain('vmi', machine)}`,
-    )
+    return waiting('StartFailed', cannotStart(newestOf(refusedPod, machine, obstacle), 'vmi'))
   if (obstacle !== undefined && STARTS.has(printableStatus)) return standingOfPod(machine, obstacle)
   return standingWithoutGuest(machine, instance)
 }
 
 /** KubeVirt never updates the text of a condition that stays. An Event has the newer one, if it is no older than the condition. */
 function newestOf(first: string, { refusedSince = 0 }: KubeVirtView, obstacle: Obstacle | undefined): string {
-  const { refusal } = obstacle ?? {}
+  const refusal = obstacle?.refusal
   return refusal === undefined || refusal.at < refusedSince ? first : refusal.text
 }
 
@@ -149,7 +137,7 @@ function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefin
 
 function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
   const { printableStatus, trouble, retryAt } = machine
-  const text = trouble === '' ? '' : `: ${trouble}`
+  const text = told(trouble)
   switch (printableStatus) {
     case 'CrashLoopBackOff': {
       const crashing = (next: string) => `the machine fails before it runs, and is tried again ${next}${text}`
@@ -209,6 +197,7 @@ function isPaused({ printableStatus, pause }: KubeVirtView): boolean {
 
 function standingOfPause({ pause }: KubeVirtView): MachineStanding {
   const says = pause?.message ? ` (${pause.message})` : ''
+  const unpause = 'unpause it, for instance with virtctl unpause'
   switch (pause?.reason) {
     case 'PausedIOError':
       return waiting(
@@ -218,15 +207,13 @@ function standingOfPause({ pause }: KubeVirtView): MachineStanding {
     case 'PausedByMigrationMonitor':
       return waiting('Paused', `KubeVirt has paused the machine until its migration ends${says}`)
     case 'PausedByUser':
-      return waiting('Paused', `somebody paused the machine${says}: unpause it, for instance with virtctl unpause`)
+      return waiting('Paused', `somebody paused the machine${says}: ${unpause}`)
     default:
-      return waiting(
-        'Paused',
-        `KubeVirt says that the machine is paused${says}: unpause it, for instance with virtctl unpause`,
-      )
+      return waiting('Paused', `KubeVirt says that the machine is paused${says}: ${unpause}`)
   }
 }
 
+/** To be added to a sentence; empty where there is nothing to tell. */
 function told(...texts: readonly string[]): string {
   const said = texts.filter((text) => text !== '')
   return said.length === 0 ? '' : `: ${said.join('; ')}`

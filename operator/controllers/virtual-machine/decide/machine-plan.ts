@@ -5,16 +5,13 @@ import {
   type VirtualMachineStatus,
   vmDiskImage,
 } from '@open-terrain/constructs'
-import type { KubeObject } from '../../../kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../kube/resource-types.ts'
-import type { EventNote } from '../../../runtime/event-recorder.ts'
-import type { ChildType, ObjectPlan, Removal } from '../../../runtime/plan-writer.ts'
-import type { Precondition } from '../../../runtime/preconditions.ts'
+import type { ChildType, ObjectPlan } from '../../../runtime/plan-writer.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import type { MachineStanding, Remark } from './status.ts'
@@ -46,17 +43,15 @@ export interface MachineDraft {
   readonly now: number
 }
 
-/** What one part of a plan comes to: where the machine stands, and what is to be done. */
-export interface Step {
-  readonly standing: MachineStanding
+/** What is to be done and shown, wherever the machine stands. */
+export interface Work extends Partial<Pick<MachinePlan, 'apply' | 'remove' | 'events' | 'wake' | 'touch' | 'onlyIf'>> {
   readonly status?: Partial<VirtualMachineStatus>
-  readonly apply?: readonly KubeObject[]
-  readonly remove?: readonly Removal[]
   readonly remarks?: readonly Remark[]
-  readonly events?: readonly EventNote[]
-  readonly wake?: MachinePlan['wake']
-  readonly touch?: MachinePlan['touch']
-  readonly onlyIf?: readonly Precondition[]
+}
+
+/** What one part of a plan comes to. */
+export interface Step extends Work {
+  readonly standing: MachineStanding
 }
 
 /** A guest that has started may have written to its disk. */

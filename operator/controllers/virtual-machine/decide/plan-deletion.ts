@@ -1,4 +1,4 @@
-import { fromTime, withoutUndefined } from '../../../runtime/conditions.ts'
+import { fromTime } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/removals.ts'
 import type { MachineWorld } from '../world.ts'
 import { type MachinePlan, refused } from './machine-plan.ts'
@@ -22,7 +22,7 @@ export function planMachineDeletion(world: MachineWorld, now: number): MachinePl
   const message = `being deleted: waiting for ${next.kind} ${next.metadata.name}${late}${stays}`
   const { phase = 'Provisioning', image } = vm.status
   const status = withMachineStanding(
-    withoutUndefined({ ...vm.status, addresses: undefined }),
+    { ...vm.status, addresses: undefined },
     {
       // No phase tells of an end; what it was is as good as any, but Ready it is not.
       standing: refused({ phase: phase === 'Failed' ? 'Failed' : 'Provisioning', reason: 'Deleting', message }, world),

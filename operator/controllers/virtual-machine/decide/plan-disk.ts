@@ -113,8 +113,7 @@ export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Pa
 }
 
 function progressTime(before: VirtualMachineStatus['clone'], clone: CloneFacts, now: number): string {
-  const { phase, progress, metadata } = clone
-  const { uid, phase: hadPhase = '', progress: hadProgress = '' } = before ?? {}
-  const isSame = uid === metadata.uid && hadPhase === phase && hadProgress === progress
-  return (isSame ? before?.progressTime : undefined) ?? toTime(now)
+  const { uid, phase = '', progress = '', progressTime: since } = before ?? {}
+  const isSame = uid === clone.metadata.uid && phase === clone.phase && progress === clone.progress
+  return (isSame ? since : undefined) ?? toTime(now)
 }

@@ -3,7 +3,7 @@ import { fromTime } from '../../../runtime/conditions.ts'
 import type { CloneFacts } from '../views.ts'
 import type { MachineWorld } from '../world.ts'
 import { answers, POD_GOES } from './judge.ts'
-import { hasBooted, losesDisk, type Step } from './machine-plan.ts'
+import { hasBooted, losesDisk, type Work } from './machine-plan.ts'
 import { storageClassOf } from './plan-children.ts'
 import { isReady } from './plan-image.ts'
 import { runStrategyOf } from './plan-off.ts'
@@ -43,8 +43,8 @@ const WAITS_FOR_PEOPLE: ReadonlySet<string> = new Set([
 const WAITING = /exceeded quota|waiting for first consumer/
 
 /** What may hang of a machine at this moment: its clone, as long as that is not complete, or its instance. */
-export function hungPart(world: MachineWorld, step: Omit<Step, 'standing'>, now: number): Hung | undefined {
-  return hungClone(world, step, now) ?? hungInstance(world, now)
+export function hungPart(world: MachineWorld, work: Work, now: number): Hung | undefined {
+  return hungClone(world, work, now) ?? hungInstance(world, now)
 }
 
 /**
@@ -75,11 +75,7 @@ function hungInstance(world: MachineWorld, now: number): Hung | undefined {
 }
 
 /** A clone that CDI works on, or should; never a disk that has booted, nor one that is removed anyway or could not be made once more. */
-function hungClone(
-  world: MachineWorld,
-  { status, remove = [] }: Omit<Step, 'standing'>,
-  now: number,
-): Hung | undefined {
+function hungClone(world: MachineWorld, { status, remove = [] }: Work, now: number): Hung | undefined {
   const { vm, clone } = world
   if (clone === undefined || remove.length > 0 || hasBooted(world) || !canHang(world, clone)) return undefined
   const { uid, name } = clone.metadata

@@ -4,11 +4,16 @@ import type {
   VirtualMachineStatus,
   VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import { type Creator, type Ensured, ensureImage, isAsMadeBy, mismatches } from '../../../images/decide/ensure-image.ts'
+import {
+  type Ensured,
+  ensureImage,
+  isNewlyCorrected,
+  isNobodyElses,
+  mismatches,
+} from '../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { referenceOf } from '../../../images/references.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
-import type { MachineView } from '../views.ts'
 import type { MachineWorld } from '../world.ts'
 import { failed, isDeployed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import type { MachineStanding } from './status.ts'
@@ -105,12 +110,9 @@ function missing(draft: MachineDraft): Step {
     return { standing: waiting('ImageNotFound', message) }
   }
   if (world.imageNamespace !== 'there') {
-    const [state, reason] =
-      world.imageNamespace === 'missing'
-        ? (['does not exist', 'ImageMissing'] as const)
-        : (['is being deleted', 'NamespaceTerminating'] as const)
-    const message = `namespace ${namespace} ${state}: ${which} cannot be created in it; create the namespace, or name another in vmDiskImageRef`
-    return { standing: waiting(reason, message) }
+    const isMissing = world.imageNamespace === 'missing'
+    const message = `namespace ${namespace} ${isMissing ? 'does not exist' : 'is being deleted'}: ${which} cannot be created in it; create the namespace, or name another in vmDiskImageRef`
+    return { standing: waiting(isMissing ? 'ImageMissing' : 'NamespaceTerminating', message) }
   }
   if (world.namespaceTerminating) {
     const message = `${which} does not exist, and is not created for a virtual machine whose namespace is being deleted`
@@ -126,13 +128,8 @@ function missing(draft: MachineDraft): Step {
 
 function ensuredImage({ world, spec }: MachineDraft): Ensured {
   const { vm, image, isImageShared } = world
-  const ref = imageKeyOf(world, spec)
   const { vmDiskImageTemplate: template, vmDiskImageMode: mode } = spec
-  return ensureImage({ ref, template, mode, createdBy: creatorOf(vm) }, image, isImageShared)
-}
-
-function creatorOf({ kind, metadata: { namespace = '', name, uid = '' } }: MachineView): Creator {
-  return { kind, namespace, name, uid }
+  return ensureImage({ ref: imageKeyOf(world, spec), template, mode, createdBy: vm }, image, isImageShared)
 }
 
 /** Whose spec is to be corrected, and how: the template's as long as the image follows it, and the image's own otherwise. */
@@ -150,35 +147,21 @@ function mending(image: ImageView, spec: VirtualMachineSpec, ensured: Ensured): 
 
 /** A template that was wrong is corrected, and so is the image that it made. */
 function correction({ world: { vm }, spec }: MachineDraft, image: ImageView, ensured: Ensured): Step | undefined {
-  const { namespace, name } = imageKeyOf({ vm }, spec)
-  const message = `VMDiskImage ${namespace}/${name} has no artifact yet, and is corrected from vmDiskImageTemplate`
-  // Its status tells of a reference a while after that came.
-  const unshared = {
-    unreferenced: { namespace, name },
-    by: 'anyone',
-    except: [referenceOf(vm)],
-    knownAfterMs: 10_000,
-  } as const
+  const ref = imageKeyOf({ vm }, spec)
+  const message = `VMDiskImage ${keyOf(ref)} has no artifact yet, and is corrected from vmDiskImageTemplate`
   if (ensured.kind === 'corrected')
     return {
       standing: waiting('ImageCorrected', `${message} in ${ensured.fields.join(', ')}`),
       apply: [ensured.image],
-      onlyIf: [unshared],
+      onlyIf: [isNobodyElses(ref, [referenceOf(vm)])],
     }
-  const { phase, observedGeneration = 0 } = image.status
-  const isLookedAt = observedGeneration >= (image.metadata.generation ?? 1)
-  // Nobody has looked at the correction yet.
-  const isNew = phase === 'Failed' && !isLookedAt && isAsMadeBy(creatorOf(vm), image)
-  return isNew ? { standing: waiting('ImageCorrected', message) } : undefined
+  return isNewlyCorrected(vm, image) ? { standing: waiting('ImageCorrected', message) } : undefined
 }
 
 function present(draft: MachineDraft, image: ImageView): Step {
-  const {
-    world: { vm },
-    spec,
-  } = draft
+  const { spec } = draft
   const { metadata, status } = image
-  const { namespace, name } = imageKeyOf({ vm }, spec)
+  const { namespace, name } = metadata
   const which = `VMDiskImage ${namespace}/${name}`
   const says = status.message === undefined ? '' : `: ${status.message}`
   if (metadata.deletionTimestamp !== undefined) {

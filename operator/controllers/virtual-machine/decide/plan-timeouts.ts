@@ -4,7 +4,7 @@ import { removalAsSeen } from '../../../runtime/removals.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import { answers, standsStill } from './judge.ts'
-import { failed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
+import { failed, type MachineDraft, type Step, type Work, waiting } from './machine-plan.ts'
 import { type Hung, hungPart } from './plan-hung.ts'
 import type { MachineStanding } from './status.ts'
 
@@ -15,28 +15,26 @@ const READY_BY_THEN = 'the machine should be ready by then'
 type Kicks = NonNullable<VirtualMachineStatus['kicks']>
 
 /** A standing in the light of how long it has lasted: a machine that hangs is kicked, within a budget, or has failed. */
-export function judged({ world, now }: MachineDraft, standing: MachineStanding, step: Omit<Step, 'standing'>): Step {
+export function judged({ world, now }: MachineDraft, standing: MachineStanding, work: Work): Step {
   const { vm, policy, clone } = world
   const { metadata, status } = vm
-  if (standing.phase === 'Failed') return { ...step, standing }
-  if (standing.phase === 'Ready') return { ...step, standing, status: { ...step.status, kicks: undefined } }
+  if (standing.phase === 'Failed') return { ...work, standing }
+  if (standing.phase === 'Ready') return { ...work, standing, status: { ...work.status, kicks: undefined } }
   // A change of the spec is a new try.
   const isNewSpec = status.observedGeneration !== metadata.generation
-  if (isSpared(world, standing)) {
-    const kicks = isNewSpec ? undefined : status.kicks
-    return spared(world, standing, { ...step, status: { ...step.status, kicks } }, now)
-  }
+  const kicks = isNewSpec ? undefined : status.kicks
+  if (isSpared(world, standing)) return spared(world, standing, { ...work, status: { ...work.status, kicks } }, now)
   const began = (isNewSpec ? undefined : fromTime(status.provisioningSince)) ?? now
   const leftMs = began + policy.vmProvisionTimeoutMs - now
-  const kept = { ...step.status, provisioningSince: toTime(began), ...(isNewSpec && { kicks: undefined }) }
-  const hung = hungPart(world, step, now)
-  if (!isNewSpec && hung?.isOwed) return kickedLate(world, standing, { ...step, status: kept }, { hung, leftMs, now })
-  if (leftMs <= 0) return overdue(world, standing, { ...step, status: kept }, hung, now)
+  const kept = { ...work, status: { ...work.status, kicks, provisioningSince: toTime(began) } }
+  const hung = hungPart(world, work, now)
+  if (!isNewSpec && hung?.isOwed) return kickedLate(world, standing, kept, { hung, leftMs, now })
+  if (leftMs <= 0) return overdue(world, standing, kept, hung, now)
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   const wake = isCloning
     ? { afterMs: Math.min(leftMs, CLONE_LOOK_MS), because: 'what the disk is cloned from may be gone by then' }
     : { afterMs: leftMs, because: READY_BY_THEN }
-  return { ...step, standing, status: kept, wake }
+  return { ...kept, standing, wake }
 }
 
 /** A guest that is paused, or shows that it lives, is not being stood up: when it is not so any more, it has the whole time. */
@@ -48,40 +46,35 @@ function isSpared(world: MachineWorld, { reason }: MachineStanding): boolean {
 }
 
 /** How long that may last is measured by KubeVirt's own clock. What people have paused may last for ever. */
-function spared(
-  { policy, machine, instance }: MachineWorld,
-  standing: MachineStanding,
-  step: Omit<Step, 'standing'>,
-  now: number,
-): Step {
-  if (standing.reason === 'Paused') return { ...step, standing }
+function spared({ policy, machine, instance }: MachineWorld, standing: MachineStanding, work: Work, now: number): Step {
+  if (standing.reason === 'Paused') return { ...work, standing }
   const since = standing.reason === 'PausedIOError' ? machine?.pause?.since : instance?.unreadySince
   const leftMs = (since ?? now) + policy.vmProvisionTimeoutMs - now
-  if (leftMs > 0) return { ...step, standing, wake: { afterMs: leftMs, because: READY_BY_THEN } }
+  if (leftMs > 0) return { ...work, standing, wake: { afterMs: leftMs, because: READY_BY_THEN } }
   const message = `not ready for ${inWords(policy.vmProvisionTimeoutMs)}: ${steadyOf(standing)}`
-  return { ...step, standing: failed('Timeout', message) }
+  return { ...work, standing: failed('Timeout', message) }
 }
 
 /** A kick that was written down, and not carried out before a crash, is made good: it is the same one. */
 function kickedLate(
   world: MachineWorld,
   standing: MachineStanding,
-  step: Omit<Step, 'standing'>,
+  work: Work,
   { hung, leftMs, now }: { hung: Hung; leftMs: number; now: number },
 ): Step {
-  if (leftMs <= 0) return kick(world, step, hung, world.vm.status.kicks ?? { count: 0 }, now)
-  const remove = [...(step.remove ?? []), ...removalAsSeen(hung.object)]
-  return { ...step, standing, remove, wake: { afterMs: leftMs, because: READY_BY_THEN } }
+  if (leftMs <= 0) return kick(world, work, hung, world.vm.status.kicks ?? { count: 0 }, now)
+  const remove = [...(work.remove ?? []), ...removalAsSeen(hung.object)]
+  return { ...work, standing, remove, wake: { afterMs: leftMs, because: READY_BY_THEN } }
 }
 
-function kick({ policy }: MachineWorld, step: Omit<Step, 'standing'>, hung: Hung, kicks: Kicks, now: number): Step {
+function kick({ policy }: MachineWorld, work: Work, hung: Hung, kicks: Kicks, now: number): Step {
   const { vmProvisionTimeoutMs, kickLimit } = policy
   const message = `${hung.kicked(inWords(vmProvisionTimeoutMs))} (${kicks.count} of ${kickLimit})`
   return {
-    ...step,
+    ...work,
     standing: waiting('Kicked', message),
     remove: removalAsSeen(hung.object),
-    status: { ...step.status, provisioningSince: toTime(now), kicks },
+    status: { ...work.status, provisioningSince: toTime(now), kicks },
     wake: { afterMs: vmProvisionTimeoutMs, because: READY_BY_THEN },
   }
 }
@@ -94,7 +87,7 @@ function inWords(ms: number): string {
 function overdue(
   world: MachineWorld,
   standing: MachineStanding,
-  step: Omit<Step, 'standing'>,
+  work: Work,
   hung: Hung | undefined,
   now: number,
 ): Step {
@@ -104,14 +97,14 @@ function overdue(
   const leftMs = hung === undefined ? 0 : hung.since + policy.vmProvisionTimeoutMs - now
   const wake = { afterMs: leftMs, because: 'it has had the whole time to get further' }
   // A clone is set going a moment after its machine: one that hangs is not told as a failure for that moment.
-  if (leftMs > 0 && leftMs <= CLONE_LOOK_MS) return { ...step, standing, wake }
+  if (leftMs > 0 && leftMs <= CLONE_LOOK_MS) return { ...work, standing, wake }
   if (hung === undefined || leftMs > 0) {
     const message = `not ready after ${inWords(policy.vmProvisionTimeoutMs)}: ${steadyOf(standing)}`
-    return { ...step, standing: failed('Timeout', message), ...(leftMs > 0 && { wake }) }
+    return { ...work, standing: failed('Timeout', message), ...(leftMs > 0 && { wake }) }
   }
   if (kicks.count >= policy.kickLimit)
-    return { ...step, standing: failed('KickBudgetSpent', hung.givenUp(kicks.count, steadyOf(standing))) }
+    return { ...work, standing: failed('KickBudgetSpent', hung.givenUp(kicks.count, steadyOf(standing))) }
   const { uid } = hung.object.metadata
   const next = { count: kicks.count + 1, lastTime: toTime(now), ...(uid !== undefined && { [hung.noted]: uid }) }
-  return kick(world, step, hung, next, now)
+  return kick(world, work, hung, next, now)
 }

@@ -1,7 +1,8 @@
-import { problemsText, type VirtualMachineSpec, type VirtualMachineStatus, warningsOf } from '@open-terrain/constructs'
+import { problemsText, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
 import { mismatches } from '../../../images/decide/ensure-image.ts'
-import { cutMessage, withoutUndefined } from '../../../runtime/conditions.ts'
+import { cutMessage } from '../../../runtime/conditions.ts'
+import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import {
   FINALIZER,
@@ -41,7 +42,7 @@ export function planMachine(world: MachineWorld, now: number): MachinePlan {
   return { ...plan, ...endingWaits(plan, [run, clone], now), events }
 }
 
-/** The plan, and what its message says but for what moves, where that is something else. */
+/** The plan, and what its message says but for what moves. */
 type Decision = MachinePlan & { readonly steady?: string }
 
 function decide(world: MachineWorld, now: number): Decision {
@@ -69,11 +70,11 @@ function stepOf(draft: MachineDraft, image: ImageState): Step {
 /** The image is seen to all the same; where it stands is no matter to a machine that is there already. */
 function ignored(draft: MachineDraft, image: ImageState): Step {
   const { world } = draft
-  const { apply = [], events = [], onlyIf } = image.kind === 'ready' ? ({} as Partial<Step>) : image.step
+  const { apply = [], events = [], onlyIf }: Partial<Step> = image.kind === 'ready' ? {} : image.step
   return {
     apply,
     events,
-    ...(onlyIf !== undefined && { onlyIf }),
+    onlyIf,
     // What the guest was told at its first start is asked for when the machine is maintained again.
     status: isDeployed(world) && hasBooted(world) ? firstStart(draft, undefined) : {},
     standing: isDeployed(world)
@@ -94,12 +95,12 @@ function finish(
   now: number,
 ): Decision {
   const { vm } = world
-  const { apply = [], remove = [], events = [], wake, onlyIf, touch } = step
-  const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...(step.remarks ?? [])]
-  const standing = withPending(refused(step.standing, world), remarks)
+  const { standing: stands, status: shown, remarks: more = [], ...work } = step
+  const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...more]
+  const standing = withPending(refused(stands, world), remarks)
   const status = withMachineStanding(
     // Only what stands a machine up takes time that is limited: waiting for an image, or for CDI, does not.
-    withoutUndefined({ ...vm.status, provisioningSince: undefined, ...step.status }) as VirtualMachineStatus,
+    { ...vm.status, provisioningSince: undefined, ...shown },
     {
       standing,
       image: known?.image.shown ?? vm.status.image,
@@ -110,15 +111,13 @@ function finish(
     now,
   )
   return {
-    ...(standing.steady !== undefined && { steady: cutMessage(standing.steady) }),
+    apply: [],
+    remove: [],
+    events: [],
+    ...work,
     status,
+    steady: cutMessage(steadyOf(standing)),
     finalizer: vm.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add',
-    apply,
-    remove,
-    events,
-    ...(wake !== undefined && { wake }),
-    ...(onlyIf !== undefined && { onlyIf }),
-    ...(touch !== undefined && { touch }),
   }
 }
 

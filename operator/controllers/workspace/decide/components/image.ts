@@ -1,9 +1,14 @@
 import { type VMDiskImageSpec, virtualMachine, type WorkspaceSpec, type WorkspaceVm } from '@open-terrain/constructs'
-import { type Ensured, ensureImage, isAsMadeBy, mismatches } from '../../../../images/decide/ensure-image.ts'
+import {
+  type Ensured,
+  ensureImage,
+  isNewlyCorrected,
+  isNobodyElses,
+  mismatches,
+} from '../../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../../images/image-view.ts'
 import { referenceOf } from '../../../../images/references.ts'
 import { NAMESPACE } from '../../../../kube/resource-types.ts'
-import type { WorkspaceView } from '../../views.ts'
 import type { ImageFacts, WorkspaceWorld } from '../../world.ts'
 import { type Component, type ComponentStanding, failed, idOf, isGoing, ready, waiting } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
@@ -52,15 +57,11 @@ function judgeImage(world: WorkspaceWorld, name: string): Judgement {
   if (!spec.ok) return { standing: waiting('WaitingForImages', 'the spec cannot be read'), isThere: false }
   const ref = { namespace: policy.imageNamespace, name }
   const made = imageTemplate(spec.spec, policy, name)
-  const wish = { ref, template: made.spec, mode: undefined, createdBy: creatorOf(workspace) }
+  const wish = { ref, template: made.spec, mode: undefined, createdBy: workspace }
   const ensured = ensureImage(wish, facts.image, facts.isShared)
   const wanted = { ref, which: `VMDiskImage ${ref.namespace}/${name}`, template: made.spec, ensured }
   if (facts.image === undefined) return missing(world, wanted, made.spec === undefined ? made.lacks : undefined)
   return present(world, wanted, { ...facts, image: facts.image })
-}
-
-export function creatorOf({ kind, metadata: { name, uid = '' } }: WorkspaceView) {
-  return { kind, name, uid }
 }
 
 function missing(world: WorkspaceWorld, { which, ref, ensured }: Wanted, lacks: string | undefined): Judgement {
@@ -141,13 +142,8 @@ function correction(world: WorkspaceWorld, { which, ref, ensured }: Wanted, imag
   const message = `${which} has no artifact yet, and is corrected from its template`
   const standing = waiting('WaitingForImages', message)
   if (ensured.kind === 'corrected') {
-    const except = [...ownReferences(world)]
-    const unshared = { unreferenced: ref, by: 'anyone', except, knownAfterMs: 10_000 } as const
-    return { standing, isThere: false, applyIf: [{ wanted: ensured.image, onlyIf: [unshared] }] }
+    const onlyIf = [isNobodyElses(ref, [...ownReferences(world)])]
+    return { standing, isThere: false, applyIf: [{ wanted: ensured.image, onlyIf }] }
   }
-  const { phase, observedGeneration = 0 } = image.status
-  const isLookedAt = observedGeneration >= (image.metadata.generation ?? 1)
-  // Nobody has looked at the correction yet.
-  const isNew = phase === 'Failed' && !isLookedAt && isAsMadeBy(creatorOf(world.workspace), image)
-  return isNew ? { standing, isThere: false } : undefined
+  return isNewlyCorrected(world.workspace, image) ? { standing, isThere: false } : undefined
 }
