@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from './kube/api-error.fixtures.ts'
 import { settled } from './kube/fake-clock.fixtures.ts'
 import type { KubeObject } from './kube/kube-object.ts'
-import { ScriptedClient } from './kube/scripted-client.fixtures.ts'
+import { failing, ScriptedClient } from './kube/scripted-client.fixtures.ts'
 import { PolicyWatch } from './policy-watch.ts'
 import { fakeLog } from './runtime/fake-log.fixtures.ts'
 
@@ -186,10 +186,7 @@ describe('the policy', () => {
 
   it('survives an API server that is away', async () => {
     client.put(configMap({ concurrency: '7' }))
-    let failures = 4
-    client.before = () => {
-      if (failures-- > 0) throw apiError('Unavailable')
-    }
+    client.before = failing(4, apiError('Unavailable'))
     const watch = await start()
     await clock.advance(30_000)
     expect(watch.current.concurrency).toBe(7)

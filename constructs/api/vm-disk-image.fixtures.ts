@@ -1,5 +1,26 @@
 import { accepted, refused, type SpecFixture } from './spec.fixtures.ts'
 
+/** What the proposal shows, with the dash that its rendering lost in front of the condition. */
+export const PROPOSED_IMAGE = {
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'VMDiskImage',
+  metadata: { name: 'sync-workspace-123' },
+  spec: {
+    storageClass: 'gp3',
+    snapshotClass: 'ebs-snapshot',
+    secretRef: 'foo-bar',
+    name: 'harrison-vm',
+    url: 'https://s3.us-gov-west-1.amazonaws.com/uki-lrn-vm-images/images/lab-151/1.0.0/attacker.qcow2',
+    sourceType: 's3',
+    diskSize: '24Gi',
+  },
+  status: {
+    phase: 'Queued',
+    message: 'Request is waiting for an available worker.',
+    conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2025-07-11T20:57:00Z' }],
+  },
+}
+
 const HTTP = { sourceType: 'http', url: 'https://images.example.com/a.qcow2', diskSize: '24Gi' }
 
 const acceptedUrl = (url: string, sourceType?: string) =>
@@ -24,15 +45,7 @@ const host = (text: string) => refusedUrl(`https://${text}/a.qcow2`)
 const LONGEST_URL = `https://a.example/${'x'.repeat(2048 - 18)}`
 
 const WHOLE_SPECS: readonly SpecFixture[] = [
-  accepted('the manifest of the proposal', {
-    storageClass: 'gp3',
-    snapshotClass: 'ebs-snapshot',
-    secretRef: 'foo-bar',
-    name: 'harrison-vm',
-    url: 'https://s3.us-gov-west-1.amazonaws.com/uki-lrn-vm-images/images/lab-151/1.0.0/attacker.qcow2',
-    sourceType: 's3',
-    diskSize: '24Gi',
-  }),
+  accepted('the manifest of the proposal', PROPOSED_IMAGE.spec),
   accepted('every field', {
     ...HTTP,
     storageClass: 'gp3',

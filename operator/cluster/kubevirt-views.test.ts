@@ -4,9 +4,8 @@ import { viewMachine } from '../controllers/virtual-machine/views.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { ownsEqual } from '../runtime/owned-fields.ts'
 import { viewInstance, viewKubeVirt } from './kubevirt-views.ts'
+import { CLUTTERED, KEPT, raw } from './raw-object.fixtures.ts'
 
-const raw = (more: object, metadata: object = {}): KubeObject =>
-  ({ apiVersion: 'v1', kind: 'Any', metadata: { name: 'a', namespace: 'n', uid: 'u', ...metadata }, ...more }) as never
 const kubevirt = (...conditions: object[]) => viewKubeVirt(raw({ status: { conditions } }))
 const condition = (type: string, status: string, message?: string, reason?: string) => ({
   type,
@@ -24,7 +23,6 @@ describe('a view', () => {
   it.each([viewMachine, viewKubeVirt, viewInstance])(
     'keeps what is ours, and the controller among the owners: %o',
     (view) => {
-      const controller = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }
       const { metadata } = view(
         raw(
           {},
@@ -33,19 +31,11 @@ describe('a view', () => {
             finalizers: ['f'],
             labels: { app: 'theirs' },
             annotations: { 'kubectl.kubernetes.io/last-applied-configuration': 'huge' },
-            ownerReferences: [{ ...controller, uid: 'y', controller: false }, controller],
-            managedFields: [{}],
+            ...CLUTTERED,
           },
         ),
       )
-      expect(metadata).toEqual({
-        name: 'a',
-        namespace: 'n',
-        uid: 'u',
-        generation: 3,
-        finalizers: ['f'],
-        ownerReferences: [controller],
-      })
+      expect(metadata).toEqual({ ...KEPT, generation: 3, finalizers: ['f'] })
     },
   )
 

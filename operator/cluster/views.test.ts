@@ -1,7 +1,7 @@
 import { ANNOTATIONS, LABELS, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { viewImage } from '../images/image-view.ts'
-import type { KubeObject } from '../kube/kube-object.ts'
+import { CLUTTERED, KEPT, raw } from './raw-object.fixtures.ts'
 import {
   isDefaultClass,
   viewClaim,
@@ -11,9 +11,6 @@ import {
   viewSnapshot,
   viewStorageClass,
 } from './views.ts'
-
-const raw = (more: object, metadata: object = {}): KubeObject =>
-  ({ apiVersion: 'v1', kind: 'Any', metadata: { name: 'a', namespace: 'n', uid: 'u', ...metadata }, ...more }) as never
 
 describe('a view', () => {
   it.each([viewImage, viewDataVolume, viewClaim, viewSnapshot, viewPod, viewMeta, viewStorageClass])(
@@ -73,25 +70,20 @@ describe('a view', () => {
   })
 
   it('keeps our labels and annotations, the controller among the owners, and no managed fields', () => {
-    const controller = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }
     const { metadata } = viewDataVolume(
       raw(
         {},
         {
           labels: { [LABELS.revision]: '1', app: 'theirs' },
           annotations: { [ANNOTATIONS.attempt]: '2', 'kubectl.kubernetes.io/last-applied-configuration': 'huge' },
-          ownerReferences: [{ ...controller, uid: 'y', controller: false }, controller],
-          managedFields: [{}],
+          ...CLUTTERED,
         },
       ),
     )
     expect(metadata).toEqual({
-      name: 'a',
-      namespace: 'n',
-      uid: 'u',
+      ...KEPT,
       labels: { [LABELS.revision]: '1' },
       annotations: { [ANNOTATIONS.attempt]: '2' },
-      ownerReferences: [controller],
     })
   })
 

@@ -1,7 +1,7 @@
 import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject } from '../kube/kube-object.ts'
 import { viewQuota } from './quotas.ts'
+import { raw } from './raw-object.fixtures.ts'
 import { viewClaim, viewNamespace } from './views.ts'
 import {
   fingerprints,
@@ -12,8 +12,6 @@ import {
   viewWithSpec,
 } from './workspace-views.ts'
 
-const raw = (more: object, metadata: object = {}): KubeObject =>
-  ({ apiVersion: 'v1', kind: 'Any', metadata: { name: 'a', namespace: 'n', uid: 'u', ...metadata }, ...more }) as never
 const ours = { labels: { [LABELS.workspaceUid]: 'w' } }
 
 describe('a view', () => {

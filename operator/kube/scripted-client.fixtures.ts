@@ -162,6 +162,14 @@ export class ScriptedClient implements KubeClient {
   }
 }
 
+/** For `before` or `after`: so many calls throw, of all or of those that are meant, and no more of them. */
+export function failing(times: number, error: Error, isMeant: (call: ScriptedCall) => boolean = () => true) {
+  let left = times
+  return (call: ScriptedCall): void => {
+    if (isMeant(call) && left-- > 0) throw error
+  }
+}
+
 /** A clock that a test moves, as the time of its cluster. What takes no time does not wait for the test. */
 function timeOf(clock: FakeClock): Time {
   return {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../kube/api-error.fixtures.ts'
 import { settled } from '../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
+import { failing, ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { fakeLog } from './fake-log.fixtures.ts'
 import { LeaderElector } from './leader.ts'
 
@@ -70,6 +70,14 @@ class Candidate {
   }
 }
 const lease = () => client.peek<Lease>('Lease', 'n/lease')
+/** As somebody left it whose clock is wrong, or who died long ago. */
+const putOldLease = (holderIdentity: string) =>
+  client.put({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: 'lease', namespace: 'n' },
+    spec: { holderIdentity, leaseDurationSeconds: 15, renewTime: '1999-01-01T00:00:00.000000Z' },
+  } as KubeObject)
 const giveLeaseTo = (holderIdentity: string) => {
   const { spec, ...rest } = lease() ?? ({} as Lease)
   client.put({ ...rest, spec: { ...spec, holderIdentity } } as KubeObject)
@@ -193,12 +201,7 @@ describe('a candidate', () => {
   })
 
   it('takes over from one that died only after the Lease did not change for its duration, by its own clock', async () => {
-    client.put({
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { name: 'lease', namespace: 'n' },
-      spec: { holderIdentity: 'dead', leaseDurationSeconds: 15, renewTime: '1999-01-01T00:00:00.000000Z' },
-    } as KubeObject)
+    putOldLease('dead')
     const two = new Candidate('two')
     await clock.advance(15_000)
     expect(two.leads).toBe(false)
@@ -207,18 +210,11 @@ describe('a candidate', () => {
   })
 
   it('does not take over from one whose clock is wrong and who renews', async () => {
-    const put = () =>
-      client.put({
-        apiVersion: 'coordination.k8s.io/v1',
-        kind: 'Lease',
-        metadata: { name: 'lease', namespace: 'n' },
-        spec: { holderIdentity: 'other', leaseDurationSeconds: 15, renewTime: '1999-01-01T00:00:00.000000Z' },
-      } as KubeObject)
-    put()
+    putOldLease('other')
     const two = new Candidate('two')
     for (let turn = 0; turn < 20; turn += 1) {
       await clock.advance(5_000)
-      put()
+      putOldLease('other')
     }
     expect(two.leads).toBe(false)
   })
@@ -242,10 +238,7 @@ describe('a candidate', () => {
   it('survives a few errors', async () => {
     const one = new Candidate('one')
     await settled()
-    let failures = 2
-    client.before = () => {
-      if (failures-- > 0) throw apiError('NoAnswer')
-    }
+    client.before = failing(2, apiError('NoAnswer'))
     await clock.advance(60_000)
     expect(one.history).toEqual([true])
   })

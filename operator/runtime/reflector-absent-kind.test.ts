@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../kube/api-error.fixtures.ts'
 import { settled } from '../kube/fake-clock.fixtures.ts'
+import { failing } from '../kube/scripted-client.fixtures.ts'
 import { ReflectorBench, secret } from './reflector-bench.fixtures.ts'
 
 let bench = new ReflectorBench()
@@ -60,10 +61,7 @@ describe('a kind that is not installed', () => {
   it('keeps its store when the answer that it is not there is not confirmed', async () => {
     bench.client.put(secret('a'))
     const { reflector } = await bench.start()
-    let answers = 1
-    bench.client.before = ({ verb }) => {
-      if (verb === 'list' && answers-- > 0) throw apiError('NotFound')
-    }
+    bench.client.before = failing(1, apiError('NotFound'), ({ verb }) => verb === 'list')
     bench.watch.break(apiError('NotFound'))
     await settled()
     expect([bench.store.size, reflector.installed]).toEqual([1, true])

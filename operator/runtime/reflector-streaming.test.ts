@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../kube/api-error.fixtures.ts'
 import { settled } from '../kube/fake-clock.fixtures.ts'
+import { failing } from '../kube/scripted-client.fixtures.ts'
 import { ReflectorBench, secret } from './reflector-bench.fixtures.ts'
 
 let bench = new ReflectorBench()
@@ -93,10 +94,11 @@ describe('a reflector of a server that has streaming lists', () => {
   })
 
   it('asks again, and says so, where it may not read yet', async () => {
-    let refusals = 2
-    bench.client.before = ({ verb }) => {
-      if ((verb === 'stream' || verb === 'list') && refusals-- > 0) throw apiError('Rejected', { status: 403 })
-    }
+    bench.client.before = failing(
+      2,
+      apiError('Rejected', { status: 403 }),
+      ({ verb }) => verb === 'stream' || verb === 'list',
+    )
     const { isSynced } = await bench.start()
     await bench.clock.advance(5_000)
     expect(isSynced()).toBe(true)

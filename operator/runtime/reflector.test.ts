@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../kube/api-error.fixtures.ts'
 import { settled } from '../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
+import { failing } from '../kube/scripted-client.fixtures.ts'
 import { ReflectorBench, secret } from './reflector-bench.fixtures.ts'
 
 let bench = new ReflectorBench()
@@ -168,20 +169,14 @@ describe('a reflector', () => {
   })
 
   it.each([new TypeError('a bug'), apiError('Rejected'), apiError('Conflict')])('survives %s', async (error) => {
-    let failures = 3
-    bench.client.before = ({ verb }) => {
-      if (verb === 'list' && failures-- > 0) throw error
-    }
+    bench.client.before = failing(3, error, ({ verb }) => verb === 'list')
     const { isSynced } = await bench.start()
     await bench.clock.advance(10_000)
     expect(isSynced()).toBe(true)
   })
 
   it('waits as long as the server asks it to', async () => {
-    let failures = 1
-    bench.client.before = ({ verb }) => {
-      if (verb === 'list' && failures-- > 0) throw apiError('Unavailable', { retryAfterMs: 7_000 })
-    }
+    bench.client.before = failing(1, apiError('Unavailable', { retryAfterMs: 7_000 }), ({ verb }) => verb === 'list')
     await bench.start()
     await bench.clock.advance(6_999)
     expect(bench.verbs).toEqual(['stream', 'list'])

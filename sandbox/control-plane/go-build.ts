@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { tailOf } from './output-tail.ts'
 import { Watchdog } from './watchdog.ts'
 
 const PROGRESS_EVERY_MS = 10_000
-const OUTPUT_TAIL_CHARACTERS = 4_000
 
 export interface GoBuild {
   /** What people read before each line of progress. */
@@ -58,7 +58,7 @@ function runGo(args: readonly string[], cwd: string): Promise<void> {
     const watchdog = new Watchdog()
     if (child.pid !== undefined) watchdog.watch(-child.pid)
     const keep = (chunk: Buffer) => {
-      output = (output + chunk.toString()).slice(-OUTPUT_TAIL_CHARACTERS)
+      output = tailOf(output + chunk.toString())
     }
     child.stdout.on('data', keep)
     child.stderr.on('data', keep)

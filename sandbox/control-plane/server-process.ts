@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { tailOf } from './output-tail.ts'
 import type { Watchdog } from './watchdog.ts'
 
 const READY_POLL_MS = 50
 /** A probe that gets no answer at all is asked again. */
 const PROBE_TIMEOUT_MS = 5_000
-const LOG_TAIL_CHARACTERS = 4_000
 
 export interface ServerProcessOptions {
   /** As people call it, in error messages. */
@@ -108,6 +108,6 @@ export class ServerProcess {
 
   async #logTail(): Promise<string> {
     const text = await readFile(this.#options.logFile, 'utf8').catch(() => '')
-    return text.slice(-LOG_TAIL_CHARACTERS)
+    return tailOf(text)
   }
 }

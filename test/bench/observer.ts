@@ -11,6 +11,7 @@ import { systemClock } from '../../operator/runtime/clock.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
 import { silentLog } from '../harness/log.ts'
+import { Waiting } from '../harness/waiting.ts'
 import type { Download, Turn } from './queue-arithmetic.ts'
 
 interface Seen extends KubeObject {
@@ -100,7 +101,7 @@ export class Observer implements AsyncDisposable {
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>[] = []
   readonly #synced: Promise<void>[] = []
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Waiting()
   readonly #onEnded = new Set<() => void>()
 
   private constructor(client: KubeClient, namespace: string) {
@@ -150,23 +151,8 @@ export class Observer implements AsyncDisposable {
 
   /** Resolves with what `look` finds, looking again at each event. Rejects, saying what was waited for, when it takes too long. */
   async until<T>(what: string, look: () => T | undefined | false, timeoutMs: number): Promise<T> {
-    const done = Promise.withResolvers<T>()
-    const tryAgain = () => {
-      const found = look()
-      if (found !== undefined && found !== false) done.resolve(found)
-    }
-    const cancel = systemClock.setTimer(
-      () => done.reject(new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`)),
-      timeoutMs,
-    )
-    this.#waiting.add(tryAgain)
-    tryAgain()
-    try {
-      return await done.promise
-    } finally {
-      cancel()
-      this.#waiting.delete(tryAgain)
-    }
+    const late = () => new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`)
+    return await this.#waiting.until(look, timeoutMs, late)
   }
 
   #watch<T extends Seen>(
@@ -177,7 +163,7 @@ export class Observer implements AsyncDisposable {
   ): Store<T> {
     const store = new TellingStore<T>((...event) => {
       onEvent(...event)
-      for (const look of [...this.#waiting]) look()
+      this.#waiting.wake()
     })
     const options = { client: this.#client, type, store, project, selection, log: silentLog }
     const reflector = new Reflector<T>({ ...options, clock: systemClock, random: Math.random })

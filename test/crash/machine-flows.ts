@@ -9,6 +9,8 @@ const TELLING = [STATUS, 'update vmdiskimages/status']
 /** So soon a machine is kicked that the next operator always comes later. */
 const IMPATIENT = { ...QUICK, vmProvisionTimeout: '1s' }
 
+const USUAL = { policy: QUICK, sample: SAMPLE, telling: TELLING }
+
 const telling = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
 
 /** From a machine without an image to one that runs; every stage lasts until the status reports it. */
@@ -36,8 +38,7 @@ async function prepare(play: Play): Promise<void> {
 
 export const creation: Flow = {
   name: 'a machine that comes before its image',
-  policy: QUICK,
-  sample: SAMPLE,
+  ...USUAL,
   act: standUp,
   writes: [
     ...success.writes,
@@ -48,13 +49,11 @@ export const creation: Flow = {
     'create datavolumes',
     'create virtualmachines.kubevirt.io',
   ],
-  telling: TELLING,
 }
 
 const kick: Flow = {
   name: 'a machine that hangs, and is kicked',
-  policy: QUICK,
-  sample: SAMPLE,
+  ...USUAL,
   prepare: async (play) => {
     await prepare(play)
     await play.setPolicy(IMPATIENT)
@@ -75,13 +74,11 @@ const kick: Flow = {
     await vm.untilReady()
   },
   writes: [...telling('NotReady', 'Kicked', 'Starting', 'Running'), 'delete virtualmachineinstances.kubevirt.io'],
-  telling: TELLING,
 }
 
 const crashLoop: Flow = {
   name: 'a machine whose launcher fails',
-  policy: QUICK,
-  sample: SAMPLE,
+  ...USUAL,
   prepare,
   act: async (play) => {
     const vm = new PlayedMachine(play)
@@ -92,13 +89,11 @@ const crashLoop: Flow = {
     await vm.untilReady()
   },
   writes: telling('Stopping', 'CrashLoop', 'Running'),
-  telling: TELLING,
 }
 
 const deletion: Flow = {
   name: 'deletion of a machine whose image is being deleted',
-  policy: QUICK,
-  sample: SAMPLE,
+  ...USUAL,
   prepare,
   act: async (play) => {
     const vm = new PlayedMachine(play)
@@ -122,7 +117,6 @@ const deletion: Flow = {
     'delete datavolumes',
     'patch vmdiskimages',
   ],
-  telling: TELLING,
 }
 
 export const MACHINE_FLOWS: readonly Flow[] = [creation, kick, crashLoop, deletion]

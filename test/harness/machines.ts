@@ -33,6 +33,13 @@ export class Machines {
     return await client.create<Machine>(MACHINE, object as Machine)
   }
 
+  /** Resolves when another machine, `other` with an image of its own, has come to run: time enough for what should not happen. */
+  async untilAnotherRuns(): Promise<void> {
+    const vmDiskImageTemplate = this.#world.image('other').spec as never
+    await this.create('other', { vmDiskImageRef: { name: 'other' }, vmDiskImageTemplate })
+    await this.untilReady('other')
+  }
+
   async patch(name: string, spec: Partial<VirtualMachineSpecInput>): Promise<void> {
     await this.#world.client.mergePatch(MACHINE, { namespace: this.#namespace, name }, { spec })
   }

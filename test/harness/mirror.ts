@@ -25,6 +25,7 @@ import {
   type Workspace,
 } from './kinds.ts'
 import { silentLog } from './log.ts'
+import { Waiting } from './waiting.ts'
 
 /** What takes so long hangs, on a machine of any speed: no verdict depends on it. */
 export const HANGS_AFTER_MS = 5 * 60_000
@@ -52,7 +53,7 @@ export class Mirror {
   readonly events = new Store<KubeEvent>()
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>[] = []
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Waiting()
   readonly #inventory: readonly (readonly [ResourceType, Store<KubeObject>])[]
 
   private constructor() {
@@ -83,7 +84,7 @@ export class Mirror {
   static async start(client: KubeClient): Promise<Mirror> {
     const mirror = new Mirror()
     const reflectors = mirror.#inventory.map(([type, store]) => {
-      store.onChange(() => mirror.#wake())
+      store.onChange(() => mirror.#waiting.wake())
       return new Reflector<KubeObject>({
         client,
         type,
@@ -109,36 +110,15 @@ export class Mirror {
    * the cluster. Rejects when that hangs, saying what was waited for and what was seen instead.
    */
   async until<T>(what: string, look: () => T | undefined | false, seen: () => string): Promise<T> {
-    const changed = Promise.withResolvers<T>()
-    const tryAgain = () => {
-      try {
-        const found = look()
-        if (found !== undefined && found !== false) changed.resolve(found)
-      } catch (error) {
-        changed.reject(error)
-      }
-    }
     const late = new Error(`waited ${HANGS_AFTER_MS / 1_000} s in vain for ${what}`)
-    const cancel = systemClock.setTimer(() => {
+    return await this.#waiting.until(look, HANGS_AFTER_MS, () => {
       late.message += `; seen instead:\n${seen()}`
-      changed.reject(late)
-    }, HANGS_AFTER_MS)
-    this.#waiting.add(tryAgain)
-    tryAgain()
-    try {
-      return await changed.promise
-    } finally {
-      cancel()
-      this.#waiting.delete(tryAgain)
-    }
+      return late
+    })
   }
 
   /** Looks again for those who wait for something that no object tells. */
   nudge(): void {
-    this.#wake()
-  }
-
-  #wake(): void {
-    for (const look of [...this.#waiting]) look()
+    this.#waiting.wake()
   }
 }

@@ -7,30 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
 import { PROPOSED_VIRTUAL_MACHINE } from '../../constructs/api/virtual-machine.fixtures.ts'
+import { PROPOSED_IMAGE } from '../../constructs/api/vm-disk-image.fixtures.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { EXAMPLES, type Manifest, readManifests, resourceTypeOf } from '../../sandbox/demo/manifests.ts'
 import { useCluster } from '../harness/cluster.ts'
-
-/** What the proposal shows, with the dash that its rendering lost in front of the condition. */
-const PROPOSED = {
-  apiVersion: 'pelotech.ot/v1alpha1',
-  kind: 'VMDiskImage',
-  metadata: { name: 'sync-workspace-123' },
-  spec: {
-    storageClass: 'gp3',
-    snapshotClass: 'ebs-snapshot',
-    secretRef: 'foo-bar',
-    name: 'harrison-vm',
-    url: 'https://s3.us-gov-west-1.amazonaws.com/uki-lrn-vm-images/images/lab-151/1.0.0/attacker.qcow2',
-    sourceType: 's3',
-    diskSize: '24Gi',
-  },
-  status: {
-    phase: 'Queued',
-    message: 'Request is waiting for an available worker.',
-    conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2025-07-11T20:57:00Z' }],
-  },
-}
 
 describe('the examples', () => {
   const cluster = useCluster()
@@ -70,13 +50,16 @@ describe('the examples', () => {
   })
 
   it('are refused where a field is misspelt, or the test above would prove nothing', async () => {
-    const { status, text } = await dryRun({ ...PROPOSED, spec: { ...PROPOSED.spec, diskSizes: '24Gi' } } as Manifest)
+    const { status, text } = await dryRun({
+      ...PROPOSED_IMAGE,
+      spec: { ...PROPOSED_IMAGE.spec, diskSizes: '24Gi' },
+    } as Manifest)
     expect(status).toBe(400)
     expect(text).toContain('diskSizes')
   })
 
   it('begin with the manifests of the proposals', async () => {
-    expect(await readManifests('vmdiskimage.yaml')).toEqual([PROPOSED])
+    expect(await readManifests('vmdiskimage.yaml')).toEqual([PROPOSED_IMAGE])
     expect(await readManifests('virtualmachine.yaml')).toEqual([PROPOSED_VIRTUAL_MACHINE])
     expect(await readManifests('workspace.yaml')).toEqual([PROPOSED_WORKSPACE])
   })

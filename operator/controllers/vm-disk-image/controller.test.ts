@@ -65,6 +65,13 @@ describe('the first of two images', () => {
     term.image('second')
   }
 
+  const startRefused = async () => {
+    term.client.before = (call) => {
+      if (isStatusOf('first')(call)) throw apiError('Rejected')
+    }
+    await term.start()
+  }
+
   it('is not overtaken while its writes meet conflicts', async () => {
     await begin()
     let conflicts = 4
@@ -80,19 +87,13 @@ describe('the first of two images', () => {
 
   it('does not hold up the second while its writes are refused', async () => {
     await begin()
-    term.client.before = (call) => {
-      if (isStatusOf('first')(call)) throw apiError('Rejected')
-    }
-    await term.start()
+    await startRefused()
     expect(term.created).toEqual(['second'])
   })
 
   it('is told of a refusal by an Event, and goes on by itself when nothing refuses any more', async () => {
     await begin()
-    term.client.before = (call) => {
-      if (isStatusOf('first')(call)) throw apiError('Rejected')
-    }
-    await term.start()
+    await startRefused()
     expect(term.client.all('Event')).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'Refused' }))
     term.client.before = undefined
     await term.clock.advance(60 * SECOND)

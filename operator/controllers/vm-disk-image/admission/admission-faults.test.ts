@@ -3,6 +3,7 @@ import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { classify } from '../../../kube/api-error.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
 import { AdmissionBench, aStart, isCreate, isLedgerWrite, NAMESPACE } from './admission.fixtures.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
@@ -91,10 +92,7 @@ describe('a create that is answered with an error', () => {
 
   it('waits as long as the server asks, and holds up nobody behind it', async () => {
     await bench.start()
-    let failures = 1
-    bench.client.before = (call) => {
-      if (isCreate(call) && failures-- > 0) throw answered(429, { retryAfterMs: 9 * SECOND })
-    }
+    bench.client.before = failing(1, answered(429, { retryAfterMs: 9 * SECOND }), isCreate)
     bench.want('a', '10')
     bench.want('b', '20')
     await bench.clock.advance(8_999)

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from '../../../kube/kube-client.ts'
+import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
 import { AdmissionBench, aStart } from './admission.fixtures.ts'
 
@@ -175,10 +176,7 @@ describe('a create', () => {
     ['Unavailable', { retryAfterMs: 3 * SECOND }],
   ] as const)('that meets %s keeps its claim and is tried again', async (reason, more) => {
     await bench.start()
-    let failures = 3
-    bench.client.before = (call) => {
-      if (isCreate(call) && failures-- > 0) throw apiError(reason, more)
-    }
+    bench.client.before = failing(3, apiError(reason, more), isCreate)
     bench.want('a', '10')
     await settled()
     expect(bench.holding).toEqual(['a'])
@@ -190,10 +188,7 @@ describe('a create', () => {
 
   it('whose answer was lost is found to have happened', async () => {
     await bench.start()
-    let lost = 1
-    bench.client.after = (call) => {
-      if (isCreate(call) && lost-- > 0) throw apiError('NoAnswer')
-    }
+    bench.client.after = failing(1, apiError('NoAnswer'), isCreate)
     bench.want('a', '10')
     await bench.clock.advance(5 * SECOND)
     expect(bench.holding).toEqual(['a'])

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Holder } from '../world.ts'
 import { AdmissionBench, aHolder, aStart, type Call, isCreate, isLedgerWrite, NAMESPACE } from './admission.fixtures.ts'
@@ -25,10 +26,7 @@ const ledgerObject = () => bench.client.peek<KubeObject>('ConfigMap', `${NAMESPA
 describe('a ledger that is made anew', () => {
   it('keeps its 15 s of quiet when the answer to its making was lost', async () => {
     bench.images.put(aStart('x', '5').image)
-    let lost = 1
-    bench.client.after = (call) => {
-      if (isLedgerMade(call) && lost-- > 0) throw apiError('NoAnswer')
-    }
+    bench.client.after = failing(1, apiError('NoAnswer'), isLedgerMade)
     await bench.start()
     bench.want('a', '10')
     await bench.clock.advance(14_999)

@@ -4,6 +4,7 @@ import { viewDataVolume } from '../../../cluster/views.ts'
 import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
 import { AdmissionBench, aHolder, aStart } from './admission.fixtures.ts'
 
@@ -19,10 +20,7 @@ const isLedgerWrite = ({ verb, kind }: { verb: string; kind: string }) => verb =
 describe('a ledger that somebody else wrote', () => {
   it('is read again after a conflict, and the claim is made anew', async () => {
     await bench.start()
-    let conflicts = 2
-    bench.client.before = (call) => {
-      if (isLedgerWrite(call) && conflicts-- > 0) throw apiError('Conflict')
-    }
+    bench.client.before = failing(2, apiError('Conflict'), isLedgerWrite)
     bench.want('a', '10')
     await settled()
     expect(bench.created).toEqual(['a'])
@@ -59,10 +57,7 @@ describe('a ledger that somebody else wrote', () => {
 
   it('whose answer was lost is read again, and the claim in it is used', async () => {
     await bench.start()
-    let lost = 1
-    bench.client.after = (call) => {
-      if (isLedgerWrite(call) && lost-- > 0) throw apiError('NoAnswer')
-    }
+    bench.client.after = failing(1, apiError('NoAnswer'), isLedgerWrite)
     bench.want('a', '10')
     await bench.clock.advance(10 * SECOND)
     expect(bench.holding).toEqual(['a'])
@@ -184,10 +179,7 @@ describe('a take-over', () => {
 
   it('tries until the ledger answers', async () => {
     bench.writeLedger(2, [])
-    let failures = 5
-    bench.client.before = ({ verb }) => {
-      if (verb === 'get' && failures-- > 0) throw apiError('Unavailable')
-    }
+    bench.client.before = failing(5, apiError('Unavailable'), ({ verb }) => verb === 'get')
     await bench.start()
     bench.want('a', '10')
     await bench.clock.advance(60 * SECOND)

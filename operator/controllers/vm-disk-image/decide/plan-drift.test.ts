@@ -106,6 +106,14 @@ describe('a cancelled download', () => {
     return walk
   }
 
+  /** One of another revision turns up, and is deleted. */
+  const stray = (walk: Walk, uid = 'stray') => {
+    const metadata = childMeta('img-01234567', '01234567', { uid })
+    walk.set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] }).settle()
+    expect(walk.log.at(-1)).toBe('delete DataVolume img-01234567')
+    walk.importersGone()
+  }
+
   it('that had no slot leaves the retries as they were', () => {
     const walk = failedOnce()
     for (let turn = 0; turn < 4; turn += 1) {
@@ -121,10 +129,7 @@ describe('a cancelled download', () => {
     const walk = failedOnce()
     const { ticket } = walk.status
     for (let turn = 0; turn < 4; turn += 1) {
-      const metadata = childMeta('img-01234567', '01234567', { uid: `stray-${turn}` })
-      walk.set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] }).settle()
-      expect(walk.log.at(-1)).toBe('delete DataVolume img-01234567')
-      walk.importersGone()
+      stray(walk, `stray-${turn}`)
       expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
       expect(walk.stand).toBe('Queued/Queued')
     }
@@ -136,11 +141,7 @@ describe('a cancelled download', () => {
     const walk = new Walk()
     walk.settle().fail(CDI.notFound)
     expect(walk.stand).toBe('Failed/NotFound')
-    const metadata = childMeta('img-01234567', '01234567', { uid: 'stray' })
-    walk
-      .set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] })
-      .settle()
-      .importersGone()
+    stray(walk)
     expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
     expect(walk.stand).toBe('Failed/NotFound')
     expect(walk.plan().start).toBeUndefined()
@@ -150,11 +151,7 @@ describe('a cancelled download', () => {
     const walk = new Walk({ policy: { retryLimit: 1 } })
     walk.settle().fail().after(HOUR).fail().after(HOUR)
     expect(walk.stand).toBe('Failed/RetryLimitExceeded')
-    const metadata = childMeta('img-01234567', '01234567', { uid: 'stray' })
-    walk
-      .set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] })
-      .settle()
-      .importersGone()
+    stray(walk)
     expect(walk.stand).toBe('Failed/RetryLimitExceeded')
     expect(walk.plan().start).toBeUndefined()
   })

@@ -1,0 +1,16 @@
+import type { KubeObject } from '../kube/kube-object.ts'
+
+/** An object as the API server gives it. */
+export function raw(more: object, metadata: object = {}): KubeObject {
+  const named = { name: 'a', namespace: 'n', uid: 'u', ...metadata }
+  return { apiVersion: 'v1', kind: 'Any', metadata: named, ...more } as KubeObject
+}
+
+const CONTROLLER = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }
+
+/** Metadata of a {@link raw} object of which a view keeps {@link KEPT} alone. */
+export const CLUTTERED = {
+  ownerReferences: [{ ...CONTROLLER, uid: 'y', controller: false }, CONTROLLER],
+  managedFields: [{}],
+}
+export const KEPT = { name: 'a', namespace: 'n', uid: 'u', ownerReferences: [CONTROLLER] }
