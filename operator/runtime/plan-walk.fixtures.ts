@@ -1,6 +1,8 @@
 import type { Policy } from '@open-terrain/constructs'
 import type { ObjectMeta } from '../kube/kube-object.ts'
+import { reasonOf } from './standing.ts'
 import { START } from './times.fixtures.ts'
+import type { Wake } from './wake.ts'
 
 /** What walks of all kinds have: a world that plans are applied to, in the order in which a controller would. */
 export abstract class PlanWalk<World extends { readonly policy: Policy }> {
@@ -15,8 +17,17 @@ export abstract class PlanWalk<World extends { readonly policy: Policy }> {
     this.#finalizer = finalizer
   }
 
+  abstract get status(): Parameters<typeof reasonOf>[0] & { readonly phase?: string | undefined }
+
+  abstract plan(): { readonly wake?: Wake | undefined }
+
   /** Plans once and carries it out. True when something was written. */
   abstract step(): boolean
+
+  /** `phase/reason`. */
+  get stand(): string {
+    return `${this.status.phase}/${reasonOf(this.status)}`
+  }
 
   set(change: Partial<World>): this {
     this.world = { ...this.world, ...change }
@@ -32,6 +43,16 @@ export abstract class PlanWalk<World extends { readonly policy: Policy }> {
   settle(): this {
     for (let turn = 0; turn < 10; turn += 1) if (!this.step()) return this
     throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
+  }
+
+  /** What is written right before the time that the plan asks for, or after so long at most. No time has passed then. */
+  writtenUntilWake(mostMs: number): readonly string[] {
+    const [written, { now }] = [this.log.length, this]
+    const waitMs = Math.min(this.plan().wake?.afterMs ?? mostMs, mostMs)
+    this.now += Math.max(0, Math.floor(waitMs) - 1)
+    this.step()
+    this.now = now
+    return this.log.slice(written)
   }
 
   /** What becomes of these metadata by the plan's word about the finalizer; undefined: nothing. */

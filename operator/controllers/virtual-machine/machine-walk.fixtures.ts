@@ -9,7 +9,6 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import type { Removal } from '../../runtime/plan-writer.ts'
-import { reasonOf } from '../../runtime/standing.ts'
 import { FINALIZER, hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
@@ -50,13 +49,8 @@ export class Walk extends PlanWalk<MachineWorld> {
     this.world = aWorld(overrides)
   }
 
-  get status(): VirtualMachineStatus {
+  override get status(): VirtualMachineStatus {
     return this.world.vm.status
-  }
-
-  /** `phase/reason`. */
-  get stand(): string {
-    return `${this.status.phase}/${reasonOf(this.status)}`
   }
 
   get message(): string {
@@ -82,7 +76,7 @@ export class Walk extends PlanWalk<MachineWorld> {
     return this
   }
 
-  plan(): MachinePlan {
+  override plan(): MachinePlan {
     return planMachine(this.world, this.now)
   }
 

@@ -4,7 +4,6 @@ import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
-import { reasonOf } from '../../runtime/standing.ts'
 import type { ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
 import { isImageStatusDue } from './decide/status.ts'
@@ -26,13 +25,8 @@ export class Walk extends PlanWalk<ImageWorld> {
     this.world = aWorld(overrides)
   }
 
-  get status(): VMDiskImageStatus {
+  override get status(): VMDiskImageStatus {
     return this.world.image.status
-  }
-
-  /** `phase/reason`. */
-  get stand(): string {
-    return `${this.status.phase}/${reasonOf(this.status)}`
   }
 
   condition(type: string): string | undefined {
@@ -65,7 +59,7 @@ export class Walk extends PlanWalk<ImageWorld> {
     return this
   }
 
-  plan(): ImagePlan {
+  override plan(): ImagePlan {
     return planImage(this.world, this.now)
   }
 
