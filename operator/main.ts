@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const onRequest = (report: RequestReport) => {
     metrics.requested(report)
     onWarning(report)
-    log.debug({ ...report }, 'request')
+    log.debug(report, 'request')
   }
   const budget = new RequestBudget(systemClock, config.requestsPerSecond, config.requestBurst)
   const operator = new Operator({
@@ -97,16 +97,12 @@ function cachesEndpoint(operator: Operator): Endpoint {
 }
 
 function healthEndpoints(operator: Operator): Endpoint[] {
-  const contentType = 'text/plain'
+  const answer = async (ok: boolean, body: string) => ({ ok, contentType: 'text/plain', body })
   return [
-    { path: '/healthz', answer: async () => ({ ok: true, contentType, body: 'ok\n' }) },
+    { path: '/healthz', answer: () => answer(true, 'ok\n') },
     {
       path: '/readyz',
-      answer: async () => ({
-        ok: operator.isReady,
-        contentType,
-        body: operator.isReady ? 'ok\n' : 'the caches are not complete yet\n',
-      }),
+      answer: () => (operator.isReady ? answer(true, 'ok\n') : answer(false, 'the caches are not complete yet\n')),
     },
   ]
 }

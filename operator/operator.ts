@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { DATA_SYNC_PHASES, WORKSPACE_PHASES } from '@open-terrain/constructs'
 import { ClusterCaches } from './cluster/caches.ts'
 import { DataSyncCaches } from './controllers/data-sync/caches.ts'
@@ -23,6 +24,7 @@ import { Meters } from './runtime/meters.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
 import { PhaseGauge } from './runtime/phase-gauge.ts'
 import { Reflectors } from './runtime/reflectors.ts'
+import type { Services } from './runtime/services.ts'
 
 const LEASE_NAME = 'sync-operator'
 /** So long the end of the process waits for Events that are still to be written. */
@@ -59,7 +61,7 @@ export class Operator {
   readonly #dataSyncCaches: DataSyncCaches
   readonly #workspaceCaches: WorkspaceCaches
   readonly #policy: PolicyWatch
-  readonly #events: EventRecorder
+  readonly #services: Services
   #isSynced = false
 
   constructor(options: OperatorOptions) {
@@ -67,16 +69,17 @@ export class Operator {
     const basics = { client, clock, random, log }
     this.#options = options
     this.metrics = options.metrics ?? new RuntimeMetrics()
-    this.#imageMetrics = new ImageMetrics(this.metrics.registry, clock)
-    this.#machineMetrics = new MachineMetrics(this.metrics.registry, clock)
+    const { registry } = this.metrics
+    this.#imageMetrics = new ImageMetrics(registry, clock)
+    this.#machineMetrics = new MachineMetrics(registry, clock)
     this.#dataSyncPhases = new PhaseGauge(
-      this.metrics.registry,
+      registry,
       'ot_data_sync_phase',
       'DataSyncs by phase',
       Object.keys(DATA_SYNC_PHASES),
     )
     this.#workspacePhases = new PhaseGauge(
-      this.metrics.registry,
+      registry,
       'ot_workspace_phase',
       'Workspaces by phase',
       Object.keys(WORKSPACE_PHASES),
@@ -95,14 +98,15 @@ export class Operator {
     this.#workspaceCaches = new WorkspaceCaches(this.#reflectors, images, this.#machineCaches.machines, cluster)
     for (const { name, store, silentMs } of this.#reflectors.kept)
       this.metrics.observeCache(name, () => ({ objects: store.size, silentSeconds: silentMs() / 1_000 }))
-    const valid = new Meters(this.metrics.registry).gauge(
+    const valid = new Meters(registry).gauge(
       'ot_config_valid',
       '0 while a key of the policy has a value that is not used',
     )
     valid.set(1)
     const onValid = (isValid: boolean) => valid.set(isValid ? 1 : 0)
     this.#policy = new PolicyWatch({ ...basics, namespace, onValid })
-    this.#events = new EventRecorder({ ...basics, component: 'open-terrain-operator', instance: identity })
+    const events = new EventRecorder({ ...basics, component: 'open-terrain-operator', instance: identity })
+    this.#services = { ...basics, events, runtimeMetrics: this.metrics }
   }
 
   /** Whether the caches are complete: only then is it of use, as a leader or as the next one. */
@@ -132,7 +136,7 @@ export class Operator {
     const running = Promise.all([this.#reflectors, this.#policy].map((one) => one.run(caching.signal)))
     try {
       const synced = Promise.all([this.#reflectors.synced(), this.#policy.synced])
-      await Promise.race([synced, aborted(signal)])
+      if (!signal.aborted) await Promise.race([synced, once(signal, 'abort')])
       if (signal.aborted) return
       this.#isSynced = true
       this.#options.onSynced?.()
@@ -140,22 +144,21 @@ export class Operator {
     } finally {
       caching.abort()
       await running
-      await this.#events.flush(LAST_EVENTS_MS)
+      await this.#services.events.flush(LAST_EVENTS_MS)
     }
   }
 
   async #lead(term: AbortSignal, hadPredecessor: boolean): Promise<void> {
-    const { client, clock, random, log, namespace, cdiNamespace, identity } = this.#options
-    this.#policy.onNote = (subject, note) => this.#events.record(subject, note)
+    const { client, namespace, cdiNamespace, identity } = this.#options
+    this.#policy.onNote = (subject, note) => this.#services.events.record(subject, note)
     this.#policy.repeatNotes()
     try {
-      const services = { client, clock, random, log, events: this.#events, runtimeMetrics: this.metrics }
       const policy = {
         policy: () => this.#policy.current,
         onPolicyChange: (listener: Parameters<PolicyWatch['onChange']>[0]) => this.#policy.onChange(listener),
       }
       const images = new ImageController({
-        ...services,
+        ...this.#services,
         namespace,
         cdiNamespace,
         identity,
@@ -171,19 +174,19 @@ export class Operator {
         ],
       })
       const machines = new MachineController({
-        ...services,
+        ...this.#services,
         caches: this.#machineCaches,
         metrics: this.#machineMetrics,
         countReferences: images.countReferences,
         ...policy,
       })
       const dataSyncs = new DataSyncController({
-        ...services,
+        ...this.#services,
         caches: this.#dataSyncCaches,
         phases: this.#dataSyncPhases,
       })
       const workspaces = new WorkspaceController({
-        ...services,
+        ...this.#services,
         caches: this.#workspaceCaches,
         phases: this.#workspacePhases,
         countReferences: images.countReferences,
@@ -194,11 +197,4 @@ export class Operator {
       this.#policy.onNote = undefined
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

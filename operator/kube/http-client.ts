@@ -9,7 +9,6 @@ import type {
   ListPage,
   RequestOptions,
   RequestReport,
-  Selection,
   WatchEvent,
   WatchOptions,
 } from './kube-client.ts'
@@ -58,19 +57,16 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async list<T extends KubeObject>(type: ResourceType, options: ListOptions = {}): Promise<ListPage<T>> {
-    const query = selectionQuery(options)
-    if (options.limit !== undefined) query.set('limit', String(options.limit))
-    if (options.continueToken !== undefined) query.set('continue', options.continueToken)
+    const { labelSelector, fieldSelector, limit, continueToken: after, project = (object) => object } = options
     const call: Call = {
       verb: 'list',
       method: 'GET',
       type,
       path: pathOf(type, options.namespace),
-      query,
+      query: queryOf({ labelSelector, fieldSelector, limit, continue: after }),
       accept: options.metadataOnly ? METADATA_LIST : 'application/json',
       options,
     }
-    const { project = (object) => object } = options
     const items: T[] = []
     const { metadata, bytes } = await this.#call(call, async (body) => {
       const list = await readList(body, (item) => items.push(project(named(type, JSON.parse(item))) as T))
@@ -105,9 +101,8 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
-    const preconditions: Record<string, string> = {}
-    if (options.uid !== undefined) preconditions['uid'] = options.uid
-    if (options.resourceVersion !== undefined) preconditions['resourceVersion'] = options.resourceVersion
+    const { uid, resourceVersion, propagationPolicy } = options
+    const isConditional = uid !== undefined || resourceVersion !== undefined
     await this.#call<unknown>({
       verb: 'delete',
       method: 'DELETE',
@@ -116,33 +111,28 @@ export class HttpKubeClient implements KubeClient {
       body: {
         apiVersion: 'v1',
         kind: 'DeleteOptions',
-        ...(options.propagationPolicy && { propagationPolicy: options.propagationPolicy }),
-        ...(Object.keys(preconditions).length > 0 && { preconditions }),
+        propagationPolicy,
+        ...(isConditional && { preconditions: { uid, resourceVersion } }),
       },
       options,
     })
   }
 
   async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>> {
-    const query = selectionQuery(options)
-    query.set('watch', '1')
-    query.set('allowWatchBookmarks', 'true')
-    if (options.resourceVersion !== undefined) query.set('resourceVersion', options.resourceVersion)
-    else {
-      query.set('sendInitialEvents', 'true')
-      // Of no version in particular: of the newest at this moment, as a consistent list.
-      query.set('resourceVersionMatch', 'NotOlderThan')
-    }
-    if (options.timeoutSeconds !== undefined) query.set('timeoutSeconds', String(options.timeoutSeconds))
+    const { labelSelector, fieldSelector, resourceVersion, timeoutSeconds } = options
+    // Of no version in particular: of the newest at this moment, as a consistent list.
+    const everything = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
+    const from = resourceVersion === undefined ? everything : { resourceVersion }
+    const how = { watch: 1, allowWatchBookmarks: true, ...from, timeoutSeconds }
     const abort = new AbortController()
     const signal = options.signal === undefined ? abort.signal : AbortSignal.any([abort.signal, options.signal])
     const call: Call = {
       // A watch that begins with what exists takes the place of a list.
-      verb: options.resourceVersion === undefined ? 'list' : 'watch',
+      verb: resourceVersion === undefined ? 'list' : 'watch',
       method: 'GET',
       type,
       path: pathOf(type, options.namespace),
-      query,
+      query: queryOf({ labelSelector, fieldSelector, ...how }),
       accept: options.metadataOnly ? METADATA_ONE : 'application/json',
     }
     const report = this.#reporter(call)
@@ -254,10 +244,9 @@ function pathOf(type: ResourceType, namespace?: string, name?: string): string {
   return `${root}${scope}/${type.plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
 }
 
-function selectionQuery(selection: Selection): URLSearchParams {
+function queryOf(parameters: Readonly<Record<string, string | number | boolean | undefined>>): URLSearchParams {
   const query = new URLSearchParams()
-  if (selection.labelSelector !== undefined) query.set('labelSelector', selection.labelSelector)
-  if (selection.fieldSelector !== undefined) query.set('fieldSelector', selection.fieldSelector)
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value))
   return query
 }
 

@@ -1,5 +1,4 @@
-import type { Clock } from '../runtime/clock.ts'
-import { sleep } from '../runtime/clock.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
 
 /** The API server asks for seconds. What asks for more may be a webhook, whose trouble is with one object alone. */
 const CLOSED_MAX_MS = 10_000

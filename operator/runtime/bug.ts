@@ -2,27 +2,17 @@ import type { KubeObject } from '../kube/kube-object.ts'
 import { type Condition, cutMessage, mergeConditions } from './conditions.ts'
 import { redactUrls } from './redact.ts'
 
-/** As much of a status as every Open Terrain kind has. */
-interface Conditioned {
-  readonly conditions?: readonly Condition[]
-}
-
-interface Told {
-  readonly reason: string
-  readonly message: string
-}
-
 /** Of its condition, and of its Event. */
 export const BUG_REASON = 'InternalError'
 
 /** The status of an object that cannot be planned because of a bug in the operator: what it said so far may well be true still. */
-export function statusWithBug(object: KubeObject, error: unknown, now: number): Conditioned & Told {
-  const { status = {} } = object as { readonly status?: Conditioned }
+export function statusWithBug(object: KubeObject, error: unknown, now: number) {
+  const { status = {} } = object as { readonly status?: { readonly conditions?: readonly Condition[] } }
   const text = redactUrls(error instanceof Error ? error.message : String(error))
   const message = cutMessage(`the operator met an error of its own: ${text}; see its log, and report it`)
   const stalled = { type: 'Stalled', status: 'True', reason: BUG_REASON, message } as const
-  const conditions = mergeConditions(status.conditions ?? [], [stalled], object.metadata.generation, now)
-  const observedGeneration = object.metadata.generation
+  const { generation: observedGeneration } = object.metadata
+  const conditions = mergeConditions(status.conditions ?? [], [stalled], observedGeneration, now)
   return {
     ...status,
     ...(observedGeneration !== undefined && { observedGeneration }),

@@ -35,7 +35,7 @@ export class LookLoop {
   }
 
   /** Serves until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#controller.run(signal)
+  run(signal: AbortSignal): Promise<void> {
+    return this.#controller.run(signal)
   }
 }

@@ -22,12 +22,11 @@ export class Meters {
 
   /** A gauge that is read when it is asked for. */
   observed(name: string, help: string, read: () => number): void {
-    const registers = this.#registers
     new Gauge({
       name,
       help,
-      registers,
-      collect: function collect() {
+      registers: this.#registers,
+      collect() {
         this.set(read())
       },
     })
@@ -35,12 +34,11 @@ export class Meters {
 
   /** How many things there are of each sort, read when it is asked for. @param all sorts, reported also where there is nothing of them */
   counted(name: string, help: string, label: string, sorts: () => Iterable<string>, all: readonly string[] = []): void {
-    const registers = this.#registers
     new Gauge({
       name,
       help,
       labelNames: [label],
-      registers,
+      registers: this.#registers,
       collect() {
         this.reset()
         for (const sort of all) this.set({ [label]: sort }, 0)

@@ -82,10 +82,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
       name,
       queue: this.queue,
       reconcile: (key, stop) => this.#reconcile(key, stop),
-      onError: (key, error) => {
-        const primary = this.#kind.store.get(key)
-        if (primary !== undefined) this.#onError(primary, error)
-      },
+      onError: (key, error) => this.#onError(key, error),
       workers: WORKERS,
       metrics: runtimeMetrics.forController(name),
     })
@@ -131,11 +128,13 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     }
   }
 
-  #onError(primary: P, error: unknown): void {
-    const { refusals, childRefusals, onError } = this.#kind
-    const { metadata } = primary
-    const isNews = refusals?.note(metadata.uid ?? '', error) === true
-    if (childRefusals?.takeNews(metadata.uid ?? '') === true || isNews) this.queue.add(keyOf(metadata))
+  #onError(key: string, error: unknown): void {
+    const { store, refusals, childRefusals, onError } = this.#kind
+    const primary = store.get(key)
+    if (primary === undefined) return
+    const { uid = '' } = primary.metadata
+    const isNews = refusals?.note(uid, error) === true
+    if (childRefusals?.takeNews(uid) === true || isNews) this.queue.add(key)
     onError?.(primary, error)
   }
 

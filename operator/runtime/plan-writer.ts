@@ -149,7 +149,7 @@ export class PlanWriter<P extends KubeObject> {
           return { ...this.#existing(wanted), wanted, isHeldBack: () => isUnmet(onlyIf) }
         }),
       ],
-      touches: this.#touches(plan.touch ?? []),
+      touches: (plan.touch ?? []).map((touch) => ({ ...touch, type: this.#childType(touch).type })),
       removals: this.#removals(primary, plan.remove, isStatusDue, async (removal) => {
         const unmet = await this.#options.preconditions.unmet(primary, removal.onlyIf, signal)
         if (unmet === undefined) deleted.push(removal)
@@ -262,10 +262,6 @@ export class PlanWriter<P extends KubeObject> {
     const { type } = this.#childType(wanted)
     const existing = this.#options.caches.get(type, keyOf(wanted.metadata))
     return existing === undefined ? { type } : { type, existing }
-  }
-
-  #touches(touches: readonly Touch[]): Changes['touches'] {
-    return touches.map((touch) => ({ ...touch, type: this.#childType(touch).type }))
   }
 
   #removals(

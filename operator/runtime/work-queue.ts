@@ -175,36 +175,31 @@ function earlier(a: Scheduled, b: Scheduled): Scheduled {
 /** A binary heap by due time. */
 function push(heap: Scheduled[], item: Scheduled): void {
   let at = heap.length
-  heap.push(item)
   while (at > 0) {
-    const parent = (at - 1) >> 1
-    if (due(heap, parent) <= item.due) break
-    swap(heap, at, parent)
-    at = parent
+    const above = (at - 1) >> 1
+    const parent = heap[above]
+    if (parent === undefined || parent.due <= item.due) break
+    heap[at] = parent
+    at = above
   }
+  heap[at] = item
 }
 
 function pop(heap: Scheduled[]): void {
   const last = heap.pop()
   if (last === undefined || heap.length === 0) return
-  heap[0] = last
   let at = 0
   for (;;) {
     const left = 2 * at + 1
-    const smaller = due(heap, left + 1) < due(heap, left) ? left + 1 : left
-    if (due(heap, smaller) >= last.due) return
-    swap(heap, at, smaller)
-    at = smaller
+    const below = due(heap, left + 1) < due(heap, left) ? left + 1 : left
+    const child = heap[below]
+    if (child === undefined || child.due >= last.due) break
+    heap[at] = child
+    at = below
   }
+  heap[at] = last
 }
 
 function due(heap: readonly Scheduled[], at: number): number {
   return heap[at]?.due ?? Number.POSITIVE_INFINITY
-}
-
-function swap(heap: Scheduled[], a: number, b: number): void {
-  const [x, y] = [heap[a], heap[b]]
-  if (x === undefined || y === undefined) return
-  heap[a] = y
-  heap[b] = x
 }
