@@ -84,29 +84,3 @@ describe('an object', () => {
     expect(told.at(-1)).toContain('img: DataVolume tenant/x says that it belongs to this VMDiskImage')
   })
 })
-
-it('of an owner that is in no namespace, a label is normal in the namespace of its children alone', () => {
-  const owner: KubeObject = {
-    apiVersion: 'pelotech.ot/v1alpha1',
-    kind: 'Workspace',
-    metadata: { name: 'lab', uid: 'u1' },
-  }
-  const found: string[] = []
-  const lookAlikes = new LookAlikes({
-    type: { ...TYPE, kind: 'Workspace', namespaced: false },
-    uidLabel: 'uid',
-    managerLabel: { key: 'by', value: 'us' },
-    owners: new Map([['lab', owner]]),
-    ownerWithUid: (uid) => (uid === 'u1' ? owner : undefined),
-    homeOf: ({ metadata }) => metadata.name,
-    monotonic: () => 0,
-    onFound: () => undefined,
-    tell: (_subject, message) => found.push(message),
-  })
-  const ownerReferences = [{ ...OWNER, kind: 'Workspace', name: 'lab' }]
-  lookAlikes.see(child({ namespace: 'lab', labels: { uid: 'u1' } }))
-  lookAlikes.see(child({ namespace: 'lab', ownerReferences }))
-  expect(found).toEqual([])
-  lookAlikes.see(child({ labels: { uid: 'u1' } }))
-  expect(found).toHaveLength(1)
-})

@@ -14,8 +14,6 @@ export interface LookAlikeOptions<T extends KubeObject> {
   readonly managerLabel: { readonly key: string; readonly value: string }
   readonly owners: { get(key: string): T | undefined }
   readonly ownerWithUid: (uid: string) => T | undefined
-  /** Namespace in which labels of an owner are normal. Default: its own; a kind that is in no namespace has children in one. */
-  readonly homeOf?: (owner: T) => string | undefined
   readonly monotonic: () => number
   /** Each one, once. */
   readonly onFound: (kind: string) => void
@@ -50,14 +48,13 @@ export class LookAlikes<T extends KubeObject> {
 
   /** Whose child it seems to be; the object itself where there is no such owner. Undefined: it is one, or does not seem so. */
   #imitated(object: KubeObject): KubeObject | undefined {
-    const { type, uidLabel, owners, ownerWithUid, managerLabel, homeOf } = this.#options
+    const { type, uidLabel, owners, ownerWithUid, managerLabel } = this.#options
     const { namespace, labels } = object.metadata
     if (ownerAmong(object, owners) !== undefined) return undefined
     const controller = controllerOfKind(object, type)
     const named = ownerWithUid(controller?.uid ?? labels?.[uidLabel] ?? '')
     // At home a label alone says little: it is on claims and pods, and stays on what lost its owner.
-    const home = named && (homeOf === undefined ? named.metadata.namespace : homeOf(named))
-    if (named !== undefined && (controller !== undefined || home !== namespace)) return named
+    if (named !== undefined && (controller !== undefined || named.metadata.namespace !== namespace)) return named
     const isOfNamesake = labels?.[managerLabel.key] === managerLabel.value && controllerOf(object)?.kind === type.kind
     return controller !== undefined || isOfNamesake ? object : undefined
   }

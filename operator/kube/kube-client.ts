@@ -76,7 +76,7 @@ export interface ListPage<T> {
 export interface DeleteOptions extends RequestOptions {
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan'
   /** Refuse (Conflict) to delete another object of the same name. */
-  readonly uid?: string
+  readonly uid?: string | undefined
   /** Refuse (Conflict) when the object changed since. */
   readonly resourceVersion?: string | undefined
 }

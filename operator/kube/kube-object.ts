@@ -48,7 +48,7 @@ export interface ResourceType {
 
 /** Names one object of one kind. `namespace` is absent for cluster-scoped kinds. */
 export interface ObjectKey {
-  readonly namespace?: string
+  readonly namespace?: string | undefined
   readonly name: string
 }
 

@@ -1,12 +1,11 @@
 import type { ImageView } from '../../images/image-view.ts'
-import type { ReferenceSource } from '../../images/references.ts'
 import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
 import type { Admission } from './admission/admission.ts'
 import { LEDGER_NAME } from './admission/slot-ledger.ts'
-import type { ImageCaches } from './caches.ts'
+import type { ImageControllerOptions } from './image-sources.ts'
 import { listenForImageTriggers } from './triggers.ts'
 
 /** Hundreds of references may come or go at once: they are counted together. */
@@ -16,13 +15,8 @@ const RETIMED_EVERY_MS = 20
 /** Planning thousands of images at the start must not keep a Lease from being renewed. */
 const PRIMED_AT_ONCE = 200
 
-export interface FeedOptions {
-  readonly caches: ImageCaches
+interface FeedOptions extends Pick<ImageControllerOptions, 'caches' | 'references' | 'namespace' | 'onPolicyChange'> {
   readonly admission: Admission
-  readonly references: readonly ReferenceSource[]
-  /** Of the operator. */
-  readonly namespace: string
-  readonly onPolicyChange: (listener: (change: { readonly isLimitAlone: boolean }) => void) => () => void
   /** An image is gone. */
   readonly onGone: (uid: string) => void
 }

@@ -20,6 +20,7 @@ export interface ImageControllerOptions extends Services {
   /** Whether somebody else may have led since the caches were filled: what that one wrote last, their watches may not have told yet. */
   readonly hadPredecessor: boolean
   readonly metrics: ImageMetrics
+  /** Of the operator. */
   readonly namespace: string
   /** Where CDI is installed. Default `cdi`. */
   readonly cdiNamespace?: string | undefined

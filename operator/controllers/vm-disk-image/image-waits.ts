@@ -41,7 +41,7 @@ export class ImageWaits {
   ): EndedWait | undefined {
     const reason = after && blockOf(after)
     const known = this.#blocks.get(uid) ?? (before && blockBefore(before, now))
-    if (after === undefined) this.forget(uid)
+    if (after === undefined) this.#freeSince.delete(uid)
     if (known?.reason === reason) {
       if (known !== undefined) this.#blocks.set(uid, known)
       return undefined
@@ -59,11 +59,6 @@ export class ImageWaits {
     // It gets a slot, and its status is still to say that nothing is missing.
     if (queued !== undefined && blockOf(status) !== undefined) return now
     return queued === undefined ? undefined : Math.max(queued, this.#freeSince.get(uid) ?? 0)
-  }
-
-  forget(uid: string): void {
-    this.#blocks.delete(uid)
-    this.#freeSince.delete(uid)
   }
 }
 

@@ -1,18 +1,11 @@
 import { LABELS, MANAGER } from '@open-terrain/constructs'
 import { LookAlikes } from '../../cluster/look-alikes.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { EventRecorder } from '../../runtime/event-recorder.ts'
 import type { Store } from '../../runtime/store.ts'
-import { BY_UID, IMAGE, type ImageCaches } from './caches.ts'
-import type { ImageMetrics } from './image-metrics.ts'
+import { BY_UID, IMAGE } from './caches.ts'
+import type { ImageControllerOptions } from './image-sources.ts'
 
-export interface LookAlikeWatchOptions {
-  readonly caches: ImageCaches
-  readonly clock: Clock
-  readonly events: EventRecorder
-  readonly metrics: ImageMetrics
-}
+type LookAlikeWatchOptions = Pick<ImageControllerOptions, 'caches' | 'clock' | 'events' | 'metrics'>
 
 /** Tells of what looks like a child of an image and is none: what is there already, and what comes. Returns how to stop. */
 export function noticeLookAlikes({ caches, clock, events, metrics }: LookAlikeWatchOptions) {

@@ -34,8 +34,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
   const policy = sources.policy()
   const family = familyKey(namespace, uid)
   const dataVolumes = childrenOf(image, caches.cluster.dataVolumes.find(BY_OWNER, family))
-  const { holders = [], limit = policy.concurrency } = admission.state ?? {}
-  const slot = holders.find((holder) => holder.uid === uid)
+  const slot = admission.slotOf(uid)
   const observation = look(image, dataVolumes, sources)
   // Only who still waits with a ticket keeps it; the others would take a new one.
   const kept = image.status.phase === 'Queued' ? image.status.ticket : undefined
@@ -53,7 +52,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
     lookup: lookupFor(image, sources, policy),
     slot,
     isSlotKnown: slot !== undefined || dataVolumes.every((one) => isFinished(one) || admission.isStray(one)),
-    limit,
+    limit: admission.state?.limit ?? policy.concurrency,
     queuePosition: admission.queue.position(uid, ticket),
     refusal: admission.refusalOf(uid),
     isAskedInVain: admission.isAskedInVain(uid),

@@ -55,6 +55,8 @@ export class HeldSlots {
   readonly #starts = new Map<string, Start>()
   readonly #refusals: RefusalBook
   readonly #notes = new SlotNotes()
+  /** Slots at which a live look is under way. */
+  readonly #verifying = new Set<string>()
   readonly #importers = new ImporterNotes()
   readonly #leaving: LeavingDownloads
   readonly #orphaned: OrphanedDownloads
@@ -83,8 +85,8 @@ export class HeldSlots {
 
   /** Whether the DataVolume of this holder is asked for in vain. Its slot is kept meanwhile, since one may come of it. */
   isAskedInVain(holder: Holder): boolean {
-    const slot = slotKeyOf(holder)
-    return this.#notes.inVain.has(slot) || this.#notes.failures(slot) >= VAIN_CREATES
+    const { isInVain, failures } = this.#notes.of(slotKeyOf(holder))
+    return isInVain || failures >= VAIN_CREATES
   }
 
   /** The image is gone. */
@@ -107,13 +109,13 @@ export class HeldSlots {
   /** Whether nothing can download for this slot any more. */
   isOver(holder: Holder): boolean {
     const dataVolume = this.#dataVolumeOf(holder)
-    if (dataVolume === undefined) return this.#notes.over.has(slotKeyOf(holder))
+    const { isOver, isInherited } = this.#notes.of(slotKeyOf(holder))
+    if (dataVolume === undefined) return isOver
     if (this.#leaving.isOver(dataVolume) || this.#orphaned.isTimedOut(dataVolume)) return true
     if (!isFinished(dataVolume)) return false
     // Beside a finished one nothing can be made until somebody deletes it: what was asked for has to meet it before that.
     // What a former leader asked for is not waited for: a hand-over would stand still for it.
-    const isTheirs = this.#notes.isInherited(slotKeyOf(holder)) && attemptOf(dataVolume) === holder.attempt
-    return isTheirs || this.#isSettled(holder)
+    return (isInherited && attemptOf(dataVolume) === holder.attempt) || this.#isSettled(holder)
   }
 
   /** Whether this process has seen a slot for this download. */
@@ -135,7 +137,7 @@ export class HeldSlots {
       if (dataVolume === undefined) continue
       this.#seen.note(dataVolume)
       const importers = importersOf(dataVolume, { claims, pods }).filter(isAlive)
-      this.#importers.note(slotKeyOf(holder), importers, ({ metadata }) => keyOf(metadata))
+      this.#importers.note(slotKeyOf(holder), importers)
     }
   }
 
@@ -150,8 +152,9 @@ export class HeldSlots {
     const wanted = this.#holders.flatMap((holder) => {
       const slot = slotKeyOf(holder)
       const start = this.#startOf(holder)
-      const isFree = !this.#notes.over.has(slot) && !this.#notes.verifying.has(slot) && this.#notes.isDue(slot, now)
-      return start !== undefined && isFree && this.#dataVolumeOf(holder) === undefined ? [start] : []
+      const { isOver, retryAt } = this.#notes.of(slot)
+      const isDue = !isOver && !this.#verifying.has(slot) && retryAt <= now
+      return start !== undefined && isDue && this.#dataVolumeOf(holder) === undefined ? [start] : []
     })
     const inOrder = wanted.toSorted(compareTickets)
     // Those behind the first one wait for its answer as well.
@@ -176,10 +179,10 @@ export class HeldSlots {
     this.#importers.keep(new Set(lookedAt.map(slotKeyOf)))
     for (const holder of lookedAt) {
       const slot = slotKeyOf(holder)
-      if (!this.#maybeEmpty(holder) || this.#notes.verifying.has(slot)) continue
-      this.#notes.verifying.add(slot)
+      if (!this.#maybeEmpty(holder) || this.#verifying.has(slot)) continue
+      this.#verifying.add(slot)
       void this.#verify(holder, signal).finally(() => {
-        this.#notes.verifying.delete(slot)
+        this.#verifying.delete(slot)
         this.#options.wake()
       })
     }
@@ -246,7 +249,7 @@ export class HeldSlots {
   }
 
   #tellInVain(start: Start): void {
-    this.#notes.inVain.add(slotKeyOf(start))
+    this.#notes.note(slotKeyOf(start), { isInVain: true })
     this.#options.onChange(start.key)
   }
 
@@ -299,7 +302,7 @@ export class HeldSlots {
   #refuse(start: Start, refused: Refused, isFinal: boolean): void {
     this.#refusals.add(start.uid, refused, isFinal)
     const slot = slotKeyOf(start)
-    if (this.#notes.settle(slot, this.#options.clock.monotonic())) this.#notes.over.add(slot)
+    if (this.#notes.settle(slot, this.#options.clock.monotonic())) this.#notes.note(slot, { isOver: true })
     this.#starts.delete(start.uid)
     this.#options.wake()
   }
@@ -307,7 +310,7 @@ export class HeldSlots {
   #maybeEmpty(holder: Holder): boolean {
     const start = this.#startOf(holder)
     const isToBeMade = start !== undefined && this.#isStillAsPlanned(start)
-    const isKnownOver = this.#notes.over.has(slotKeyOf(holder))
+    const isKnownOver = this.#notes.of(slotKeyOf(holder)).isOver
     const dataVolume = this.#dataVolumeOf(holder)
     const isInUse = dataVolume === undefined ? this.#hasImporter(holder) : !this.#leaving.isDue(dataVolume)
     return !isToBeMade && this.#isSettled(holder) && !isKnownOver && !isInUse
@@ -330,7 +333,7 @@ export class HeldSlots {
       // What was true before the look must be true after it: meanwhile the image may have changed its mind.
       const isSame = this.#holders.some((one) => slotKeyOf(one) === slot)
       if (isEmpty && isSame && this.#maybeEmpty(holder)) {
-        this.#notes.over.add(slot)
+        this.#notes.note(slot, { isOver: true })
         return
       }
     } catch (error) {

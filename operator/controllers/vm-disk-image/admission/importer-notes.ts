@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../../kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 
 /** A pod whose claims are gone may be a stranger's, so nobody waits for it for longer than that. Importers have 30 s to end. */
 const DOUBT_MS = 120_000
@@ -14,12 +14,12 @@ export class ImporterNotes {
   readonly #doubtfulSince = new Map<string, number>()
 
   /** The DataVolume of the slot is there, and these are its importers. */
-  note(slot: string, pods: readonly KubeObject[], keyOf: (pod: KubeObject) => string): void {
+  note(slot: string, pods: readonly KubeObject[]): void {
     this.#doubtfulSince.delete(slot)
     if (pods.length === 0) return
     const known = this.#known.get(slot) ?? new Map<string, string>()
     this.#known.set(slot, known)
-    for (const pod of pods) known.set(pod.metadata.uid ?? '', keyOf(pod))
+    for (const pod of pods) known.set(pod.metadata.uid ?? '', keyOf(pod.metadata))
   }
 
   /** Keys by uid. */

@@ -59,14 +59,9 @@ export class LeavingDownloads {
   #take(dataVolume: DataVolumeView): Leaving {
     const { metadata } = dataVolume
     const { uid = '' } = metadata
-    const isWaiting = isWaitingForDependents(dataVolume)
-    const known = this.#known.get(uid) ?? {
-      key: keyOf(metadata),
-      since: this.#clock.monotonic(),
-      isWaiting,
-      isOver: false,
-    }
-    known.isWaiting = isWaiting
+    const unseen = { key: keyOf(metadata), since: this.#clock.monotonic(), isWaiting: false, isOver: false }
+    const known: Leaving = this.#known.get(uid) ?? unseen
+    known.isWaiting = isWaitingForDependents(dataVolume)
     this.#known.set(uid, known)
     return known
   }

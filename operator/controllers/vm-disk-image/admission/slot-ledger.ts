@@ -1,9 +1,10 @@
 import { isApiError } from '../../../kube/api-error.ts'
 import { find } from '../../../kube/find.ts'
 import type { KubeClient, RequestOptions } from '../../../kube/kube-client.ts'
-import { compareResourceVersions, isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import { compareResourceVersions, isTerminating, type KubeObject, type ObjectMeta } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import type { Clock } from '../../../runtime/clock.ts'
+import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { Logger } from '../../../runtime/log.ts'
 import { foreignIn, type LedgerObject, type LedgerState, parseLedger, renderLedger } from './decide/ledger-content.ts'
 
@@ -115,14 +116,9 @@ export class SlotLedger {
     const askedAt = this.#clock.monotonic()
     const before = this.#object
     const { name, namespace, uid, resourceVersion } = before.metadata
-    const key = {
-      name,
-      ...(namespace !== undefined && { namespace }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    }
+    const seen = withoutUndefined({ name, namespace, uid, resourceVersion }) as ObjectMeta
     const options = { timeoutMs: ANSWER_VALID_MS, signal }
-    this.#take(await this.#client.replace(CONFIG_MAP, renderLedger(key, state), options), askedAt)
+    this.#take(await this.#client.replace(CONFIG_MAP, renderLedger(seen, state), options), askedAt)
     this.#tellDropped(foreignIn(before))
   }
 
@@ -146,11 +142,7 @@ export class SlotLedger {
         const freed = await this.#client.mergePatch(CONFIG_MAP, metadata, patch, options)
         resourceVersion = freed.metadata.resourceVersion
       }
-      const preconditions = {
-        ...(uid !== undefined && { uid }),
-        ...(resourceVersion !== undefined && { resourceVersion }),
-      }
-      await this.#client.delete(CONFIG_MAP, metadata, { ...options, ...preconditions })
+      await this.#client.delete(CONFIG_MAP, metadata, { ...options, uid, resourceVersion })
     } catch (error) {
       // The last finalizer has kept it.
       if (!isApiError(error, 'NotFound')) throw error

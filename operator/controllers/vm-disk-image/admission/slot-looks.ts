@@ -1,13 +1,10 @@
 import { isWaitingForDependents } from '../../../cluster/dependents.ts'
 import { importersOf } from '../../../cluster/importers.ts'
-import type { ClaimView, DataVolumeView, PodView } from '../../../cluster/views.ts'
-import type { KubeClient } from '../../../kube/kube-client.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { SharedLooks } from '../../../kube/shared-looks.ts'
-import type { Clock } from '../../../runtime/clock.ts'
 import { Semaphore } from '../../../runtime/semaphore.ts'
-import type { Store } from '../../../runtime/store.ts'
 import type { Holder } from '../world.ts'
+import type { AdmissionOptions } from './admission-options.ts'
 import { slotKeyOf } from './decide/slots.ts'
 import { livePods, lookForDataVolume, lookForImporters } from './downloads.ts'
 import type { ImporterNotes } from './importer-notes.ts'
@@ -17,12 +14,7 @@ import { hasFillableClaim, stopWaitingForDependents } from './teardown.ts'
 /** Somebody may have written thousands of holders: other requests must not wait behind all of them. */
 const LOOKS_AT_ONCE = 16
 
-interface SlotLooksOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly dataVolumes: Store<DataVolumeView>
-  readonly claims: Store<ClaimView>
-  readonly pods: Store<PodView>
+interface SlotLooksOptions extends Pick<AdmissionOptions, 'client' | 'clock' | 'dataVolumes' | 'claims' | 'pods'> {
   readonly importers: ImporterNotes
   readonly leaving: LeavingDownloads
 }

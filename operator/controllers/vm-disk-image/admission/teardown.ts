@@ -29,10 +29,8 @@ export async function stopWaitingForDependents(
   { metadata }: KubeObject,
   options: RequestOptions,
 ): Promise<void> {
-  const { uid } = metadata
   try {
-    const how = { ...options, propagationPolicy: 'Background', ...(uid !== undefined && { uid }) } as const
-    await client.delete(DATA_VOLUME, metadata, how)
+    await client.delete(DATA_VOLUME, metadata, { ...options, propagationPolicy: 'Background', uid: metadata.uid })
   } catch (error) {
     if (!isApiError(error, 'NotFound', 'Conflict')) throw error
   }
