@@ -59,8 +59,7 @@ export class CloudInitSource {
     const known = this.#rendered.get(uid)
     if (known?.of === of) return known.cloudInit
     const cloudInit = await this.#render(vm, spec, signal)
-    const isRefused = cloudInit.kind === 'missing' && cloudInit.isRefused === true
-    if (isRefused) return cloudInit
+    if (cloudInit.kind === 'missing' && cloudInit.isRefused) return cloudInit
     this.#failures.forget(uid)
     this.#rendered.set(uid, { of, cloudInit })
     return cloudInit

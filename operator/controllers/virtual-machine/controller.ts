@@ -3,10 +3,9 @@ import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
-import { sooner } from '../../runtime/wake.ts'
 import { MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
-import { FINALIZER, MACHINE_CHILDREN, type MachinePlan, SECRET_LOOK } from './decide/machine-plan.ts'
+import { FINALIZER, MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
 import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
 import { logFacts } from './decide/status.ts'
@@ -68,10 +67,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         const start = obstacles.look(world)
         // Its status stays as it is until this process has looked itself.
         if (start?.isAwaited) return undefined
-        const plan = planMachine({ ...world, obstacle: start?.obstacle }, clock.now())
-        // A machine that has a disk goes on without it.
-        const isUnread = cloudInit.kind === 'missing' && cloudInit.isRefused === true && plan.status.clone !== undefined
-        return isUnread ? { ...plan, wake: sooner(plan.wake, SECRET_LOOK) } : plan
+        return planMachine({ ...world, obstacle: start?.obstacle }, clock.now())
       },
       looks: { hasOurs: hasMachineDisk, countReferences },
       pace: (vm, { status }, sinceWriteMs) =>

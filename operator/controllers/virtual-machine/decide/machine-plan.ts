@@ -5,6 +5,7 @@ import {
   type VirtualMachineStatus,
   vmDiskImage,
 } from '@open-terrain/constructs'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
@@ -18,9 +19,6 @@ import type { MachineStanding, Remark } from './status.ts'
 
 /** Holds a VirtualMachine until its machine, disk and Secret are gone. */
 export const FINALIZER = 'pelotech.ot/virtual-machine'
-
-/** Nobody tells of a right that was given, nor that an API server can read a Secret again. */
-export const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
 
 /** What is to be done about one machine, as printable data. */
 export interface MachinePlan extends ObjectPlan {
@@ -85,7 +83,7 @@ export function hasDisk({
 
 /** Whether its disk is being deleted, which lasts as long as a guest runs from it. */
 export function losesDisk({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'>): boolean {
-  return [clone, claim].some((part) => part?.metadata.deletionTimestamp !== undefined)
+  return [clone, claim].some(isTerminating)
 }
 
 /** @param steady the message without what moves in it */

@@ -13,6 +13,7 @@ import {
 } from '@open-terrain/constructs'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
+import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
 import { isSameSize, type MachineDraft } from './machine-plan.ts'
 import { type ImageState, imageKeyOf } from './plan-image.ts'
@@ -26,13 +27,8 @@ type Wants = Pick<CloneStatus, 'image' | 'diskSize' | 'generation'>
 
 /** What the spec says about the disk, written down when it is made. */
 export function wantsOf({ world, spec }: MachineDraft): Wants {
-  const { resources } = spec
   const { generation } = world.vm.metadata
-  return {
-    image: keyOf(imageKeyOf(world, spec)),
-    ...(resources.diskSize !== undefined && { diskSize: resources.diskSize }),
-    ...(generation !== undefined && { generation }),
-  }
+  return withoutUndefined({ image: keyOf(imageKeyOf(world, spec)), diskSize: spec.resources.diskSize, generation })
 }
 
 /** Fields of the spec that say something else about the disk than when it was made. */
@@ -71,15 +67,13 @@ export function imageSizeOf(image: ImageView | undefined): string | undefined {
 export function wantedClone({ world, spec }: MachineDraft, image: Extract<ImageState, { kind: 'ready' }>) {
   const { artifact } = image.image.status
   if (artifact === undefined) throw new Error('an image that is ready has an artifact')
-  const className = storageClassOf(image.image)
-  const imageSize = imageSizeOf(image.image)
   return renderCloneDataVolume({
     vm: refOf(world),
     artifact,
     imageNamespace: image.image.metadata.namespace ?? '',
-    ...(className !== undefined && { storageClass: className }),
-    ...(spec.resources.diskSize !== undefined && { diskSize: spec.resources.diskSize }),
-    ...(imageSize !== undefined && { imageSize }),
+    storageClass: storageClassOf(image.image),
+    diskSize: spec.resources.diskSize,
+    imageSize: imageSizeOf(image.image),
   })
 }
 

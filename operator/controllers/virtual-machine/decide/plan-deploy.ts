@@ -1,22 +1,14 @@
 import { ANNOTATIONS, cloudInitFingerprint, type VirtualMachineStatus, vmChildNames } from '@open-terrain/constructs'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
-import { toTime } from '../../../runtime/conditions.ts'
+import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import type { NamedObject } from '../../../runtime/preconditions.ts'
 import { removalOf } from '../../../runtime/removals.ts'
 import { withMore } from '../../../runtime/standing.ts'
+import { sooner } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
 import { standingOfDisk, standingOfMachine } from './judge.ts'
-import {
-  failed,
-  hasBooted,
-  hasDisk,
-  losesDisk,
-  type MachineDraft,
-  SECRET_LOOK,
-  type Step,
-  waiting,
-} from './machine-plan.ts'
+import { failed, hasBooted, hasDisk, losesDisk, type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import { CLONE_TYPE, changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
@@ -25,13 +17,18 @@ import { withRetry } from './plan-retries.ts'
 import { judged } from './plan-timeouts.ts'
 import { leftClaim, type MachineStanding, type Remark } from './status.ts'
 
+/** Nobody tells of a right that was given, nor that an API server can read a Secret again. */
+const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
+
 /** Disk, Secret and machine, of an image that is ready, or of a disk that is there already. */
 export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   const { cloudInit } = draft.world
   const step = planDiskless(draft) ?? whatBlocks(draft) ?? planDisk(draft, image) ?? planRun(draft)
-  if (cloudInit.kind === 'rendered' || step.standing.reason === 'MissingPasswordSecret') return step
+  if (cloudInit.kind === 'rendered') return step
+  const wake = cloudInit.isRefused ? sooner(step.wake, SECRET_LOOK) : step.wake
+  if (step.standing.reason === 'MissingPasswordSecret') return { ...step, wake }
   // The guest keeps what cloud-init gave it at its first start.
-  return { ...step, standing: withMore(step.standing, `; ${cloudInit.message}`) }
+  return { ...step, wake, standing: withMore(step.standing, `; ${cloudInit.message}`) }
 }
 
 /**
@@ -95,9 +92,7 @@ function whatBlocks(draft: MachineDraft): Step | undefined {
     return { standing: waiting('KubeVirtMissing', message) }
   }
   const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
-  if (isKnown) return undefined
-  const wake = cloudInit.isRefused && { wake: SECRET_LOOK }
-  return { standing: waiting('MissingPasswordSecret', cloudInit.message), ...wake }
+  return isKnown ? undefined : { standing: waiting('MissingPasswordSecret', cloudInit.message) }
 }
 
 /** KubeVirt's machine: there, as it should be, and how it is doing. */
@@ -126,12 +121,12 @@ function planRun(draft: MachineDraft): Step {
 /** What is shown of KubeVirt's machine and its instance. */
 function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachineStatus> {
   return {
-    kubevirt: {
+    kubevirt: withoutUndefined({
       name: vmChildNames(vm.metadata.name).machine,
-      ...(machine?.metadata.uid !== undefined && { uid: machine.metadata.uid }),
-      ...(machine !== undefined && machine.printableStatus !== '' && { printableStatus: machine.printableStatus }),
-      ...(instance?.nodeName !== undefined && { nodeName: instance.nodeName }),
-    },
+      uid: machine?.metadata.uid,
+      printableStatus: machine?.printableStatus || undefined,
+      nodeName: instance?.nodeName,
+    }),
     addresses: instance === undefined || instance.addresses.length === 0 ? undefined : [...instance.addresses],
   }
 }
@@ -200,16 +195,13 @@ function remarksOn(
     const message = `a change of the spec waits for a restart: ${machine.restartRequired}`
     remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message })
   }
-  const rebuild = [
-    ...(specHash !== undefined && specHash !== fingerprint
-      ? [
-          'users, host name or addresses changed after the first start: the guest has read the old ones, and only a new disk takes the new',
-        ]
-      : []),
-    ...changedSince(vm.status.clone, wantsOf(draft)).map(
-      (field) => `${field} changed after the disk was made, and only a new disk takes the new one`,
-    ),
-  ]
+  const rebuild = changedSince(vm.status.clone, wantsOf(draft)).map(
+    (field) => `${field} changed after the disk was made, and only a new disk takes the new one`,
+  )
+  if (specHash !== undefined && specHash !== fingerprint)
+    rebuild.unshift(
+      'users, host name or addresses changed after the first start: the guest has read the old ones, and only a new disk takes the new',
+    )
   if (rebuild.length > 0)
     remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message: rebuild.join('; ') })
   return remarks

@@ -1,4 +1,4 @@
-import { compareQuantities, type VirtualMachineReason, type VirtualMachineSpec } from '@open-terrain/constructs'
+import { compareQuantities, type VirtualMachineSpec, type warningsOf } from '@open-terrain/constructs'
 import type { MachineWorld } from '../world.ts'
 import { CLONE_TYPE, storageClassOf } from './plan-children.ts'
 
@@ -11,7 +11,7 @@ export function expansionWarnings(
   world: MachineWorld,
   spec: VirtualMachineSpec,
   imageSize: string | undefined,
-): readonly { readonly reason: VirtualMachineReason; readonly message: string }[] {
+): ReturnType<typeof warningsOf> {
   const { image, storageClass } = world
   const { diskSize } = spec.resources
   const { restoreSize, volumeMode } = image?.status.artifact ?? {}

@@ -2,7 +2,7 @@ import type { InstanceView } from '../../../cluster/kubevirt-views.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { CloneFacts } from '../views.ts'
 import type { MachineWorld } from '../world.ts'
-import { answers, POD_GOES } from './judge.ts'
+import { answers, POD_GOES, waitsForConsumer } from './judge.ts'
 import { hasBooted, losesDisk, type Work } from './machine-plan.ts'
 import { storageClassOf } from './plan-children.ts'
 import { isReady } from './plan-image.ts'
@@ -22,15 +22,8 @@ export interface Hung {
   givenUp(count: number, standing: string): string
 }
 
-/** Phases in which CDI does not work on a clone: it has not looked at it yet, waits for the pod of the machine, or is done. */
-const AT_REST: ReadonlySet<string> = new Set([
-  '',
-  'Unknown',
-  'WaitForFirstConsumer',
-  'PendingPopulation',
-  'Succeeded',
-  'Failed',
-])
+/** Phases in which CDI does not work on a clone: it has not looked at it yet, or is done. */
+const AT_REST: ReadonlySet<string> = new Set(['', 'Unknown', 'Succeeded', 'Failed'])
 /** Of its conditions, in the words of CDI: only people can help, and another clone would wait for the same. */
 const WAITS_FOR_PEOPLE: ReadonlySet<string> = new Set([
   'ErrExceededQuota',
@@ -106,6 +99,7 @@ export function canHang({ image, storageClass }: MachineWorld, clone: CloneFacts
   return (
     metadata.deletionTimestamp === undefined &&
     !AT_REST.has(phase) &&
+    !waitsForConsumer(clone) &&
     !said.some(({ reason, message }) => WAITS_FOR_PEOPLE.has(reason) || WAITING.test(message)) &&
     isReady(image) &&
     (storageClass !== undefined || storageClassOf(image) === undefined)

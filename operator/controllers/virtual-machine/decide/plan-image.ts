@@ -1,9 +1,4 @@
-import type {
-  VirtualMachineReason,
-  VirtualMachineSpec,
-  VirtualMachineStatus,
-  VMDiskImageStatus,
-} from '@open-terrain/constructs'
+import type { VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs'
 import {
   type Ensured,
   ensureImage,
@@ -14,16 +9,17 @@ import {
 import type { ImageView } from '../../../images/image-view.ts'
 import { referenceOf } from '../../../images/references.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
+import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
 import { failed, isDeployed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
-import type { MachineStanding } from './status.ts'
+import type { MachineStanding, StatusFacts } from './status.ts'
 
 /** Nobody tells of the objects that are cloned from. */
 const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
 
 interface Seen {
   readonly shown: VirtualMachineStatus['image']
-  readonly condition: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
+  readonly condition: StatusFacts['imageReady']
 }
 
 /** What a machine can expect of its image. */
@@ -80,20 +76,15 @@ export function imageKeyOf({ vm }: Pick<MachineWorld, 'vm'>, { vmDiskImageRef }:
 
 function shownImage(world: MachineWorld, spec: VirtualMachineSpec): NonNullable<VirtualMachineStatus['image']> {
   const { clone, claim } = world
-  const { metadata, status } = world.image ?? {}
   // A machine that has a disk does not wait for a refresh of its image, and there may be thousands: their status gets the new revision alone.
   const isWaiting = clone === undefined && claim === undefined
-  return {
+  const { phase, queuePosition, queuePositionTime, artifact } = world.image?.status ?? {}
+  return withoutUndefined({
     ...imageKeyOf(world, spec),
-    ...(metadata?.uid !== undefined && { uid: metadata.uid }),
-    ...(isWaiting && status?.phase !== undefined && { phase: status.phase }),
-    ...(isWaiting && status?.queuePosition !== undefined && placeOf(status)),
-    ...(status?.artifact?.revision !== undefined && { revision: status.artifact.revision }),
-  }
-}
-
-function placeOf({ queuePosition, queuePositionTime }: VMDiskImageStatus) {
-  return { queuePosition, ...(queuePositionTime !== undefined && { queuePositionTime }) }
+    uid: world.image?.metadata.uid,
+    ...(isWaiting && { phase, queuePosition, queuePositionTime }),
+    revision: artifact?.revision,
+  })
 }
 
 function missing(draft: MachineDraft): Step {

@@ -28,12 +28,19 @@ export function judged({ world, now }: MachineDraft, standing: MachineStanding, 
   const leftMs = began + policy.vmProvisionTimeoutMs - now
   const kept = { ...work, status: { ...work.status, kicks, provisioningSince: toTime(began) } }
   const hung = hungPart(world, work, now)
-  if (!isNewSpec && hung?.isOwed) return kickedLate(world, standing, kept, { hung, leftMs, now })
+  const readyBy = { afterMs: leftMs, because: READY_BY_THEN }
+  // A kick that was written down, and not carried out before a crash, is made good: it is the same one.
+  if (!isNewSpec && hung?.isOwed) {
+    const remove = [...(work.remove ?? []), ...removalAsSeen(hung.object)]
+    return leftMs > 0
+      ? { ...kept, standing, remove, wake: readyBy }
+      : kick(world, kept, hung, kicks ?? { count: 0 }, now)
+  }
   if (leftMs <= 0) return overdue(world, standing, kept, hung, now)
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   const wake = isCloning
     ? { afterMs: Math.min(leftMs, CLONE_LOOK_MS), because: 'what the disk is cloned from may be gone by then' }
-    : { afterMs: leftMs, because: READY_BY_THEN }
+    : readyBy
   return { ...kept, standing, wake }
 }
 
@@ -53,18 +60,6 @@ function spared({ policy, machine, instance }: MachineWorld, standing: MachineSt
   if (leftMs > 0) return { ...work, standing, wake: { afterMs: leftMs, because: READY_BY_THEN } }
   const message = `not ready for ${inWords(policy.vmProvisionTimeoutMs)}: ${steadyOf(standing)}`
   return { ...work, standing: failed('Timeout', message) }
-}
-
-/** A kick that was written down, and not carried out before a crash, is made good: it is the same one. */
-function kickedLate(
-  world: MachineWorld,
-  standing: MachineStanding,
-  work: Work,
-  { hung, leftMs, now }: { hung: Hung; leftMs: number; now: number },
-): Step {
-  if (leftMs <= 0) return kick(world, work, hung, world.vm.status.kicks ?? { count: 0 }, now)
-  const remove = [...(work.remove ?? []), ...removalAsSeen(hung.object)]
-  return { ...work, standing, remove, wake: { afterMs: leftMs, because: READY_BY_THEN } }
 }
 
 function kick({ policy }: MachineWorld, work: Work, hung: Hung, kicks: Kicks, now: number): Step {

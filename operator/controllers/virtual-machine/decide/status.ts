@@ -15,7 +15,7 @@ export type MachineStanding = Standing<VirtualMachinePhase, VirtualMachineReason
 
 /** Something that people should know beside where the machine stands. */
 export interface Remark {
-  readonly type: 'SpecWarning' | 'ImageMismatch' | 'FullCopy' | 'RestartRequired' | 'RebuildRequired'
+  readonly type: (typeof REMARKS)[number]
   readonly reason: VirtualMachineReason
   readonly message: string
 }
@@ -29,20 +29,14 @@ export interface StatusFacts {
   readonly generation: number | undefined
 }
 
-const REMARKS: readonly string[] = [
-  TYPE.SpecWarning,
-  TYPE.ImageMismatch,
-  TYPE.FullCopy,
-  TYPE.RestartRequired,
-  TYPE.RebuildRequired,
-]
+const REMARKS = ['SpecWarning', 'ImageMismatch', 'FullCopy', 'RestartRequired', 'RebuildRequired'] as const
 
 export function isRemark({ type }: { readonly type: string }): boolean {
-  return REMARKS.includes(type)
+  return REMARKS.some((one) => one === type)
 }
 
 /** What a machine that runs waits for, the costlier first. */
-const PENDING: readonly string[] = [TYPE.RebuildRequired, TYPE.RestartRequired]
+const PENDING: readonly string[] = ['RebuildRequired', 'RestartRequired']
 
 /** A machine that runs says first what it waits for. */
 export function withPending(standing: MachineStanding, remarks: readonly Remark[]): MachineStanding {
