@@ -1,25 +1,13 @@
-import type { VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
 import { MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { machinePaceOf } from './pace.ts'
 import { type Remark, withMachineStanding } from './status.ts'
+import { at, type Facts, facts } from './status-facts.fixtures.ts'
 
-type Facts = Parameters<typeof withMachineStanding>[1]
-
-const statusOf = (more: Partial<Facts> = {}) => {
-  const facts: Facts = {
-    standing: { phase: 'Provisioning', reason: 'Cloning', message: 'it is cloned' },
-    image: { namespace: 'farm', name: 'golden' },
-    imageReady: { holds: true, reason: 'ImageReady', message: 'it can be cloned' },
-    remarks: [],
-    generation: 3,
-    ...more,
-  }
-  return withMachineStanding({}, facts, START)
-}
-const at = (phase: Facts['standing']['phase'], reason: VirtualMachineReason, message = 'm') =>
-  statusOf({ standing: { phase, reason, message } })
+const statusOf = (more: Partial<Facts> = {}) => withMachineStanding({}, facts(more), START)
+const statusAt = (...told: Parameters<typeof at>) => statusOf(at(...told))
 const remarked = (message: string): VirtualMachineStatus =>
   statusOf({ remarks: [{ type: 'FullCopy', reason: 'FullCopy', message } satisfies Remark] })
 
@@ -45,20 +33,20 @@ describe('the status of a machine is written', () => {
     ['the disk', { clone: { name: 'vm-root' } }],
     ['another image', { image: { namespace: 'farm', name: 'other' } }],
     ['that its image has a place in the queue', { image: QUEUED_IMAGE }],
-    ['a reason', { conditions: at('Provisioning', 'Starting').conditions }],
+    ['a reason', { conditions: statusAt('Provisioning', 'Starting').conditions }],
     ['a remark', { conditions: remarked('it is copied').conditions }],
   ])('at once when there is news: %s', (_what, change) => {
     expect(machinePaceOf(before, { ...before, ...change }, 0, 10_000)).toEqual({ isStatusDue: true })
   })
 
   it('at once for the addresses of a machine that is ready', () => {
-    const ready = at('Ready', 'Running')
+    const ready = statusAt('Ready', 'Running')
     expect(machinePaceOf(ready, { ...ready, addresses: ['10.0.0.1'] }, 0)).toEqual({ isStatusDue: true })
   })
 
   it.each<[string, (message: string) => VirtualMachineStatus]>([
-    ['of trouble', (text) => at('Provisioning', 'StartFailed', text)],
-    ['of a failure', (text) => at('Failed', 'CloneFailed', text)],
+    ['of trouble', (text) => statusAt('Provisioning', 'StartFailed', text)],
+    ['of a failure', (text) => statusAt('Failed', 'CloneFailed', text)],
     ['of a remark', remarked],
   ])('every ten seconds for another text %s, however many machines wait', (_what, textOf) => {
     for (const waiting of [1, 10_000]) expectEvery(10 * SECOND, textOf('used: 3Gi'), textOf('used: 4Gi'), waiting)
@@ -73,7 +61,7 @@ describe('the status of a machine is written', () => {
     ['that its image has none any more', { image: { ...QUEUED_IMAGE, queuePosition: undefined } }],
     ['another place in the queue', { image: { ...QUEUED_IMAGE, queuePosition: 1 } }],
     ['a text', { message: 'other' }],
-    ['a text of a condition', { conditions: at('Provisioning', 'Cloning', 'other').conditions }],
+    ['a text of a condition', { conditions: statusAt('Provisioning', 'Cloning', 'other').conditions }],
   ])('every half minute for what moves all the time: %s', (_what, change) => {
     const old = { ...before, image: QUEUED_IMAGE, clone: { name: 'vm-root', progress: '1.0%' } }
     expectEvery(30 * SECOND, old, { ...old, ...change })

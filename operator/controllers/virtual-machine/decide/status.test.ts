@@ -4,20 +4,8 @@ import { toTime } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { type MachineStanding, machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
+import { at, type Facts, facts } from './status-facts.fixtures.ts'
 
-type Facts = Parameters<typeof withMachineStanding>[1]
-
-const facts = (more: Partial<Facts> = {}): Facts => ({
-  standing: { phase: 'Provisioning', reason: 'Cloning', message: 'it is cloned' },
-  image: { namespace: 'farm', name: 'golden' },
-  imageReady: { holds: true, reason: 'ImageReady', message: 'it can be cloned' },
-  remarks: [],
-  generation: 3,
-  ...more,
-})
-const at = (phase: Facts['standing']['phase'], reason: VirtualMachineReason, message = 'm'): Partial<Facts> => ({
-  standing: { phase, reason, message },
-})
 const statusOf = (more: Partial<Facts> = {}, before: VirtualMachineStatus = {}, now = START) =>
   withMachineStanding(before, facts(more), now)
 const condition = ({ conditions }: VirtualMachineStatus, type: string) => conditions?.find((one) => one.type === type)
