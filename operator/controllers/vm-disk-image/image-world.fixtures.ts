@@ -24,7 +24,6 @@ export function aLookup(missing: Missing = {}, more: Partial<Lookup> = {}): Look
     leftoverClaim: () => 'none',
     leftoverImporter: () => undefined,
     foreignSnapshot: () => false,
-    urlAllowed: () => true,
     ...more,
   }
 }

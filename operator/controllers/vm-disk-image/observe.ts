@@ -1,4 +1,4 @@
-import { isUrlAllowed, LABELS, type Policy } from '@open-terrain/constructs'
+import { LABELS, type Policy } from '@open-terrain/constructs'
 import { BY_DEFAULT, BY_IMAGE_LABEL, BY_NAMESPACE } from '../../cluster/caches.ts'
 import type { EventLooks } from '../../cluster/event-looks.ts'
 import { importersOf, mayFill } from '../../cluster/importers.ts'
@@ -49,7 +49,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
       hasSnapshots: caches.reflectors.isInstalled(VOLUME_SNAPSHOT),
       hasDataSources: caches.reflectors.isInstalled(DATA_SOURCE),
     },
-    lookup: lookupFor(image, sources, policy),
+    lookup: lookupFor(image, sources),
     slot,
     isSlotKnown: slot !== undefined || dataVolumes.every((one) => isFinished(one) || admission.isStray(one)),
     limit: admission.state?.limit ?? policy.concurrency,
@@ -136,7 +136,7 @@ function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { ca
   return [...labelled, ...owned]
 }
 
-function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Lookup {
+function lookupFor(image: ImageView, { caches }: Sources): Lookup {
   const { namespace, uid = '' } = image.metadata
   const sibling = (name: string) => siblingKey(image, name)
   const claimState = (name: string): 'none' | 'in use' | 'leftover' | 'foreign' => {
@@ -182,6 +182,5 @@ function lookupFor(image: ImageView, { caches }: Sources, policy: Policy): Looku
       const snapshot = caches.cluster.snapshots.get(sibling(name))
       return snapshot !== undefined && !isChildOf(snapshot, image)
     },
-    urlAllowed: (url) => isUrlAllowed(url, policy),
   }
 }

@@ -56,7 +56,6 @@ export interface Lookup {
   leftoverImporter(name: string): string | undefined
   /** A VolumeSnapshot of this name that is not ours. */
   foreignSnapshot(name: string): boolean
-  urlAllowed(url: string): boolean
 }
 
 /** How an unfinished DataVolume has been doing, over time; or how it had been when it went. */

@@ -1,11 +1,10 @@
 import { isApiError } from '../../../kube/api-error.ts'
 import { find } from '../../../kube/find.ts'
-import type { KubeClient, RequestOptions } from '../../../kube/kube-client.ts'
+import type { RequestOptions } from '../../../kube/kube-client.ts'
 import { compareResourceVersions, isTerminating, type KubeObject, type ObjectMeta } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
-import type { Clock } from '../../../runtime/clock.ts'
+import type { Basics } from '../../../runtime/basics.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
-import type { Logger } from '../../../runtime/log.ts'
 import { foreignIn, type LedgerObject, type LedgerState, parseLedger, renderLedger } from './decide/ledger-content.ts'
 
 export const LEDGER_NAME = 'sync-operator-slots'
@@ -16,16 +15,18 @@ export const ANSWER_VALID_MS = 5_000
 const NAMES_TOLD = 10
 const NAME_MAX = 60
 
+interface SlotLedgerOptions extends Pick<Basics, 'client' | 'clock' | 'log'> {
+  /** Of the operator. */
+  readonly namespace: string
+}
+
 /**
  * The slots: one ConfigMap that is only ever replaced by compare-and-swap. The limit holds even where two processes believe that they lead,
  * because limit and holders are in the same object. The object is ours alone: what somebody else puts into it is dropped with the next write,
  * so that nobody can fill it until no write fits.
  */
 export class SlotLedger {
-  readonly #client: KubeClient
-  readonly #clock: Clock
-  readonly #log: Logger
-  readonly #namespace: string
+  readonly #options: SlotLedgerOptions
   #object: LedgerObject | undefined
   #state: LedgerState | undefined
   #askedAt = Number.NEGATIVE_INFINITY
@@ -34,11 +35,8 @@ export class SlotLedger {
   /** Why the object cannot serve as the ledger. */
   #fault: string | undefined
 
-  constructor(options: { client: KubeClient; clock: Clock; log: Logger; namespace: string }) {
-    this.#client = options.client
-    this.#clock = options.clock
-    this.#log = options.log
-    this.#namespace = options.namespace
+  constructor(options: SlotLedgerOptions) {
+    this.#options = options
   }
 
   /**
@@ -51,7 +49,7 @@ export class SlotLedger {
 
   /** Whether the last answer is young enough to create a DataVolume on the strength of it. Frozen time counts. */
   get isFresh(): boolean {
-    return this.#clock.monotonic() - this.#askedAt < ANSWER_VALID_MS
+    return this.#options.clock.monotonic() - this.#askedAt < ANSWER_VALID_MS
   }
 
   /** Whether there is a ledger, and it cannot be used. */
@@ -77,9 +75,12 @@ export class SlotLedger {
    * @param most holders that it can have, where that is known
    */
   async load(signal: AbortSignal, most?: number): Promise<LedgerState | undefined> {
-    const askedAt = this.#clock.monotonic()
-    const key = { namespace: this.#namespace, name: LEDGER_NAME }
-    const object = await find<LedgerObject>(this.#client, CONFIG_MAP, key, { timeoutMs: ANSWER_VALID_MS, signal })
+    const askedAt = this.#options.clock.monotonic()
+    const key = { namespace: this.#options.namespace, name: LEDGER_NAME }
+    const object = await find<LedgerObject>(this.#options.client, CONFIG_MAP, key, {
+      timeoutMs: ANSWER_VALID_MS,
+      signal,
+    })
     if (object === undefined) {
       this.#object = undefined
       this.#fault = undefined
@@ -97,14 +98,14 @@ export class SlotLedger {
   async make(state: LedgerState, signal: AbortSignal): Promise<void> {
     const options = { timeoutMs: ANSWER_VALID_MS, signal }
     if (this.#fault !== undefined)
-      this.#log.warn({ because: this.#fault }, 'the slot ledger cannot be used: it is made again')
+      this.#options.log.warn({ because: this.#fault }, 'the slot ledger cannot be used: it is made again')
     if (this.#object !== undefined) {
       if (this.#object.immutable !== true && !isTerminating(this.#object)) return await this.replace(state, signal)
       await this.#remove(this.#object, options)
     }
-    const askedAt = this.#clock.monotonic()
-    const ledger = renderLedger({ namespace: this.#namespace, name: LEDGER_NAME }, state)
-    this.#take(await this.#client.create(CONFIG_MAP, ledger, options), askedAt)
+    const askedAt = this.#options.clock.monotonic()
+    const ledger = renderLedger({ namespace: this.#options.namespace, name: LEDGER_NAME }, state)
+    this.#take(await this.#options.client.create(CONFIG_MAP, ledger, options), askedAt)
   }
 
   /**
@@ -113,12 +114,12 @@ export class SlotLedger {
    */
   async replace(state: LedgerState, signal: AbortSignal): Promise<void> {
     if (this.#object === undefined) throw new TypeError('the ledger has to be loaded before it is replaced')
-    const askedAt = this.#clock.monotonic()
+    const askedAt = this.#options.clock.monotonic()
     const before = this.#object
     const { name, namespace, uid, resourceVersion } = before.metadata
     const seen = withoutUndefined({ name, namespace, uid, resourceVersion }) as ObjectMeta
     const options = { timeoutMs: ANSWER_VALID_MS, signal }
-    this.#take(await this.#client.replace(CONFIG_MAP, renderLedger(seen, state), options), askedAt)
+    this.#take(await this.#options.client.replace(CONFIG_MAP, renderLedger(seen, state), options), askedAt)
     this.#tellDropped(foreignIn(before))
   }
 
@@ -126,7 +127,7 @@ export class SlotLedger {
     if (foreign.length === 0) return
     const dropped = foreign.slice(0, NAMES_TOLD).map((name) => name.slice(0, NAME_MAX))
     const facts = { dropped, count: foreign.length }
-    this.#log.warn(
+    this.#options.log.warn(
       facts,
       'the slot ledger belongs to the operator alone: what somebody else had put into it was dropped',
     )
@@ -139,10 +140,10 @@ export class SlotLedger {
     try {
       if (finalizers.length > 0) {
         const patch = { metadata: { resourceVersion, finalizers: [] } }
-        const freed = await this.#client.mergePatch(CONFIG_MAP, metadata, patch, options)
+        const freed = await this.#options.client.mergePatch(CONFIG_MAP, metadata, patch, options)
         resourceVersion = freed.metadata.resourceVersion
       }
-      await this.#client.delete(CONFIG_MAP, metadata, { ...options, uid, resourceVersion })
+      await this.#options.client.delete(CONFIG_MAP, metadata, { ...options, uid, resourceVersion })
     } catch (error) {
       // The last finalizer has kept it.
       if (!isApiError(error, 'NotFound')) throw error

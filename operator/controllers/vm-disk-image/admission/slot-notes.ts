@@ -3,41 +3,32 @@ import { backoffMs } from '../../../runtime/backoff.ts'
 const RETRY_BASE_MS = 1_000
 const RETRY_MAX_MS = 60_000
 
-/** What this process knows about a slot besides the ledger. All times are by the monotonic clock. */
-interface SlotNote {
+/** What this process knows at first about a slot, besides the ledger. All times are by the monotonic clock. */
+const NOTHING_NOTED = {
   /** Proved to be over, or never to have begun. */
-  isOver: boolean
-  /** To be reported: a create has had no answer for seconds, or found no webhook. */
-  isInVain: boolean
-  /** This process never asked for its DataVolume itself. */
-  isInherited: boolean
-  /** When no request about it can be on its way any more. */
-  settledAt: number
-  /** Until when a create that nobody answered for certain may still arrive. */
-  doubtfulUntil: number
-  /** How many creates have come to nothing, and how many answers have said so. */
-  failures: number
-  answered: number
-  /** When the next create is due. */
-  retryAt: number
-}
-
-const NOTHING_NOTED: Readonly<SlotNote> = {
   isOver: false,
+  /** To be reported: a create has had no answer for seconds, or found no webhook. */
   isInVain: false,
+  /** This process never asked for its DataVolume itself. */
   isInherited: false,
+  /** When no request about it can be on its way any more. */
   settledAt: 0,
+  /** Until when a create that nobody answered for certain may still arrive. */
   doubtfulUntil: 0,
+  /** How many creates have come to nothing, and how many answers have said so. */
   failures: 0,
   answered: 0,
+  /** When the next create is due. */
   retryAt: 0,
 }
+
+type SlotNote = Readonly<typeof NOTHING_NOTED>
 
 /** Notes about slots, each by its {@link slotKeyOf}. */
 export class SlotNotes {
   readonly #notes = new Map<string, SlotNote>()
 
-  of(slot: string): Readonly<SlotNote> {
+  of(slot: string): SlotNote {
     return this.#notes.get(slot) ?? NOTHING_NOTED
   }
 

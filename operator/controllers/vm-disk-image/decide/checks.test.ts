@@ -22,7 +22,7 @@ describe('what blocks', () => {
     ['UrlNotAllowed', 'http', { ...url('docker://a.example/b'), policy: { defaultSourceType: 'http' } }],
     ['UrlNotAllowed', 's3', { ...url('gs://a.example/b'), policy: { defaultSourceType: 's3' } }],
     ['UrlNotAllowed', 'blank', { ...url('https://a.example/b'), policy: { defaultSourceType: 'blank' } }],
-    ['UrlNotAllowed', 'allowedSourceUrls', { lookup: aLookup({}, { urlAllowed: () => false }) }],
+    ['UrlNotAllowed', 'allowedSourceUrls', { policy: { allowedSourceUrls: [] } }],
     ['CDIMissing', 'CDI', { surroundings: { ...surroundings, hasDataVolumes: false } }],
     ['SecretMissing', 'Secret creds', { lookup: aLookup({ secrets: ['creds'] }) }],
     [

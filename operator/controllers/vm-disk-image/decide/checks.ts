@@ -1,4 +1,4 @@
-import type { Reason } from '@open-terrain/constructs'
+import { isUrlAllowed, type Reason } from '@open-terrain/constructs'
 import type { ImageWorld } from '../world.ts'
 import { isFinished } from './judge.ts'
 import { type DefaultedField, originOf, type Target } from './target.ts'
@@ -34,11 +34,8 @@ const CHECKS: readonly Check[] = [
 ]
 
 export function whatBlocks(target: Target, world: ImageWorld): Blocked | undefined {
-  for (const check of CHECKS) {
-    const blocked = check(target, world)
-    if (blocked !== undefined) return blocked
-  }
-  return undefined
+  const found = CHECKS.values().map((check) => check(target, world))
+  return found.find((blocked) => blocked !== undefined)
 }
 
 function namespaceIsTerminating(_target: Target, { namespaceTerminating, image }: ImageWorld): Blocked | undefined {
@@ -76,8 +73,8 @@ function sourceDoesNotFit({ sourceType, url }: Target, world: ImageWorld): Block
   }
 }
 
-function urlIsNotAllowed({ url }: Target, { lookup, policy }: ImageWorld): Blocked | undefined {
-  if (url === undefined || lookup.urlAllowed(url)) return undefined
+function urlIsNotAllowed({ url }: Target, { policy }: ImageWorld): Blocked | undefined {
+  if (url === undefined || isUrlAllowed(url, policy)) return undefined
   const message =
     policy.allowedSourceUrls === undefined
       ? 'spec.url names a private address: use a host name or a public address, or have the source listed in the policy key allowedSourceUrls'

@@ -1,4 +1,5 @@
 import { FINALIZER, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
+import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
 import type { ChildType, ObjectPlan } from '../../../runtime/plan-writer.ts'
@@ -51,6 +52,8 @@ export interface ImageDraft {
   readonly world: ImageWorld
   readonly now: number
   readonly target: Target
+  /** Of the wanted revision. */
+  readonly dataVolume: DataVolumeView | undefined
   readonly isSuspended: boolean
   /** The status so far, brought up to the wanted revision and budget. */
   readonly status: VMDiskImageStatus

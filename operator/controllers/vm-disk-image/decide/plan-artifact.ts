@@ -9,7 +9,7 @@ import {
 } from '@open-terrain/constructs'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import type { ClaimView, DataVolumeView, SnapshotView } from '../../../cluster/views.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import type { Removal } from '../../../runtime/plan-writer.ts'
@@ -31,21 +31,15 @@ const NAME_KEPT_MS = 20_000
 /** One sentence for all of the way from the download to the artifact: each step would be a write that tells nobody anything. */
 const TAKING = 'the download is complete; the artifact is being made'
 
-/** From a finished download to a published artifact: snapshot, ready, alias. Undefined: there is nothing to publish. */
+/** From a download, which is finished where there is one, to a published artifact: snapshot, ready, alias. Undefined: there is nothing to publish. */
 export function planPublication(draft: ImageDraft): ImagePlan | undefined {
   if (draft.expiry.isReached || hasWantedArtifact(draft)) return undefined
-  const { world, target } = draft
-  const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && isFinished(one))
-  if (target.snapshotClass !== undefined) return planSnapshot(draft, dataVolume)
+  const { dataVolume, target } = draft
+  if (target.snapshotClass !== undefined) return planSnapshot(draft)
   if (dataVolume === undefined) return undefined
-  const claim = claimOf(dataVolume, world)
+  const claim = claimOf(draft)
   if (claim === undefined || !isBound(claim)) return atWork(draft, TAKING)
-  return publish(draft, {
-    kind: 'PersistentVolumeClaim',
-    name: target.volumeName,
-    restoreSize: claim.capacity,
-    ...modesOf(dataVolume, draft),
-  })
+  return publish(draft, { kind: 'PersistentVolumeClaim', name: target.volumeName, restoreSize: claim.capacity })
 }
 
 function hasWantedArtifact({ status: { artifact }, target }: ImageDraft): boolean {
@@ -54,8 +48,8 @@ function hasWantedArtifact({ status: { artifact }, target }: ImageDraft): boolea
   return artifact.kind === 'VolumeSnapshot' && artifact.snapshotClass === target.snapshotClass
 }
 
-function planSnapshot(draft: ImageDraft, dataVolume: DataVolumeView | undefined): ImagePlan | undefined {
-  const { world, target } = draft
+function planSnapshot(draft: ImageDraft): ImagePlan | undefined {
+  const { world, target, dataVolume } = draft
   const snapshot = world.snapshots.find(({ metadata }) => metadata.name === target.snapshotName)
   if (snapshot === undefined) return dataVolume === undefined ? undefined : takeSnapshot(draft, dataVolume)
   if (snapshot.metadata.deletionTimestamp !== undefined)
@@ -67,13 +61,8 @@ function planSnapshot(draft: ImageDraft, dataVolume: DataVolumeView | undefined)
     return atWork(draft, 'taking the snapshot again, with another class', { remove: removalOf(snapshot) })
   }
   if (!snapshot.readyToUse) return waitForSnapshot(draft, snapshot)
-  return publish(draft, {
-    kind: 'VolumeSnapshot',
-    name: target.snapshotName,
-    snapshotClass: target.snapshotClass,
-    restoreSize: snapshot.restoreSize,
-    ...modesOf(dataVolume, draft),
-  })
+  const { restoreSize, snapshotClass } = snapshot
+  return publish(draft, { kind: 'VolumeSnapshot', name: target.snapshotName, snapshotClass, restoreSize })
 }
 
 function takeSnapshot(draft: ImageDraft, dataVolume: DataVolumeView): ImagePlan {
@@ -101,7 +90,7 @@ function takeSnapshot(draft: ImageDraft, dataVolume: DataVolumeView): ImagePlan 
       `VolumeSnapshot ${target.snapshotName} exists and belongs to somebody else: the operator does not touch it; delete it to go on`,
     )
   }
-  const claim = claimOf(dataVolume, world)
+  const claim = claimOf(draft)
   const isReady = claim === undefined ? dataVolume.bound.status === 'True' : isBound(claim)
   if (!isReady) return atWork(draft, TAKING)
   const snapshot = renderVolumeSnapshot({
@@ -150,29 +139,32 @@ function isBound({ phase, metadata }: ClaimView): boolean {
   return phase === 'Bound' && metadata.deletionTimestamp === undefined
 }
 
-function claimOf(dataVolume: DataVolumeView, { claims }: ImageWorld): ClaimView | undefined {
-  return claims.find((claim) => claim.metadata.name === dataVolume.metadata.name && isChildOf(claim, dataVolume))
+function claimOf({ world: { claims }, dataVolume, target }: ImageDraft): ClaimView | undefined {
+  if (dataVolume === undefined) return undefined
+  return claims.find((claim) => claim.metadata.name === target.volumeName && isChildOf(claim, dataVolume))
 }
 
 /** Clones need the volume mode of what they are cloned from, or they become a copy over the network. */
-function modesOf(
-  dataVolume: DataVolumeView | undefined,
-  { world, status, target }: ImageDraft,
-): Pick<Artifact, 'volumeMode' | 'accessModes'> {
-  const claim = dataVolume === undefined ? undefined : claimOf(dataVolume, world)
+function modesOf(draft: ImageDraft): Pick<Artifact, 'volumeMode' | 'accessModes'> {
+  const { status, target } = draft
+  const claim = claimOf(draft)
   if (claim !== undefined) return { volumeMode: claim.volumeMode, accessModes: [...claim.accessModes] }
   const before = status.artifact?.revision === target.revision ? status.artifact : undefined
   return { volumeMode: before?.volumeMode, accessModes: before?.accessModes }
 }
 
 /** The alias first, then the word that it can be used. */
-function publish(draft: ImageDraft, found: Omit<Artifact, 'revision' | 'storageClass' | 'publishedAt'>): ImagePlan {
+function publish(
+  draft: ImageDraft,
+  found: Pick<Artifact, 'kind' | 'name' | 'restoreSize' | 'snapshotClass'>,
+): ImagePlan {
   const { now, target, status } = draft
   const alias = aliasOf(draft, found)
   if (alias !== undefined)
     return { ...atWork(draft, 'publishing the artifact', { apply: [alias] }), status: statusOnTheWay(draft) }
   const artifact: Artifact = withoutUndefined({
     ...found,
+    ...modesOf(draft),
     revision: target.revision,
     storageClass: target.storageClass,
     publishedAt: toTime(now),
@@ -212,7 +204,7 @@ export function planSteady(draft: ImageDraft): ImagePlan | undefined {
   if (artifact?.revision !== target.revision) return undefined
   const alias = aliasOf(draft, artifact)
   if (alias !== undefined) return atRest(draft, { apply: [alias], wake: wakeOf(draft, []) })
-  const remove = [...spareVolume(draft), ...retired(draft)]
+  const remove = [...spared(draft), ...retired(draft)]
   return atRest(draft, { remove, wake: wakeOf(draft, remove) })
 }
 
@@ -236,17 +228,15 @@ function restingPlace({ world, status: { artifact }, target: { snapshotClass } }
 }
 
 /** With a snapshot, the volume that was downloaded may go. Always the DataVolume: without its claim alone, CDI would download again. */
-function spareVolume(draft: ImageDraft): Removal[] {
-  return spareVolumes(draft)
-    .filter((one) => untilNameIsFree(one, draft) <= 0)
-    .flatMap((one) => removalOf(one, uncloned(one, 'cached')))
+function spareVolume({ world, dataVolume, status }: ImageDraft): DataVolumeView | undefined {
+  if (world.policy.keepSourceVolume || status.artifact?.kind !== 'VolumeSnapshot') return undefined
+  return isTerminating(dataVolume) ? undefined : dataVolume
 }
 
-function spareVolumes({ world, target, status }: ImageDraft): DataVolumeView[] {
-  if (world.policy.keepSourceVolume || status.artifact?.kind !== 'VolumeSnapshot') return []
-  const isSpare = ({ metadata }: DataVolumeView) =>
-    metadata.name === target.volumeName && metadata.deletionTimestamp === undefined
-  return world.dataVolumes.filter((one) => isSpare(one) && isFinished(one))
+function spared(draft: ImageDraft): Removal[] {
+  const spare = spareVolume(draft)
+  const isDue = spare !== undefined && untilNameIsFree(spare, draft) <= 0
+  return isDue ? removalOf(spare, uncloned(spare, 'cached')) : []
 }
 
 function untilNameIsFree({ metadata }: DataVolumeView, { now }: ImageDraft): number {
@@ -272,7 +262,7 @@ function oldChildren({ world, target, status }: ImageDraft): KubeObject[] {
 
 function wakeOf(draft: ImageDraft, housekeeping: readonly Removal[]): Wake | undefined {
   if (housekeeping.length > 0) return { afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' }
-  const [spare] = spareVolumes(draft)
+  const spare = spareVolume(draft)
   if (spare !== undefined)
     return { afterMs: Math.max(1_000, untilNameIsFree(spare, draft)), because: 'the source volume may go then' }
   if (oldChildren(draft).length === 0) return undefined

@@ -19,10 +19,9 @@ const STARTING_TOLD_AFTER_MS = 2_000
 
 /** A download that holds its slot and goes well. */
 export function planRunning(draft: ImageDraft): ImagePlan | undefined {
-  const { world, now, target, status } = draft
+  const { world, now, dataVolume, status } = draft
   const { observation, image } = world
-  const dataVolume = world.dataVolumes.find((one) => one.metadata.name === target.volumeName && !isFinished(one))
-  if (dataVolume === undefined) return undefined
+  if (dataVolume === undefined || isFinished(dataVolume)) return undefined
   if (!world.isSlotKnown) return planWith(image.status, {})
   const { uid } = dataVolume.metadata
   const isNew = status.dataVolumeUID !== uid
@@ -41,7 +40,7 @@ export function planRunning(draft: ImageDraft): ImagePlan | undefined {
     dataVolumeUID: uid,
     startedAt,
     importerPodUID: isShort ? (isNew ? undefined : status.importerPodUID) : observation.importerPodUid,
-    progress: dataVolume.progress === '' ? undefined : dataVolume.progress,
+    progress: dataVolume.progress || undefined,
     ...OUT_OF_QUEUE,
   }
   const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + world.policy.retryLimit}`, world)

@@ -67,7 +67,8 @@ function decide(world: ImageWorld, now: number): ImagePlan {
   const { spec } = world.spec
   const status = dropLostArtifact(turnTo(target, world), world)
   const expiry = expiryOf(world, status, spec, now)
-  const draft: ImageDraft = { world, now, target, isSuspended: spec.suspend === true, status, expiry }
+  const dataVolume = world.dataVolumes.find(({ metadata }) => metadata.name === target.volumeName)
+  const draft: ImageDraft = { world, now, target, dataVolume, isSuspended: spec.suspend === true, status, expiry }
   const plan =
     planStopping(draft) ??
     planRunning(draft) ??
@@ -131,7 +132,7 @@ function planSlotHolder(draft: ImageDraft): ImagePlan | undefined {
   const { world, target, status } = draft
   const { slot, image } = world
   if (slot === undefined) return undefined
-  if (world.dataVolumes.some(({ metadata }) => metadata.name === target.volumeName)) return planWith(image.status, {})
+  if (draft.dataVolume !== undefined) return planWith(image.status, {})
   const isStillWanted =
     !draft.isSuspended &&
     !draft.expiry.isReached &&
@@ -154,8 +155,7 @@ function askedInVain(draft: ImageDraft): VMDiskImageStatus {
 
 /** The end of a download that went well, once it is seen. */
 function recordEnd(draft: ImageDraft): ImageDraft {
-  const { world, target, status, now } = draft
-  const dataVolume = world.dataVolumes.find(({ metadata }) => metadata.name === target.volumeName)
+  const { dataVolume, target, status, now } = draft
   if (dataVolume === undefined || isRecorded(status, dataVolume.metadata.uid)) return draft
   const recorded = recordSuccess(status, subjectOf(dataVolume, target.revision), now)
   return { ...draft, status: { ...recorded, progress: '100.0%', ...OUT_OF_QUEUE } }

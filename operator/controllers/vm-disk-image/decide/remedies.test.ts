@@ -103,10 +103,10 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   NamespaceTerminating: { reach: () => queued({ namespaceTerminating: true }), remedies: elsewhereCreated },
   UrlNotAllowed: [
     {
-      reach: () => queued({ lookup: aLookup({}, { urlAllowed: (url) => url.startsWith('https://allowed.example/') }) }),
+      reach: () => queued({ policy: { allowedSourceUrls: ['https://allowed.example/'] } }),
       remedies: {
         ...edited('an allowed source', { url: 'https://allowed.example/a' }),
-        'the list is extended': there['it appears'],
+        'the list is extended': (walk) => walk.setPolicy({ allowedSourceUrls: ['https://images.example/'] }),
       },
     },
     {

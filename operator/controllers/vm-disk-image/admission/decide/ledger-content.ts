@@ -57,12 +57,8 @@ export function parseLedger(object: LedgerObject, most = HOLDERS_MAX): LedgerSta
   if (!Array.isArray(parsed)) return 'its holders are no list'
   // Before each one is looked at: a megabyte of something else is hundreds of thousands.
   if (parsed.length > most) return `it has more than ${most} holders`
-  const holders: Holder[] = []
-  for (const one of parsed) {
-    const holder = holderSchema.safeParse(one)
-    if (!holder.success) return 'one of its holders makes no sense'
-    holders.push(holder.data)
-  }
+  const { success, data: holders = [] } = z.array(holderSchema).safeParse(parsed)
+  if (!success) return 'one of its holders makes no sense'
   if (new Set(holders.map(({ uid }) => uid)).size < holders.length) return 'one image has two of its slots'
   return { limit: Number(limit), holders }
 }
