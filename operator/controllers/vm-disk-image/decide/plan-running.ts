@@ -25,21 +25,22 @@ export function planRunning(draft: ImageDraft): ImagePlan | undefined {
   if (!world.isSlotKnown) return planWith(image.status, {})
   const { uid } = dataVolume.metadata
   const isNew = status.dataVolumeUID !== uid
+  const before: VMDiskImageStatus = isNew ? {} : status
   // What has begun stays so: an importer that has ended well counts as no download, and CDI may say so later.
-  const hasRun = downloadsOf(dataVolume, observation.starts) > 0 || (!isNew && status.startedAt !== undefined)
+  const hasRun = downloadsOf(dataVolume, observation.starts) > 0 || before.startedAt !== undefined
   const leftMs = STARTING_TOLD_AFTER_MS - observation.seenMs
   if (isNew && !hasRun && leftMs > 0)
     return planWith(image.status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
   const attempt = attemptOf(dataVolume)
   // From the first byte: what it waited before that is held against nobody.
-  const startedAt = hasRun ? ((isNew ? undefined : status.startedAt) ?? toTime(now)) : undefined
+  const startedAt = hasRun ? (before.startedAt ?? toTime(now)) : undefined
   const isShort = now - (fromTime(startedAt) ?? now) < POD_NOTED_AFTER_MS
   const next: VMDiskImageStatus = {
     ...status,
     attempt,
     dataVolumeUID: uid,
     startedAt,
-    importerPodUID: isShort ? (isNew ? undefined : status.importerPodUID) : observation.importerPodUid,
+    importerPodUID: isShort ? before.importerPodUID : observation.importerPodUid,
     progress: dataVolume.progress || undefined,
     ...OUT_OF_QUEUE,
   }
