@@ -23,6 +23,7 @@ describe('usableRoutes', () => {
     ['10.0.0.5/24', '10.0.0.5', 'the machine itself'],
     ['fd00::5/64', 'fd00:0::0:5', 'no address at all'],
     ['fd00::5/64', 'FD00:0:0:0:0:0:0:5', 'the machine itself in another spelling'],
+    ['fe80::5/64', 'fe80::5', 'the machine itself'],
     ['10.0.0.5/24', '10.0.1.1', 'off the link'],
     ['172.27.11.11/28', '172.27.11.16', 'just off the link'],
     ['fd00::5/64', 'fd00:0:0:1::1', 'off the link'],
@@ -55,7 +56,7 @@ describe('usableRoutes', () => {
       { to: '::1/0', via: 'fd00::1' },
     ]
     expect(usableRoutes({ ipAddress: 'fd00::5/64', routes: v6 })).toEqual([
-      { to: 'fd77:0:0:0:0:0:0:0/20', via: 'fd00::1' },
+      { to: 'fd77::/20', via: 'fd00::1' },
       { to: '::/0', via: 'fd00::1' },
     ])
   })

@@ -1,4 +1,4 @@
-import { isOnLink, isSameFamily, networkOf } from './cloud-init-address.ts'
+import { type IpAddress, isInNetwork, networkOf, parseCidr, parseIp, prefixText } from '../api/ip-address.ts'
 import { cloudInitJson } from './cloud-init-json.ts'
 
 export interface StaticRoute {
@@ -21,6 +21,8 @@ export interface GuestInterface {
   readonly nameservers?: readonly string[]
 }
 
+/** fe80::/10: next hops of IPv6 routers, on every link without an address of one's own in that network. */
+const LINK_LOCAL = { family: 6, value: 0xfe80n << 112n, length: 10 } as const
 /** Metric of the first interface's routes: where two have a default route, the first one wins. */
 const FIRST_METRIC = 100
 
@@ -41,11 +43,19 @@ export function renderNetworkData(interfaces: readonly GuestInterface[]): string
 export function usableRoutes({ ipAddress, routes = [] }: Pick<GuestInterface, 'ipAddress' | 'routes'>): StaticRoute[] {
   const usable = new Map<string, StaticRoute>()
   for (const { to, via } of routes) {
-    const network = networkOf(to)
-    if (network === undefined || usable.has(network)) continue
-    if (isSameFamily(to, via) && isOnLink(via, [ipAddress])) usable.set(network, { to: network, via })
+    const [destination, hop] = [parseCidr(to), parseIp(via)]
+    if (destination === undefined || hop === undefined || destination.family !== hop.family) continue
+    const network = prefixText(networkOf(destination))
+    if (!usable.has(network) && isNeighbour(hop, ipAddress)) usable.set(network, { to: network, via })
   }
   return [...usable.values()]
+}
+
+/** Whether a next hop can be reached over the interface with this address, in CIDR form, and is not the interface itself. */
+function isNeighbour(hop: IpAddress, ipAddress: string): boolean {
+  const own = parseCidr(ipAddress)
+  const isItself = own?.family === hop.family && own.value === hop.value
+  return !isItself && [own, LINK_LOCAL].some((network) => network !== undefined && isInNetwork(hop, network))
 }
 
 function ethernet(each: GuestInterface, at: number): object {

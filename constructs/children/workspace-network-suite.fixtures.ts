@@ -1,12 +1,13 @@
+import { BlockList, isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { checkConfig, loadConfig } from '../../sandbox/simulators/multus/cni-config.ts'
 import { MULTUS_NETWORKS } from '../../sandbox/simulators/multus/multus.ts'
 import { type Attachment, addTo } from '../../sandbox/simulators/multus/plugins.ts'
 import { parseSelections } from '../../sandbox/simulators/multus/selection.ts'
+import { networkOf, parseCidr, prefixText } from '../api/ip-address.ts'
 import { NETWORK_DRIVERS, type NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceNetwork } from '../api/workspace.ts'
-import { isOnLink, networkOf } from './cloud-init-address.ts'
 import { type RandomWorkspace, randomWorkspace } from './random-workspaces.fixtures.ts'
 import { type RenderedWorkspace, renderAll } from './rendered-workspace.fixtures.ts'
 import { bridgeName, cniNetworkName } from './workspace-names.ts'
@@ -99,11 +100,26 @@ function checkDefinitions(
   )
   const routes = pods?.ipam?.routes ?? []
   for (const { dst, gw } of routes) {
-    expect(networkOf(dst)).toBe(dst)
+    expect(networkAt(dst)).toBe(dst)
     expect(dst).not.toMatch(/\/0$/)
-    for (const ipAddress of own) expect(isOnLink(gw, [ipAddress])).toBe(true)
+    for (const ipAddress of own) expect(isNeighbour(gw, ipAddress)).toBe(true)
   }
   expect(new Set(routes.map(({ dst }) => dst)).size).toBe(routes.length)
+}
+
+/** The network of an address in CIDR form. */
+function networkAt(cidr: string): string {
+  const prefix = parseCidr(cidr)
+  if (prefix === undefined) throw new Error(`${cidr} is no address in CIDR form`)
+  return prefixText(networkOf(prefix))
+}
+
+function isNeighbour(hop: string, own: string): boolean {
+  const [address = '', length] = own.split('/')
+  const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+  const link = new BlockList()
+  link.addSubnet(address, Number(length), family)
+  return hop !== address && (link.check(hop, family) || hop.startsWith('fe80:'))
 }
 
 function checkPod(
@@ -123,8 +139,9 @@ function checkPod(
     expect(each.interface).toBe(`net${at + 1}`)
     expect(each.interface).toMatch(LINK_NAME)
     expect(each.mac).toMatch(MAC)
-    for (const ip of each.ips) expect((spec.networks ?? []).map(({ cidr }) => networkOf(cidr))).toContain(networkOf(ip))
-    for (const gateway of each['default-route'] ?? []) expect(isOnLink(gateway, each.ips)).toBe(true)
+    for (const ip of each.ips) expect((spec.networks ?? []).map(({ cidr }) => networkAt(cidr))).toContain(networkAt(ip))
+    for (const gateway of each['default-route'] ?? [])
+      expect(each.ips.some((ip) => isNeighbour(gateway, ip))).toBe(true)
   }
   const gateways = networks.flatMap((each) => each['default-route'] ?? [])
   for (const isV6 of [false, true])
