@@ -22,7 +22,7 @@ export {
 } from './api/data-sync.ts'
 export { formatDuration, parseDuration } from './api/duration.ts'
 export { fillImageUrl } from './api/image-url-template.ts'
-export { ANNOTATIONS, FINALIZER, LABELS, MANAGER } from './api/labels.ts'
+export { ANNOTATIONS, FINALIZERS, LABELS, MANAGER } from './api/labels.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
 export { problemsText, type SpecProblem } from './api/parse-spec.ts'
 export {

@@ -63,5 +63,12 @@ export const ANNOTATIONS = {
   retriedAt: 'pelotech.ot/retried-at',
 } as const
 
-/** Holds a VMDiskImage until its download has ended and nobody uses it. */
-export const FINALIZER = 'pelotech.ot/disk-image'
+/** Finalizers that the operator sets on objects of its own kinds. */
+export const FINALIZERS = {
+  /** Holds a VMDiskImage until its download has ended and nobody uses it. */
+  vmDiskImage: 'pelotech.ot/disk-image',
+  /** Holds a VirtualMachine until its machine, disk and Secret are gone. */
+  virtualMachine: 'pelotech.ot/virtual-machine',
+  /** Holds a Workspace until all that it consists of is gone. */
+  workspace: 'pelotech.ot/workspace',
+} as const

@@ -6,7 +6,10 @@ import { sooner, type Wake } from '../runtime/wake.ts'
 /** So long what belongs to an object may take to go. Importers have 30 s to end. */
 export const DEPENDENTS_MS = 120_000
 
-const FOREGROUND = 'foregroundDeletion'
+/** Finalizer of an object whose dependents are to go before it. */
+export const FOREGROUND = 'foregroundDeletion'
+/** Finalizer of `--cascade=orphan`: the garbage collector takes the owner off all dependents, and this off the owner then. */
+export const ORPHAN = 'orphan'
 
 /** Whether the garbage collector still waits for what belongs to it, or cannot say that it is gone: a webhook may be asked about that. */
 export function isWaitingForDependents({ metadata }: KubeObject): boolean {

@@ -1,8 +1,8 @@
-import { ANNOTATIONS, FINALIZER, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../runtime/conditions.ts'
 import { upTo } from '../runtime/foreign.ts'
-import { keptMetadata, type Matters } from '../runtime/kept-metadata.ts'
+import { keptMetadata, type Matters } from './kept-metadata.ts'
 
 /** KubeVirt's VirtualMachine: of its spec what we set, for KubeVirt adds to it. */
 export interface KubeVirtView extends KubeObject {
@@ -104,13 +104,11 @@ const TEMPLATE_LABELS = [
   LABELS.version,
 ]
 
-const FINALIZERS: ReadonlySet<string> = new Set([FINALIZER])
 const KUBEVIRT: Matters = {
-  finalizers: FINALIZERS,
   labels: [...TEMPLATE_LABELS, LABELS.managedBy],
   annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.retriedAt],
 }
-const INSTANCE: Matters = { finalizers: FINALIZERS, labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
+const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
 
 /** States in which a guest is switched on. Conditions may outlive the instance that they are about. */
 export const IS_ON: ReadonlySet<unknown> = new Set(['Running', 'Paused', 'Migrating'])

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, LABELS, parseQuantity } from '@open-terrain/constructs'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { keptMetadata } from '../runtime/kept-metadata.ts'
+import { keptMetadata } from './kept-metadata.ts'
 import { isOfWorkspace, type MetaView } from './views.ts'
 
 /** Amounts by resource, as in `requests.storage: 10Gi`. */

@@ -9,9 +9,9 @@ import {
   internList,
   sharedInFamily,
 } from '../runtime/interned.ts'
-import { keptMetadata, type Matters } from '../runtime/kept-metadata.ts'
 import type { CloneSource } from './clone-sources.ts'
 import { type ImporterView, viewImporter } from './importer-container.ts'
+import { keptMetadata, type Matters } from './kept-metadata.ts'
 
 /**
  * What the caches keep of each object that is not ours: the fields that decisions rest on and the fields that we own, nothing else. There
@@ -66,11 +66,7 @@ export type MetaView = KubeObject
 // biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
 type Raw = any
 
-/** Those of Kubernetes that say how a deletion goes on. */
-export const DELETION_FINALIZERS = ['orphan', 'foregroundDeletion'] as const
-
 const CHILD: Matters = {
-  finalizers: new Set(DELETION_FINALIZERS),
   labels: Object.values(LABELS),
   // The last one is CDI's: how it makes a clone.
   annotations: [ANNOTATIONS.attempt, ANNOTATIONS.imageNameFull, ANNOTATIONS.rendered, 'cdi.kubevirt.io/cloneType'],

@@ -3,7 +3,7 @@ import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { upTo } from '../runtime/foreign.ts'
 import type { ConditionView } from '../runtime/interned.ts'
-import { keptMetadata } from '../runtime/kept-metadata.ts'
+import { keptMetadata } from './kept-metadata.ts'
 import { conditionOf } from './views.ts'
 
 /** What the caches keep of the parts of workspaces: what is ours of them, and what tells whether they work. */

@@ -1,8 +1,7 @@
-import { ANNOTATIONS, FINALIZER, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { DELETION_FINALIZERS } from '../cluster/views.ts'
+import { ANNOTATIONS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { keptMetadata, type Matters } from '../cluster/kept-metadata.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { deduplicated } from '../runtime/interned.ts'
-import { keptMetadata, type Matters } from '../runtime/kept-metadata.ts'
 
 /** A VMDiskImage as its cache has it; the spec is unchecked, it may stem from an older schema. */
 export interface ImageView extends KubeObject {
@@ -11,7 +10,6 @@ export interface ImageView extends KubeObject {
 }
 
 const OWN: Matters = {
-  finalizers: new Set([FINALIZER, ...DELETION_FINALIZERS]),
   labels: [LABELS.createdBy],
   annotations: [
     ANNOTATIONS.syncRequestedAt,

@@ -1,4 +1,4 @@
-import { FINALIZER, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { FINALIZERS, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
@@ -246,7 +246,7 @@ function viewImage(object: KubeObject): SeenImage {
     at: systemClock.monotonic(),
     phase: status.phase,
     ticket: status.ticket,
-    isAdmissible: status.phase === 'Queued' && metadata.finalizers?.includes(FINALIZER) === true,
+    isAdmissible: status.phase === 'Queued' && metadata.finalizers?.includes(FINALIZERS.vmDiskImage) === true,
     news: JSON.stringify([rest, conditionsHold, generation, finalizers, annotations, labels]),
   }
 }

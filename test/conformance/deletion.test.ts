@@ -149,6 +149,9 @@ conform('propagation', {
     const { client } = subject
     const owner = await create(IMAGE, subject, 'owner')
     const dependent = await create(CONFIG_MAP, subject, 'dependent', ownedBy(owner))
+    // The collector orphans what it knows of; when it has collected a later one, it knows of this one.
+    const gone = { ...owner, metadata: { ...owner.metadata, uid: 'gone' } }
+    await untilGone(subject, CONFIG_MAP, await create(CONFIG_MAP, subject, 'late', ownedBy(gone)))
     await client.delete(IMAGE, owner.metadata, { propagationPolicy: 'Orphan' })
     await untilGone(subject, IMAGE, owner)
     const after = await client.get<Full>(CONFIG_MAP, dependent.metadata)

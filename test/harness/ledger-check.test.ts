@@ -1,4 +1,4 @@
-import { FINALIZER, LABELS } from '@open-terrain/constructs'
+import { FINALIZERS, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { SeenEvent } from './etcd-history.ts'
 import { checkLedger, checkOrder } from './ledger-check.ts'
@@ -14,7 +14,12 @@ class Story {
     const ticket = this.#next
     const reconciling = { type: 'Reconciling', status: 'True', reason: 'Queued' }
     const status = { phase: 'Queued', ticket, observedGeneration: 1, conditions: [reconciling] }
-    return this.#add('VMDiskImage', 'MODIFIED', { name, uid: name, generation: 1, finalizers: [FINALIZER] }, { status })
+    return this.#add(
+      'VMDiskImage',
+      'MODIFIED',
+      { name, uid: name, generation: 1, finalizers: [FINALIZERS.vmDiskImage] },
+      { status },
+    )
   }
 
   /** Its spec changes; nobody has looked at it yet. */

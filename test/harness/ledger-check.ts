@@ -1,4 +1,4 @@
-import { FINALIZER, LABELS } from '@open-terrain/constructs'
+import { FINALIZERS, LABELS } from '@open-terrain/constructs'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import type { SeenEvent } from './etcd-history.ts'
@@ -215,6 +215,6 @@ function isAdmissible(event: SeenEvent): boolean {
     status?.phase === 'Queued' &&
     (reason === 'Queued' || reason === 'Paused') &&
     status.observedGeneration === metadata.generation &&
-    metadata.finalizers?.includes(FINALIZER) === true
+    metadata.finalizers?.includes(FINALIZERS.vmDiskImage) === true
   )
 }

@@ -1,4 +1,4 @@
-import { FINALIZER, type VMDiskImageSpecInput } from '@open-terrain/constructs'
+import { FINALIZERS, type VMDiskImageSpecInput } from '@open-terrain/constructs'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { RequestReport } from '../../operator/kube/kube-client.ts'
@@ -319,7 +319,7 @@ export class World extends Grounds implements AsyncDisposable {
   /** After a test that failed, the next one must not find its images. */
   async #force(): Promise<void> {
     for (const image of this.#mine(this.mirror.images)) {
-      const finalizers = image.metadata.finalizers?.filter((finalizer) => finalizer !== FINALIZER) ?? []
+      const finalizers = image.metadata.finalizers?.filter((finalizer) => finalizer !== FINALIZERS.vmDiskImage) ?? []
       await this.client.mergePatch(IMAGE, image.metadata, { metadata: { finalizers } }).catch(ignoreNotFound)
       await this.client.delete(IMAGE, image.metadata).catch(ignoreNotFound)
     }

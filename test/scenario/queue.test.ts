@@ -1,4 +1,4 @@
-import { FINALIZER } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
 import { served, sideWrites, starts } from '../harness/history.ts'
@@ -16,7 +16,7 @@ describe('the queue', () => {
     await world.until('30 images wait in the queue', () =>
       all.every((name) => {
         const { status, metadata } = world.getImage(name) ?? {}
-        return status?.ticket !== undefined && metadata?.finalizers?.includes(FINALIZER)
+        return status?.ticket !== undefined && metadata?.finalizers?.includes(FINALIZERS.vmDiskImage)
       }),
     )
 

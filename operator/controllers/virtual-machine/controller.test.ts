@@ -1,4 +1,4 @@
-import { POLICY_DEFAULTS } from '@open-terrain/constructs'
+import { FINALIZERS, POLICY_DEFAULTS } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'
@@ -9,7 +9,6 @@ import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { MINUTE, SECOND, START } from '../../runtime/times.fixtures.ts'
 import { MachineController } from './controller.ts'
-import { FINALIZER } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import { aClaim, aDisk } from './machine-disks.fixtures.ts'
@@ -44,7 +43,7 @@ afterEach(() => {
 
 /** A machine of which the caches know no disk; the API server has what it is given. */
 async function build(...live: readonly KubeObject[]) {
-  const vm = aVM({ finalizers: [FINALIZER] }, { status: { bootedAt: '2026-01-01T00:00:00Z' } })
+  const vm = aVM({ finalizers: [FINALIZERS.virtualMachine] }, { status: { bootedAt: '2026-01-01T00:00:00Z' } })
   const { client } = await start(vm, ({ client: server, caches }) => {
     // The fake API server has one object of a kind and name: KubeVirt's machine is in the caches alone.
     caches.kubevirt.put(aMachine(KUBEVIRT.stopped))
@@ -114,7 +113,7 @@ it('KubeVirt’s machine whose claim the caches have not heard of is not, and no
 describe('an image that the template made, and that is to be corrected', () => {
   const correct = (names: string[]) =>
     start(
-      aVM({ finalizers: [FINALIZER] }),
+      aVM({ finalizers: [FINALIZERS.virtualMachine] }),
       (bench) => {
         const annotations = { 'pelotech.ot/creator': 'VirtualMachine/team/vm/vm-uid generation 1' }
         const spec = { ...TEMPLATE, url: 'https://images.example/wrong.qcow2' }
@@ -139,18 +138,21 @@ describe('a Secret with a password that the API server cannot read', () => {
   /** @param times how often it cannot */
   async function startUnread(times: number, prepare: (bench: CachesBench) => void = () => undefined) {
     let left = times
-    const started = await start(aVM({ finalizers: [FINALIZER] }, { spec: { ...SPEC, users: REFERRING } }), (bench) => {
-      const { client } = bench
-      prepare(bench)
-      const metadata = { namespace: 'team', name: 'login' }
-      const data = { password: Buffer.from(PASSWORD).toString('base64') }
-      client.put({ apiVersion: 'v1', kind: 'Secret', metadata, data } as KubeObject)
-      client.before = ({ verb, kind }) => {
-        if (verb !== 'get' || kind !== 'Secret' || left <= 0) return
-        left -= 1
-        throw apiError('Unavailable', { status: 500, message: 'the KMS does not answer' })
-      }
-    })
+    const started = await start(
+      aVM({ finalizers: [FINALIZERS.virtualMachine] }, { spec: { ...SPEC, users: REFERRING } }),
+      (bench) => {
+        const { client } = bench
+        prepare(bench)
+        const metadata = { namespace: 'team', name: 'login' }
+        const data = { password: Buffer.from(PASSWORD).toString('base64') }
+        client.put({ apiVersion: 'v1', kind: 'Secret', metadata, data } as KubeObject)
+        client.before = ({ verb, kind }) => {
+          if (verb !== 'get' || kind !== 'Secret' || left <= 0) return
+          left -= 1
+          throw apiError('Unavailable', { status: 500, message: 'the KMS does not answer' })
+        }
+      },
+    )
     const reasons = () => told(started.client)
     const status = () => started.client.peek<MachineView>('VirtualMachine', 'team/vm')?.status
     const mend = () => {

@@ -1,11 +1,12 @@
 import type { Policy } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
 import { MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
-import { FINALIZER, MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
+import { MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
 import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
 import { logFacts } from './decide/status.ts'
@@ -35,7 +36,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
     const obstacles = new ObstacleWatch({ ...options, onNews: (key) => this.queue.add(key) })
     super(options, caches.reflectors, {
       type: MACHINE,
-      finalizer: FINALIZER,
+      finalizer: FINALIZERS.virtualMachine,
       children: MACHINE_CHILDREN,
       store: caches.machines,
       listen: (queue) => [

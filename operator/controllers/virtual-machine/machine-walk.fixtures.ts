@@ -1,5 +1,6 @@
 import {
   type CloneDataVolumeObject,
+  FINALIZERS,
   parseVirtualMachineSpec,
   type VirtualMachineStatus,
   type VMDiskImageStatus,
@@ -9,7 +10,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import type { Removal } from '../../runtime/plan-writer.ts'
-import { FINALIZER, hasDisk, type MachinePlan } from './decide/machine-plan.ts'
+import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
@@ -45,7 +46,7 @@ export class Walk extends PlanWalk<MachineWorld> {
   #stored: Stored | undefined
 
   constructor(overrides: WorldOverrides = {}) {
-    super(FINALIZER)
+    super(FINALIZERS.virtualMachine)
     this.world = aWorld(overrides)
   }
 

@@ -1,11 +1,11 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { type KubeVirtView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { frozen } from '../../runtime/frozen.fixtures.ts'
 import { HOUR, START } from '../../runtime/times.fixtures.ts'
-import { FINALIZER } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
 import { aClaim, aDisk, aStorageClass, DISK } from './machine-disks.fixtures.ts'
 import {
@@ -134,7 +134,7 @@ const status = fc.record(
 const world = fc
   .record({
     meta: going,
-    finalizers: fc.constantFrom([], [FINALIZER]),
+    finalizers: fc.constantFrom([], [FINALIZERS.virtualMachine]),
     status,
     spec,
     image: maybe(image),

@@ -1,7 +1,7 @@
-import { ANNOTATIONS, FINALIZER, LABELS, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, type VirtualMachineStatus } from '@open-terrain/constructs'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
+import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { keptMetadata } from '../../runtime/kept-metadata.ts'
 
 /** A VirtualMachine of Open Terrain as stored; the spec is unchecked, it may stem from an older schema. */
 export interface MachineView extends KubeObject {
@@ -20,7 +20,6 @@ export interface CloneFacts extends KubeObject {
 
 /** Of a machine that a workspace has made. */
 const WORKSPACE_LABELS = [LABELS.workspace, LABELS.workspaceUid, LABELS.managedBy]
-const FINALIZERS: ReadonlySet<string> = new Set([FINALIZER])
 
 export function viewMachine(object: KubeObject): MachineView {
   const { apiVersion, kind, metadata, spec, status } = object as MachineView
@@ -28,7 +27,6 @@ export function viewMachine(object: KubeObject): MachineView {
     apiVersion,
     kind,
     metadata: keptMetadata(metadata, {
-      finalizers: FINALIZERS,
       labels: WORKSPACE_LABELS,
       annotations: [ANNOTATIONS.rendered],
     }),

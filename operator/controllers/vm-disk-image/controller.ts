@@ -1,4 +1,4 @@
-import { FINALIZER } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs'
 import type { ImageView } from '../../images/image-view.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { keyOf } from '../../kube/kube-object.ts'
@@ -37,7 +37,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     }
     super(options, caches.reflectors, {
       type: IMAGE,
-      finalizer: FINALIZER,
+      finalizer: FINALIZERS.vmDiskImage,
       children: IMAGE_CHILDREN,
       store: caches.images,
       // Their queue is one for all namespaces, and a ticket is taken when the image is looked at.

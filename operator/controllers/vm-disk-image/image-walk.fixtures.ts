@@ -1,4 +1,4 @@
-import { ANNOTATIONS, FINALIZER, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, FINALIZERS, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -21,7 +21,7 @@ export class Walk extends PlanWalk<ImageWorld> {
   #serial = 0
 
   constructor(overrides: WorldOverrides = {}) {
-    super(FINALIZER)
+    super(FINALIZERS.vmDiskImage)
     this.world = aWorld(overrides)
   }
 

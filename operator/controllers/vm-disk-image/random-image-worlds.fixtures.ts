@@ -1,4 +1,4 @@
-import { ANNOTATIONS, FINALIZER, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
+import { ANNOTATIONS, FINALIZERS, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { toTime } from '../../runtime/conditions.ts'
 import { frozen } from '../../runtime/frozen.fixtures.ts'
@@ -106,7 +106,7 @@ const world = fc
     ),
     alias: fc.constantFrom('none', 'ours', 'foreign'),
     at: fc.option(time, { nil: undefined, freq: 5 }),
-    finalizers: fc.constantFrom([], [FINALIZER]),
+    finalizers: fc.constantFrom([], [FINALIZERS.vmDiskImage]),
     suspend: maybe(fc.boolean()),
     diskSize: fc.constantFrom('10Gi', '10Gi', '10Gi', undefined, 'huge'),
     snapshotClass: fc.constantFrom('snap', 'snap', undefined),

@@ -1,4 +1,4 @@
-import { FINALIZER, type Policy } from '@open-terrain/constructs'
+import { FINALIZERS, type Policy } from '@open-terrain/constructs'
 import { ClusterCaches } from '../../cluster/caches.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -55,7 +55,12 @@ export class Term {
 
   /** An image that somebody deleted, and that only our finalizer keeps. */
   leavingImage(name: string): void {
-    const metadata = { name, uid: `uid-${name}`, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [FINALIZER] }
+    const metadata = {
+      name,
+      uid: `uid-${name}`,
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+      finalizers: [FINALIZERS.vmDiskImage],
+    }
     this.client.put(anImage(metadata) as KubeObject)
   }
 

@@ -1,4 +1,5 @@
 import type { Policy } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs'
 import { isChildOf } from '../../cluster/ownership.ts'
 import { PodWarnings } from '../../cluster/pod-warnings.ts'
 import { isAsMadeBy } from '../../images/decide/ensure-image.ts'
@@ -14,7 +15,7 @@ import { WRITTEN_TYPES } from './decide/kinds.ts'
 import { workspacePaceOf } from './decide/pace.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
-import { FINALIZER, type WorkspacePlan } from './decide/workspace-plan.ts'
+import type { WorkspacePlan } from './decide/workspace-plan.ts'
 import { observeWorkspace } from './observe.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
 import type { WorkspaceView } from './views.ts'
@@ -41,7 +42,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
     const podWarnings = new PodWarnings({ ...options, onNews: (key) => this.queue.add(key) }, 'workspace-pods')
     super(options, caches.reflectors, {
       type: WORKSPACE,
-      finalizer: FINALIZER,
+      finalizer: FINALIZERS.workspace,
       children: WRITTEN_TYPES,
       store: caches.workspaces,
       // Each is a group of its own.

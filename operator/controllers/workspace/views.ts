@@ -1,7 +1,6 @@
 import type { WorkspaceStatus } from '@open-terrain/constructs'
+import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { keptMetadata } from '../../runtime/kept-metadata.ts'
-import { FINALIZER } from './decide/workspace-plan.ts'
 
 /** A Workspace as its cache has it; the spec is unchecked, it may stem from an older schema. */
 export interface WorkspaceView extends KubeObject {
@@ -9,9 +8,7 @@ export interface WorkspaceView extends KubeObject {
   readonly status: WorkspaceStatus
 }
 
-const FINALIZERS: ReadonlySet<string> = new Set([FINALIZER])
-
 export function viewWorkspace(object: KubeObject): WorkspaceView {
   const { apiVersion, kind, metadata, spec, status = {} } = object as WorkspaceView
-  return { apiVersion, kind, metadata: keptMetadata(metadata, { finalizers: FINALIZERS }), spec, status }
+  return { apiVersion, kind, metadata: keptMetadata(metadata), spec, status }
 }

@@ -1,4 +1,4 @@
-import { FINALIZER, LABELS } from '@open-terrain/constructs'
+import { FINALIZERS, LABELS } from '@open-terrain/constructs'
 import { compareResourceVersions } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'
@@ -157,6 +157,6 @@ function isAdmissible(type: Commit['type'], image: Image): boolean {
     (reason === 'Queued' || reason === 'Paused') &&
     status.ticket !== undefined &&
     status.observedGeneration === metadata.generation &&
-    metadata.finalizers?.includes(FINALIZER) === true
+    metadata.finalizers?.includes(FINALIZERS.vmDiskImage) === true
   )
 }

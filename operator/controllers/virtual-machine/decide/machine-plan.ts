@@ -17,9 +17,6 @@ import { withRefusal } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import type { MachineStanding, Remark } from './status.ts'
 
-/** Holds a VirtualMachine until its machine, disk and Secret are gone. */
-export const FINALIZER = 'pelotech.ot/virtual-machine'
-
 /** What is to be done about one machine, as printable data. */
 export interface MachinePlan extends ObjectPlan {
   readonly status: VirtualMachineStatus

@@ -1,3 +1,4 @@
+import { FINALIZERS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
@@ -5,10 +6,9 @@ import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, aSecret } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
 import { aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
-import { FINALIZER } from './machine-plan.ts'
 import { planMachine } from './plan.ts'
 
-const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [FINALIZER] }
+const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [FINALIZERS.virtualMachine] }
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 const planOf = (overrides: WorldOverrides) => planMachine(aWorld({ metadata: DELETED, ...overrides }), START)
 const since = (walk: Walk, from: number) => walk.log.slice(from).filter((line) => !line.startsWith('status'))

@@ -1,3 +1,4 @@
+import { FINALIZERS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
@@ -5,7 +6,6 @@ import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anImage, KUBEVIRT, PASSWORD, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
 import { aRunningWorld, aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
-import { FINALIZER } from './machine-plan.ts'
 import { planMachine } from './plan.ts'
 
 const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
@@ -20,7 +20,7 @@ describe('the finalizer', () => {
     ['is added at first sight', {}, 'add'],
     ['is added to a machine that waits for its image', { image: undefined }, 'add'],
     ['is added to a machine that has failed', { spec: { resources: undefined } }, 'add'],
-    ['is kept', { metadata: { finalizers: [FINALIZER] } }, 'keep'],
+    ['is kept', { metadata: { finalizers: [FINALIZERS.virtualMachine] } }, 'keep'],
     ['is added beside those of others', { metadata: { finalizers: ['theirs'] } }, 'add'],
   ])('%s', (_what, overrides, expected) => {
     expect(planOf(overrides).finalizer).toBe(expected)

@@ -1,11 +1,10 @@
-import { problemsText, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
+import { FINALIZERS, problemsText, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
 import { mismatches } from '../../../images/decide/ensure-image.ts'
 import { cutMessage } from '../../../runtime/conditions.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import {
-  FINALIZER,
   failed,
   hasBooted,
   isDeployed,
@@ -117,7 +116,7 @@ function finish(
     ...work,
     status,
     steady: cutMessage(steadyOf(standing)),
-    finalizer: vm.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add',
+    finalizer: vm.metadata.finalizers?.includes(FINALIZERS.virtualMachine) ? 'keep' : 'add',
   }
 }
 

@@ -1,4 +1,4 @@
-import { FINALIZER, LABELS, MANAGER } from '@open-terrain/constructs'
+import { FINALIZERS, LABELS, MANAGER } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { BY_CLAIM, claimIndex } from '../../../cluster/importers.ts'
 import {
@@ -34,7 +34,9 @@ const LEDGER = `${NAMESPACE}/${LEDGER_NAME}`
 
 /** What the admission gets for an image of this name that is ready to download. */
 export function aStart(name: string, ticket: string): { start: Start; image: ImageView } {
-  const walk = new Walk({ metadata: { name, uid: `uid-${name}`, resourceVersion: ticket, finalizers: [FINALIZER] } })
+  const walk = new Walk({
+    metadata: { name, uid: `uid-${name}`, resourceVersion: ticket, finalizers: [FINALIZERS.vmDiskImage] },
+  })
   walk.settle()
   const { start } = walk.plan()
   if (start === undefined) throw new Error(walk.stand)

@@ -1,4 +1,4 @@
-import { FINALIZER, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
+import { FINALIZERS, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
@@ -84,6 +84,6 @@ export function planAt(
   standing: ImageStanding,
   rest: PlanRest = {},
 ): ImagePlan {
-  const hasFinalizer = draft.world.image.metadata.finalizers?.includes(FINALIZER)
+  const hasFinalizer = draft.world.image.metadata.finalizers?.includes(FINALIZERS.vmDiskImage)
   return planWith(withImageStanding(status, standing, draft), { finalizer: hasFinalizer ? 'keep' : 'add', ...rest })
 }

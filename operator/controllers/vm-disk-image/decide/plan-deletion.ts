@@ -1,4 +1,5 @@
 import { childName, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ORPHAN } from '../../../cluster/dependents.ts'
 import { childrenOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, mergeConditions } from '../../../runtime/conditions.ts'
@@ -10,8 +11,6 @@ import { isFinished } from './judge.ts'
 import { OUT_OF_QUEUE, withImageStanding } from './status.ts'
 
 const LOOK_MS = 60_000
-/** Of `--cascade=orphan`: the garbage collector takes the owner off all children, and this off the image then. */
-const ORPHAN = 'orphan'
 
 /**
  * An image that somebody deleted. Downloads end at once. The artifact stays as long as somebody uses it, unless the whole

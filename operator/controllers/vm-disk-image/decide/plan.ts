@@ -1,6 +1,6 @@
 import {
   ANNOTATIONS,
-  FINALIZER,
+  FINALIZERS,
   problemsText,
   type Reason,
   type SpecProblem,
@@ -285,7 +285,7 @@ function isWritten({ revision, defaults }: Target, status: VMDiskImageStatus): b
 function startOf({ world: { image }, target, status }: ImageDraft): Start {
   const { ticket = '' } = status
   const { uid = '', namespace = '', name, generation, finalizers } = image.metadata
-  const isSeen = image.status.ticket === ticket && finalizers?.includes(FINALIZER) === true
+  const isSeen = image.status.ticket === ticket && finalizers?.includes(FINALIZERS.vmDiskImage) === true
   return {
     key: keyOf(image.metadata),
     uid,

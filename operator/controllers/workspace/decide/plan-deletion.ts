@@ -1,4 +1,4 @@
-import { endingWaits } from '../../../cluster/dependents.ts'
+import { endingWaits, ORPHAN } from '../../../cluster/dependents.ts'
 import { NAMESPACE } from '../../../kube/resource-types.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
@@ -11,8 +11,6 @@ import { statusOf } from './status.ts'
 import type { WorkspacePlan } from './workspace-plan.ts'
 
 const LOOK_MS = 60_000
-/** Of `--cascade=orphan`: the garbage collector takes the owner off all children, and this off the workspace then. */
-const ORPHAN = 'orphan'
 /** More are only counted. */
 const SHOWN_MAX = 3
 

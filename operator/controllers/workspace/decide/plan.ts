@@ -1,4 +1,4 @@
-import { problemsText } from '@open-terrain/constructs'
+import { FINALIZERS, problemsText } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import { removalOf } from '../../../runtime/removals.ts'
@@ -8,7 +8,7 @@ import { KINDS } from './kinds.ts'
 import { planWorkspaceDeletion } from './plan-deletion.ts'
 import { leavingIn, unusedIn } from './removal-order.ts'
 import { statusOf, workspaceEventsBetween } from './status.ts'
-import { FINALIZER, type WorkspacePlan } from './workspace-plan.ts'
+import type { WorkspacePlan } from './workspace-plan.ts'
 
 /**
  * ```
@@ -21,7 +21,7 @@ import { FINALIZER, type WorkspacePlan } from './workspace-plan.ts'
 export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan {
   const { workspace, spec } = world
   if (workspace.metadata.deletionTimestamp !== undefined) return planWorkspaceDeletion(world, now)
-  const finalizer = workspace.metadata.finalizers?.includes(FINALIZER) ? 'keep' : 'add'
+  const finalizer = workspace.metadata.finalizers?.includes(FINALIZERS.workspace) ? 'keep' : 'add'
   if (!spec.ok) {
     const problem = { phase: 'Failed', why: 'InvalidSpec', message: redactUrls(problemsText(spec.problems)) } as const
     const status = statusOf(world, { judged: [], leaving: [], problem }, now)

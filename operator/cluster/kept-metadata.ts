@@ -1,6 +1,8 @@
+import { FINALIZERS } from '@open-terrain/constructs'
 import type { ObjectMeta } from '../kube/kube-object.ts'
-import { keptFinalizers, picked } from './foreign.ts'
-import { intern } from './interned.ts'
+import { keptFinalizers, picked } from '../runtime/foreign.ts'
+import { intern } from '../runtime/interned.ts'
+import { FOREGROUND, ORPHAN } from './dependents.ts'
 
 /** What matters to us of the metadata of a kind. */
 export interface Matters {
@@ -8,11 +10,10 @@ export interface Matters {
   readonly annotations?: readonly string[]
   /** An annotation that is kept as long as it is: a part of it would be no use. */
   readonly whole?: string
-  /** They stay, however many others there are. */
-  readonly finalizers?: ReadonlySet<string>
 }
 
-const NONE: ReadonlySet<string> = new Set()
+/** Finalizers that decisions are made by: they stay, however many others there are. */
+const LASTING: ReadonlySet<string> = new Set([...Object.values(FINALIZERS), FOREGROUND, ORPHAN])
 
 /** As much of an object's metadata as caches keep: who it is, where it belongs and how its deletion goes on, and the labels and annotations that matter. */
 export function keptMetadata(metadata: ObjectMeta, matters: Matters = {}): ObjectMeta {
@@ -26,9 +27,7 @@ export function keptMetadata(metadata: ObjectMeta, matters: Matters = {}): Objec
     generation,
     creationTimestamp,
     deletionTimestamp,
-    finalizers: metadata.finalizers?.length
-      ? keptFinalizers(metadata.finalizers, matters.finalizers ?? NONE)?.map(intern)
-      : undefined,
+    finalizers: metadata.finalizers?.length ? keptFinalizers(metadata.finalizers, LASTING)?.map(intern) : undefined,
     labels: picked(metadata.labels, matters.labels),
     annotations: withWhole(metadata.annotations, matters),
     ownerReferences: owner && [owner],
