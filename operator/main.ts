@@ -7,7 +7,7 @@ import { Connection } from './kube/connection.ts'
 import { HttpKubeClient } from './kube/http-client.ts'
 import type { RequestReport } from './kube/kube-client.ts'
 import { RequestBudget } from './kube/request-budget.ts'
-import { Operator } from './operator.ts'
+import { OperatorReplica } from './operator.ts'
 import about from './package.json' with { type: 'json' }
 import { warnedOnce } from './runtime/api-warnings.ts'
 import { systemClock } from './runtime/clock.ts'
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     log.debug(report, 'request')
   }
   const budget = new RequestBudget(systemClock, config.requestsPerSecond, config.requestBurst)
-  const operator = new Operator({
+  const operator = new OperatorReplica({
     client: new HttpKubeClient({ connection, watchConnection, userAgent: USER_AGENT, budget, onRequest }),
     leaseClient: new HttpKubeClient({ connection: leaseConnection, userAgent: `${USER_AGENT}/lease`, onRequest }),
     clock: systemClock,
@@ -91,12 +91,12 @@ function metricsEndpoint(metrics: RuntimeMetrics): Endpoint {
   return { path: '/metrics', answer: async () => ({ ok: true, contentType, body: await metrics.render() }) }
 }
 
-function cachesEndpoint(operator: Operator): Endpoint {
+function cachesEndpoint(operator: OperatorReplica): Endpoint {
   const contentType = 'application/json'
   return { path: '/caches', answer: async () => ({ ok: true, contentType, body: JSON.stringify(operator.cached()) }) }
 }
 
-function healthEndpoints(operator: Operator): Endpoint[] {
+function healthEndpoints(operator: OperatorReplica): Endpoint[] {
   const answer = async (ok: boolean, body: string) => ({ ok, contentType: 'text/plain', body })
   return [
     { path: '/healthz', answer: () => answer(true, 'ok\n') },

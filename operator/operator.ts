@@ -48,7 +48,7 @@ export interface OperatorOptions extends Basics {
  * The whole operator, given a cluster and a clock: caches that every replica keeps warm, and the controllers, which run
  * while it leads.
  */
-export class Operator {
+export class OperatorReplica {
   readonly metrics: RuntimeMetrics
   readonly #options: OperatorOptions
   readonly #imageMetrics: ImageMetrics

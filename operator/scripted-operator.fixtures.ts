@@ -1,10 +1,10 @@
 import type { ScriptedClient } from './kube/scripted-client.fixtures.ts'
-import { Operator } from './operator.ts'
+import { OperatorReplica } from './operator.ts'
 import { fakeLog } from './runtime/fake-log.fixtures.ts'
 
 /** A whole operator, with the clock of its client and the lease of production; it does nothing until it is run. */
-export function scriptedOperator(client: ScriptedClient): Operator {
-  return new Operator({
+export function scriptedOperator(client: ScriptedClient): OperatorReplica {
+  return new OperatorReplica({
     client,
     leaseClient: client,
     clock: client.clock,

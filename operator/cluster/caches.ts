@@ -42,7 +42,7 @@ import {
   viewStorageClass,
   viewStorageProfile,
 } from './views.ts'
-import { WorkspaceParts } from './workspace-parts.ts'
+import { WorkspaceChildCaches } from './workspace-child-caches.ts'
 
 export const BY_NAMESPACE = 'namespace'
 export function byNamespace({ metadata }: KubeObject): readonly string[] {
@@ -80,7 +80,7 @@ export class ClusterCaches {
   readonly snapshotClasses = new Store<MetaView>()
   readonly storageProfiles = new Store<StorageProfileView>()
   readonly quotas = new Store<QuotaView>().index(BY_NAMESPACE, byNamespace)
-  readonly workspaces: WorkspaceParts
+  readonly workspaces: WorkspaceChildCaches
 
   constructor(reflectors: Reflectors) {
     this.reflectors = reflectors
@@ -98,7 +98,7 @@ export class ClusterCaches {
     reflectors.add(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses, viewMeta, metadataOnly)
     reflectors.add(STORAGE_PROFILE, this.storageProfiles, viewStorageProfile)
     reflectors.add(RESOURCE_QUOTA, this.quotas, viewQuota)
-    this.workspaces = new WorkspaceParts(reflectors)
+    this.workspaces = new WorkspaceChildCaches(reflectors)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../kube/kube-object.ts'
-import { type Condition, cutMessage, mergeConditions } from './conditions.ts'
+import { cutMessage, mergeConditions, type StatusCondition } from './conditions.ts'
 import { redactUrls } from './redact.ts'
 
 /** Of its condition, and of its Event. */
@@ -7,7 +7,7 @@ export const BUG_REASON = 'InternalError'
 
 /** The status of an object that cannot be planned because of a bug in the operator: what it said so far may well be true still. */
 export function statusWithBug(object: KubeObject, error: unknown, now: number) {
-  const { status = {} } = object as { readonly status?: { readonly conditions?: readonly Condition[] } }
+  const { status = {} } = object as { readonly status?: { readonly conditions?: readonly StatusCondition[] } }
   const text = redactUrls(error instanceof Error ? error.message : String(error))
   const message = cutMessage(`the operator met an error of its own: ${text}; see its log, and report it`)
   const stalled = { type: 'Stalled', status: 'True', reason: BUG_REASON, message } as const

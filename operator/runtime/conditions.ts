@@ -1,7 +1,7 @@
 import { redactUrls } from './redact.ts'
 
 /** One condition of a status, as in every Kubernetes API. */
-export interface Condition {
+export interface StatusCondition {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
   readonly reason: string
@@ -12,15 +12,15 @@ export interface Condition {
 }
 
 /** A condition without its times and its generation. */
-export type Said = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>
+export type Said = Omit<StatusCondition, 'lastTransitionTime' | 'observedGeneration'>
 
 /** Sets or replaces conditions; the transition time moves only with the status. Conditions not named stay. */
 export function mergeConditions(
-  before: readonly Condition[],
+  before: readonly StatusCondition[],
   wanted: readonly Said[],
   generation: number | undefined,
   now: number,
-): Condition[] {
+): StatusCondition[] {
   const next = wanted.map((condition) => {
     const old = before.find(({ type }) => type === condition.type)
     const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : toTime(now)

@@ -1,4 +1,4 @@
-import { type Condition, fromTime } from './conditions.ts'
+import { fromTime, type StatusCondition } from './conditions.ts'
 
 /** An object with a phase, as far as its wait goes. */
 export interface Waiter {
@@ -8,7 +8,7 @@ export interface Waiter {
   }
   readonly status?: {
     readonly phase?: string | undefined
-    readonly conditions?: readonly Pick<Condition, 'type' | 'status' | 'lastTransitionTime'>[] | undefined
+    readonly conditions?: readonly Pick<StatusCondition, 'type' | 'status' | 'lastTransitionTime'>[] | undefined
   }
 }
 

@@ -8,7 +8,7 @@ import {
   STORAGE_CLASS,
   VOLUME_SNAPSHOT_CLASS,
 } from '../../operator/kube/resource-types.ts'
-import { Operator } from '../../operator/operator.ts'
+import { OperatorReplica } from '../../operator/operator.ts'
 import { fakeLog } from '../../operator/runtime/fake-log.fixtures.ts'
 import { startSimulators, timedTransfer } from '../simulators/index.ts'
 import { IMAGE, MemoryCluster, SERVED_TYPES, SimulatedProcess, VirtualTime } from './index.ts'
@@ -85,10 +85,10 @@ function prepare({ admin }: MemoryCluster): void {
   create(CONFIG_MAP, 'sync-operator-policy', { data: { concurrency: String(LIMIT) } }, 'sync-operator')
 }
 
-function operatorIn(cluster: MemoryCluster, time: VirtualTime, random: () => number): Operator {
+function operatorIn(cluster: MemoryCluster, time: VirtualTime, random: () => number): OperatorReplica {
   const process = new SimulatedProcess(time, 'operator')
   const client = cluster.connect({ process })
-  return new Operator({
+  return new OperatorReplica({
     client,
     leaseClient: client,
     clock: process.clock,

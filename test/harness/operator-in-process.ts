@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { RequestReport } from '../../operator/kube/kube-client.ts'
-import { Operator } from '../../operator/operator.ts'
+import { OperatorReplica } from '../../operator/operator.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 
@@ -13,7 +13,7 @@ export const LEASE = { durationMs: 5_000, renewDeadlineMs: 4_000, retryPeriodMs:
 export class OperatorInProcess {
   /** Every request but those for the Lease. */
   readonly requests: RequestReport[] = []
-  readonly operator: Operator
+  readonly operator: OperatorReplica
   readonly #stopping = new AbortController()
   readonly #connections: readonly Connection[]
   readonly #running: Promise<void>
@@ -26,7 +26,7 @@ export class OperatorInProcess {
     const onRequest = (report: RequestReport) => {
       this.requests.push(report)
     }
-    this.operator = new Operator({
+    this.operator = new OperatorReplica({
       client: new HttpKubeClient({ connection, watchConnection, userAgent: 'operator', onRequest }),
       leaseClient: new HttpKubeClient({ connection: leaseConnection, userAgent: 'operator/lease' }),
       clock: systemClock,

@@ -1,4 +1,4 @@
-import { Operator } from '../../operator/operator.ts'
+import { OperatorReplica } from '../../operator/operator.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import { type MemoryCluster, SimulatedProcess, type VirtualTime } from '../../sandbox/memory-cluster/index.ts'
 import { OPERATOR_NAMESPACE } from './chronicle.ts'
@@ -25,7 +25,9 @@ export class Replica {
   readonly #options: ReplicaOptions
   #starts = 0
   #isWanted = false
-  #running: { process: SimulatedProcess; operator: Operator; stopping: AbortController; isOver: boolean } | undefined
+  #running:
+    | { process: SimulatedProcess; operator: OperatorReplica; stopping: AbortController; isOver: boolean }
+    | undefined
   /** What ended a run that should not have ended. */
   failure: unknown
 
@@ -37,7 +39,7 @@ export class Replica {
     return this.#running !== undefined && !this.#running.isOver
   }
 
-  get operator(): Operator | undefined {
+  get operator(): OperatorReplica | undefined {
     return this.#running?.operator
   }
 
@@ -63,7 +65,7 @@ export class Replica {
       passageOf: network.passageOf.bind(network),
       viewOf: network.viewOf.bind(network),
     }
-    const operator = new Operator({
+    const operator = new OperatorReplica({
       client: cluster.connect(connection),
       leaseClient: cluster.connect(connection),
       clock: process.clock,

@@ -2,7 +2,7 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiVersionOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME, NAMESPACE, STORAGE_CLASS } from '../../operator/kube/resource-types.ts'
-import { Operator } from '../../operator/operator.ts'
+import { OperatorReplica } from '../../operator/operator.ts'
 import { fakeLog } from '../../operator/runtime/fake-log.fixtures.ts'
 import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import {
@@ -71,7 +71,7 @@ class Scene implements AsyncDisposable {
     })
     const process = new SimulatedProcess(this.#time, 'operator')
     const client = this.#cluster.connect({ process, fateOf: (request) => this.#fateOf(request) })
-    const operator = new Operator({
+    const operator = new OperatorReplica({
       client,
       leaseClient: client,
       clock: process.clock,

@@ -1,7 +1,7 @@
 import { type Attempt, PHASES, parseQuantity, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { ImageView } from '../../images/image-view.ts'
-import type { Condition } from '../../runtime/conditions.ts'
+import type { StatusCondition } from '../../runtime/conditions.ts'
 import { Meters } from '../../runtime/meters.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 import { ImageWaits } from './image-waits.ts'
@@ -142,7 +142,7 @@ export class ImageMetrics {
 }
 
 function isTrue({ conditions }: VMDiskImageStatus, type: string): boolean {
-  return conditions?.some((one: Condition) => one.type === type && one.status === 'True') ?? false
+  return conditions?.some((one: StatusCondition) => one.type === type && one.status === 'True') ?? false
 }
 
 /** Of the artifact; 0 before there is one. */

@@ -80,7 +80,7 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'progress is that of the first image',
     invariant: 7,
-    seam: seam(DATA_SYNCS.status, 'statusOf', (statusOf) => (dataSync, standing, images, now) => {
+    seam: seam(DATA_SYNCS.status, 'dataSyncStatusOf', (statusOf) => (dataSync, standing, images, now) => {
       const { progress: _all, ...status } = statusOf(dataSync, standing, images, now)
       const { progress } = statusOf(dataSync, standing, images.slice(0, 1), now)
       return { ...status, ...(progress !== undefined && { progress }) }

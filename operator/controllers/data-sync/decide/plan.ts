@@ -3,7 +3,7 @@ import type { ObjectPlan } from '../../../runtime/plan-writer.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
 import type { DataSyncWorld } from '../world.ts'
 import { type ImageStep, planImageOf } from './image.ts'
-import { type DataSyncStanding, dataSyncEventsBetween, standingOf, statusOf } from './status.ts'
+import { type DataSyncStanding, dataSyncEventsBetween, dataSyncStatusOf, standingOf } from './status.ts'
 
 /**
  * What is to be done about one DataSync, as printable data. An image without a resourceVersion is only ever created: one that has come in between
@@ -25,7 +25,12 @@ export function planDataSync(world: DataSyncWorld, now: number): DataSyncPlan {
   if (deletionTimestamp !== undefined) return { ...nothing, status: dataSync.status }
   const obstacle = obstacleIn(world)
   const steps = obstacle === undefined ? images.map((image) => planImageOf(namespace, image)) : []
-  const status = statusOf(dataSync, obstacle ?? withRefusal(standingOf(steps), world.refusal, REFUSED), steps, now)
+  const status = dataSyncStatusOf(
+    dataSync,
+    obstacle ?? withRefusal(standingOf(steps), world.refusal, REFUSED),
+    steps,
+    now,
+  )
   return {
     ...nothing,
     status,

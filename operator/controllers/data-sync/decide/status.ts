@@ -39,7 +39,7 @@ const countOf = (phase: DataSyncPhase, images: readonly ImageStep[]) =>
   images.filter((image) => image.phase === phase).length
 
 /** The whole status. Of the one before only the times of transitions count. */
-export function statusOf(
+export function dataSyncStatusOf(
   { metadata: { generation }, status: before }: DataSyncView,
   standing: DataSyncStanding,
   images: readonly ImageStep[],

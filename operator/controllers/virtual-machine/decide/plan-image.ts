@@ -12,14 +12,14 @@ import { keyOf } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
 import { failed, isDeployed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
-import type { MachineStanding, StatusFacts } from './status.ts'
+import type { MachineStanding, MachineStatusFacts } from './status.ts'
 
 /** Nobody tells of the objects that are cloned from. */
 const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
 
 interface Seen {
   readonly shown: VirtualMachineStatus['image']
-  readonly condition: StatusFacts['imageReady']
+  readonly condition: MachineStatusFacts['imageReady']
 }
 
 /** What a machine can expect of its image. */

@@ -20,7 +20,7 @@ export interface Remark {
   readonly message: string
 }
 
-export interface StatusFacts {
+export interface MachineStatusFacts {
   readonly standing: MachineStanding
   readonly image: VirtualMachineStatus['image']
   /** Whether a disk can be cloned from the image. */
@@ -50,7 +50,7 @@ export function withPending(standing: MachineStanding, remarks: readonly Remark[
 /** Completes a status: phase, message and conditions, with times that only move when something changed. */
 export function withMachineStanding(
   status: VirtualMachineStatus,
-  facts: StatusFacts,
+  facts: MachineStatusFacts,
   now: number,
 ): VirtualMachineStatus {
   const { image, imageReady, remarks, generation } = facts

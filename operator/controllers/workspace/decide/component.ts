@@ -44,14 +44,14 @@ export function isGoing({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined
 }
 
-export const ready = (message: string, why: WorkspaceReason = 'Ready'): ComponentStanding => {
+export const componentReady = (message: string, why: WorkspaceReason = 'Ready'): ComponentStanding => {
   return { phase: 'Ready', why, message }
 }
 
-export const waiting = (why: WorkspaceReason, message: string): ComponentStanding => {
+export const componentWaiting = (why: WorkspaceReason, message: string): ComponentStanding => {
   return { phase: 'Provisioning', why, message }
 }
 
-export const failed = (why: WorkspaceReason, message: string): ComponentStanding => {
+export const componentFailed = (why: WorkspaceReason, message: string): ComponentStanding => {
   return { phase: 'Failed', why, message }
 }

@@ -3,7 +3,15 @@ import type { KubeObject } from '../../../kube/kube-object.ts'
 import { type ChildRefusal, childId } from '../../../runtime/child-refusals.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { isAsWanted } from './as-wanted.ts'
-import { type Component, type ComponentStanding, failed, idOf, idOfObject, isGoing, waiting } from './component.ts'
+import {
+  type Component,
+  type ComponentStanding,
+  componentFailed,
+  componentWaiting,
+  idOf,
+  idOfObject,
+  isGoing,
+} from './component.ts'
 import type { ComponentKind, Judgement } from './component-kind.ts'
 
 /** A component with what is to be said, and done, about it. */
@@ -104,19 +112,19 @@ function obstacleIn({ missingKinds }: WorkspaceWorld, parts: readonly Part[]): C
     const { kind } = wanted
     const title = idOfObject(wanted)
     if (missingKinds.has(kind))
-      return waiting(missingReason(kind), `the cluster does not serve ${kind}: ${title} cannot be created`)
+      return componentWaiting(missingReason(kind), `the cluster does not serve ${kind}: ${title} cannot be created`)
     if (namesake !== undefined && actual === undefined)
       return isGoing(namesake)
-        ? waiting(
+        ? componentWaiting(
             'Provisioning',
             `${title}, which is not of this workspace, is being deleted: its name is free when it is gone`,
           )
-        : failed(
+        : componentFailed(
             'NameConflict',
             `${title} exists and is not of this workspace: choose another name or, if nobody needs it, delete it`,
           )
     if (actual !== undefined && isGoing(actual))
-      return waiting(goingReason(kind), `${title} is being deleted, and is created again once it is gone`)
+      return componentWaiting(goingReason(kind), `${title} is being deleted, and is created again once it is gone`)
   }
   return undefined
 }
@@ -131,15 +139,15 @@ function goingReason(kind: string): WorkspaceReason {
 
 function beingCreated(world: WorkspaceWorld, missing: readonly KubeObject[]): ComponentStanding {
   const refusal = refusedIn(missing.map((wanted) => partOf(world, wanted)))
-  return refusal ?? waiting('Provisioning', `being created: ${missing.map(idOfObject).join(', ')}`)
+  return refusal ?? componentWaiting('Provisioning', `being created: ${missing.map(idOfObject).join(', ')}`)
 }
 
 /** What is planned is tried again and again; until it works, people should read why it does not. */
 function refusedIn(parts: readonly Part[]): ComponentStanding | undefined {
   for (const { wanted, refusal } of parts) {
-    if (refusal?.why === 'NameTaken') return failed('NameConflict', refusal.message)
+    if (refusal?.why === 'NameTaken') return componentFailed('NameConflict', refusal.message)
     if (refusal !== undefined)
-      return waiting('Refused', `the API server refuses ${idOfObject(wanted)}: ${refusal.message}`)
+      return componentWaiting('Refused', `the API server refuses ${idOfObject(wanted)}: ${refusal.message}`)
   }
   return undefined
 }
@@ -153,7 +161,10 @@ function withRemark(standing: ComponentStanding, remark: string | undefined): Co
 function waitingFor({ component, standing }: Awaited): ComponentStanding {
   const { why } = standing
   const reason = component.kind === 'Image' ? 'WaitingForImages' : 'Provisioning'
-  return waiting(reason, `waits for ${idOfComponent(component)}, which is not ready (${standing.reason ?? why})`)
+  return componentWaiting(
+    reason,
+    `waits for ${idOfComponent(component)}, which is not ready (${standing.reason ?? why})`,
+  )
 }
 
 function isToBeChanged({ wanted, actual }: Part): boolean {

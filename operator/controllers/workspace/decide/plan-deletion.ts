@@ -4,10 +4,10 @@ import { fromTime } from '../../../runtime/conditions.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
 import { removalOf } from '../../../runtime/removals.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { idOfObject, isGoing, waiting } from './component.ts'
+import { componentWaiting, idOfObject, isGoing } from './component.ts'
 import type { Judged } from './judge.ts'
 import { lastIn } from './removal-order.ts'
-import { statusOf } from './status.ts'
+import { workspaceStatusOf } from './status.ts'
 import type { WorkspacePlan } from './workspace-plan.ts'
 
 const LOOK_MS = 60_000
@@ -37,7 +37,7 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
     message,
   } as const
   const plan = {
-    status: statusOf(world, { judged: left(world), leaving: next, problem }, now),
+    status: workspaceStatusOf(world, { judged: left(world), leaving: next, problem }, now),
     finalizer: 'keep',
     apply: [],
     remove: next.flatMap((one) => removalOf(one)),
@@ -53,6 +53,6 @@ function left({ components, children }: WorkspaceWorld): Judged[] {
     const objects = component.objects.map((one) => children.get(idOfObject(one))).filter((one) => one !== undefined)
     if (objects.length === 0) return []
     const message = objects.some(isGoing) ? 'it is being deleted' : 'it is deleted once nothing uses it any more'
-    return [{ component, standing: waiting('Deleting', message), isThere: false }]
+    return [{ component, standing: componentWaiting('Deleting', message), isThere: false }]
   })
 }

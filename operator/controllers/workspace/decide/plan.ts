@@ -7,7 +7,7 @@ import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { planWorkspaceDeletion } from './plan-deletion.ts'
 import { leavingIn, unusedIn } from './removal-order.ts'
-import { statusOf, workspaceEventsBetween } from './status.ts'
+import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
 import type { WorkspacePlan } from './workspace-plan.ts'
 
 /**
@@ -24,13 +24,13 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
   const finalizer = workspace.metadata.finalizers?.includes(FINALIZERS.workspace) ? 'keep' : 'add'
   if (!spec.ok) {
     const problem = { phase: 'Failed', why: 'InvalidSpec', message: redactUrls(problemsText(spec.problems)) } as const
-    const status = statusOf(world, { judged: [], leaving: [], problem }, now)
+    const status = workspaceStatusOf(world, { judged: [], leaving: [], problem }, now)
     const events = workspaceEventsBetween(workspace.status, status, [])
     return { status, finalizer, apply: [], remove: [], events }
   }
   const judged = judgeAll(world)
   const leaving = leavingIn(world)
-  const status = statusOf(world, { judged, leaving }, now)
+  const status = workspaceStatusOf(world, { judged, leaving }, now)
   const remove = [...unusedIn(leaving).flatMap((one) => removalOf(one)), ...judged.flatMap((one) => one.remove ?? [])]
   const applyIf = judged.flatMap((one) => one.applyIf ?? [])
   const plan = {

@@ -17,7 +17,7 @@ import { type ComponentStanding, idOfObject } from './component.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 
 /** What a status is made of. */
-export interface StatusFacts {
+export interface WorkspaceStatusFacts {
   readonly judged: readonly Judged[]
   /** Children that are being removed. */
   readonly leaving: readonly KubeObject[]
@@ -34,7 +34,7 @@ const WAITING_FOR_MAX = 256
 const MESSAGE_MAX = 4_000
 
 /** The whole status. Of the one before only the times of transitions count, and what is known of components that are not looked at. */
-export function statusOf(world: WorkspaceWorld, facts: StatusFacts, now: number): WorkspaceStatus {
+export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusFacts, now: number): WorkspaceStatus {
   const { workspace, children } = world
   const { generation, name } = workspace.metadata
   const { judged, problem } = facts
@@ -61,7 +61,7 @@ export function statusOf(world: WorkspaceWorld, facts: StatusFacts, now: number)
   }
 }
 
-function standingOf({ judged, leaving, problem }: StatusFacts): Standing<WorkspacePhase, WorkspaceReason> {
+function standingOf({ judged, leaving, problem }: WorkspaceStatusFacts): Standing<WorkspacePhase, WorkspaceReason> {
   if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
   const failed = judged.filter(({ standing }) => standing.phase === 'Failed')
   const waiting = judged.filter(({ standing }) => standing.phase === 'Provisioning')
@@ -97,7 +97,7 @@ function listed(phase: WorkspacePhase, those: readonly Judged[]): string {
 }
 
 /** In a few words, for a column. */
-function awaitedIn({ judged, leaving, problem }: StatusFacts): string | undefined {
+function awaitedIn({ judged, leaving, problem }: WorkspaceStatusFacts): string | undefined {
   const worst = problem === undefined ? worstOf(judged) : undefined
   if (worst !== undefined) {
     const { reason, why } = worst.standing

@@ -1,6 +1,6 @@
 import { type AnsibleObject, ansibleName, isAnsibleTooLarge, renderWorkspaceAnsible } from '@open-terrain/constructs'
-import { WORKSPACE_CONFIG_MAP } from '../../../../cluster/workspace-parts.ts'
-import { type Component, failed, idOf, ready } from '../component.ts'
+import { WORKSPACE_CONFIG_MAP } from '../../../../cluster/workspace-child-caches.ts'
+import { type Component, componentFailed, componentReady, idOf } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'Ansible'
@@ -13,7 +13,7 @@ export const ANSIBLE_KIND: ComponentKind = {
     const { name } = configMap.metadata
     return [{ kind: KIND, name, objects: [configMap], needs: [], ...heldBySize(configMap) }]
   },
-  standing: (_world, { name }) => ({ standing: ready(`ConfigMap ${name} has the inventory and the plays`) }),
+  standing: (_world, { name }) => ({ standing: componentReady(`ConfigMap ${name} has the inventory and the plays`) }),
 }
 
 export function ansibleIdOf({ name }: { readonly name: string }): string {
@@ -22,7 +22,7 @@ export function ansibleIdOf({ name }: { readonly name: string }): string {
 
 function heldBySize(configMap: AnsibleObject): Pick<Component, 'held'> {
   if (!isAnsibleTooLarge(configMap)) return {}
-  const absent = failed(
+  const absent = componentFailed(
     'AnsibleTooLarge',
     'the inventory and the plays are more than a ConfigMap holds (1 MiB): shorten the variables of the roles',
   )

@@ -8,7 +8,14 @@ import type { DeploymentView } from '../../../../cluster/workspace-views.ts'
 import { DEPLOYMENT } from '../../../../kube/resource-types.ts'
 import { redactUrls } from '../../../../runtime/redact.ts'
 import type { WorkspaceWorld } from '../../world.ts'
-import { type Blueprint, type Component, failed, idOf, ready, waiting } from '../component.ts'
+import {
+  type Blueprint,
+  type Component,
+  componentFailed,
+  componentReady,
+  componentWaiting,
+  idOf,
+} from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { heldByDeploy } from '../held.ts'
 import { podTrouble } from '../pod-trouble.ts'
@@ -58,7 +65,7 @@ function heldByPolicy({ containers }: WorkspaceContainerCluster, policy: Policy)
     const port = portMappings.find(({ hostPort }) => hostPort !== undefined)
     if (port !== undefined && !allowHostPorts)
       return held(
-        failed(
+        componentFailed(
           'HostPortNotAllowed',
           `container ${name} asks for port ${port.hostPort} of its node, and the policy key allowHostPorts is false: remove hostPort, or have the policy allow it`,
         ),
@@ -66,7 +73,7 @@ function heldByPolicy({ containers }: WorkspaceContainerCluster, policy: Policy)
     const capability = capabilities?.add?.find((one) => !allowedCapabilities.includes(one))
     if (capability !== undefined)
       return held(
-        failed(
+        componentFailed(
           'CapabilityNotAllowed',
           `container ${name} adds ${capability}, which the policy key allowedCapabilities does not name: remove it from capabilities.add, or have the policy allow it`,
         ),
@@ -75,7 +82,7 @@ function heldByPolicy({ containers }: WorkspaceContainerCluster, policy: Policy)
   return undefined
 }
 
-function held(absent: ReturnType<typeof failed>): Pick<Component, 'held'> {
+function held(absent: ReturnType<typeof componentFailed>): Pick<Component, 'held'> {
   const stays = 'what runs already runs until its pod ends, unchanged'
   return { held: { absent, present: { ...absent, message: `${absent.message}; ${stays}` } } }
 }
@@ -85,27 +92,31 @@ function judgeCluster(world: WorkspaceWorld, { name }: Component): Judgement {
   const { metadata, observedGeneration, updated, available, replicas, progressing, replicaFailure } = deployment
   const isSeen = observedGeneration >= (metadata.generation ?? 0)
   if (isSeen && available > 0 && updated > 0 && replicas === updated)
-    return { standing: ready(`the containers of ${name} run`) }
+    return { standing: componentReady(`the containers of ${name} run`) }
   const isLate = isSeen && progressing.status === 'False' && progressing.reason === 'ProgressDeadlineExceeded'
   const trouble = podTrouble(world, name)
   if (trouble !== undefined) {
     const { reason, message, isLasting } = trouble
-    const standing = isLate || isLasting ? failed('ContainersFailed', message) : waiting('ContainersFailed', message)
+    const standing =
+      isLate || isLasting ? componentFailed('ContainersFailed', message) : componentWaiting('ContainersFailed', message)
     return { standing: { ...standing, reason } }
   }
   if (isSeen && replicaFailure.status === 'True')
     return {
       standing: {
-        ...waiting('Refused', `the pod of Deployment ${name} is refused: ${redactUrls(replicaFailure.message)}`),
+        ...componentWaiting(
+          'Refused',
+          `the pod of Deployment ${name} is refused: ${redactUrls(replicaFailure.message)}`,
+        ),
         reason: replicaFailure.reason,
       },
     }
   if (isLate)
     return {
-      standing: failed(
+      standing: componentFailed(
         'ContainersFailed',
         `the pod of Deployment ${name} is not ready in time: ${redactUrls(progressing.message)}`,
       ),
     }
-  return { standing: waiting('ContainersPending', `the containers of ${name} are being started`) }
+  return { standing: componentWaiting('ContainersPending', `the containers of ${name} are being started`) }
 }

@@ -10,7 +10,15 @@ import type { ImageView } from '../../../../images/image-view.ts'
 import { referenceOf } from '../../../../images/references.ts'
 import { NAMESPACE } from '../../../../kube/resource-types.ts'
 import type { ImageFacts, WorkspaceWorld } from '../../world.ts'
-import { type Component, type ComponentStanding, failed, idOf, isGoing, ready, waiting } from '../component.ts'
+import {
+  type Component,
+  type ComponentStanding,
+  componentFailed,
+  componentReady,
+  componentWaiting,
+  idOf,
+  isGoing,
+} from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { imageTemplate } from '../image-template.ts'
 
@@ -54,7 +62,7 @@ interface Wanted {
 function judgeImage(world: WorkspaceWorld, name: string): Judgement {
   const { workspace, spec, policy } = world
   const facts = world.images.get(name) ?? { image: undefined, isShared: false }
-  if (!spec.ok) return { standing: waiting('WaitingForImages', 'the spec cannot be read'), isThere: false }
+  if (!spec.ok) return { standing: componentWaiting('WaitingForImages', 'the spec cannot be read'), isThere: false }
   const ref = { namespace: policy.imageNamespace, name }
   const made = imageTemplate(spec.spec, policy, name)
   const wish = { ref, template: made.spec, mode: undefined, createdBy: workspace }
@@ -69,23 +77,31 @@ function missing(world: WorkspaceWorld, { which, ref, ensured }: Wanted, lacks: 
   const not = (standing: Judgement['standing']): Judgement => ({ standing, isThere: false })
   if (imageNamespace === 'terminating')
     return not(
-      waiting('NamespaceTerminating', `namespace ${ref.namespace} is being deleted: ${which} cannot be created in it`),
+      componentWaiting(
+        'NamespaceTerminating',
+        `namespace ${ref.namespace} is being deleted: ${which} cannot be created in it`,
+      ),
     )
   if (imageNamespace === 'missing')
     return not(
-      waiting(
+      componentWaiting(
         'ImageMissing',
         `namespace ${ref.namespace} does not exist, and ${which} cannot be created in it: create it, or correct the policy key imageNamespace`,
       ),
     )
   if (isNameTaken(world))
     return not(
-      waiting('WaitingForImages', `${which} is not created, as namespace ${home(world)} is not of this workspace`),
+      componentWaiting(
+        'WaitingForImages',
+        `${which} is not created, as namespace ${home(world)} is not of this workspace`,
+      ),
     )
   if (lacks !== undefined)
-    return not(waiting('ImageMissing', `${which} does not exist, and ${lacks}: waiting until somebody creates it`))
+    return not(
+      componentWaiting('ImageMissing', `${which} does not exist, and ${lacks}: waiting until somebody creates it`),
+    )
   const apply = ensured.kind === 'created' ? [ensured.image] : []
-  return { ...not(waiting('WaitingForImages', `${which} is being created`)), apply }
+  return { ...not(componentWaiting('WaitingForImages', `${which} is being created`)), apply }
 }
 
 /** Nothing can run in the namespace of others, so nothing is downloaded for it. */
@@ -109,26 +125,29 @@ function present(
   if (metadata.deletionTimestamp !== undefined) {
     const next = template === undefined ? 'waited for' : 'created again'
     return {
-      standing: waiting('WaitingForImages', `${which} is being deleted: it is ${next} once it is gone`),
+      standing: componentWaiting('WaitingForImages', `${which} is being deleted: it is ${next} once it is gone`),
       isThere: false,
     }
   }
   if (artifact !== undefined) {
     const differing = template === undefined ? [] : mismatches(template, image)
-    if (differing.length === 0) return { standing: ready(`${which} can be cloned`), isThere: true }
+    if (differing.length === 0) return { standing: componentReady(`${which} can be cloned`), isThere: true }
     const text = `${which} can be cloned; it differs from its template in ${differing.join(', ')}, and the image counts`
-    return { standing: { ...ready(text), reason: 'ImageMismatch' }, isThere: true }
+    return { standing: { ...componentReady(text), reason: 'ImageMismatch' }, isThere: true }
   }
   const corrected = correction(world, wanted, image)
   if (corrected !== undefined) return corrected
   const says = message === '' ? '' : `: ${message}`
   if (phase === 'Failed') {
     const where = ensured.kind === 'follows' ? '; correct vmDiskImageTemplate, or the image' : ''
-    return { standing: withReason(failed('ImageFailed', `${which} is Failed${says}${where}`), reason), isThere: false }
+    return {
+      standing: withReason(componentFailed('ImageFailed', `${which} is Failed${says}${where}`), reason),
+      isThere: false,
+    }
   }
   // Places in the queue move all the time, and are on the image.
   const text = reason === undefined || MOVING.has(reason) ? `${which} is ${phase}` : `${which} is ${phase}${says}`
-  return { standing: withReason(waiting('WaitingForImages', text), reason), isThere: false }
+  return { standing: withReason(componentWaiting('WaitingForImages', text), reason), isThere: false }
 }
 
 const MOVING: ReadonlySet<string> = new Set(['Queued', 'Syncing', 'Starting', 'Snapshotting', 'RetryBackoff'])
@@ -140,7 +159,7 @@ function withReason(standing: ComponentStanding, reason: string | undefined): Co
 /** A template that was wrong is corrected, and so is the image that it made. */
 function correction(world: WorkspaceWorld, { which, ref, ensured }: Wanted, image: ImageView): Judgement | undefined {
   const message = `${which} has no artifact yet, and is corrected from its template`
-  const standing = waiting('WaitingForImages', message)
+  const standing = componentWaiting('WaitingForImages', message)
   if (ensured.kind === 'corrected') {
     const onlyIf = [isNobodyElses(ref, [...ownReferences(world)])]
     return { standing, isThere: false, applyIf: [{ wanted: ensured.image, onlyIf }] }

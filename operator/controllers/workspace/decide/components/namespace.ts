@@ -5,7 +5,7 @@ import {
   renderWorkspaceQuota,
 } from '@open-terrain/constructs'
 import { NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA } from '../../../../kube/resource-types.ts'
-import { type Blueprint, type Component, failed, idOf, ready } from '../component.ts'
+import { type Blueprint, type Component, componentFailed, componentReady, idOf } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'Namespace'
@@ -28,7 +28,7 @@ export const NAMESPACE_KIND: ComponentKind = {
       ...heldForImages(blueprint),
     },
   ],
-  standing: (_world, { name }) => ({ standing: ready(`namespace ${name} is there, and isolated`) }),
+  standing: (_world, { name }) => ({ standing: componentReady(`namespace ${name} is there, and isolated`) }),
 }
 
 export function namespaceIdOf({ workspace }: Pick<Blueprint, 'workspace'>): string {
@@ -38,7 +38,7 @@ export function namespaceIdOf({ workspace }: Pick<Blueprint, 'workspace'>): stri
 /** All images would go with this workspace. */
 function heldForImages({ workspace, policy }: Blueprint): Pick<Component, 'held'> {
   if (workspace.name !== policy.imageNamespace) return {}
-  const taken = failed(
+  const taken = componentFailed(
     'NameConflict',
     `namespace ${workspace.name} is that of the images (policy key imageNamespace): give the workspace another name`,
   )

@@ -1,6 +1,6 @@
 import { renderWorkspaceNetwork } from '@open-terrain/constructs'
 import { NETWORK_ATTACHMENT_DEFINITION } from '../../../../kube/resource-types.ts'
-import { type Component, idOf, ready } from '../component.ts'
+import { type Component, componentReady, idOf } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'Network'
@@ -18,7 +18,7 @@ export const NETWORK_KIND: ComponentKind = {
         needs: [],
       }),
     ),
-  standing: (_world, { name }) => ({ standing: ready(`network ${name} can be used`) }),
+  standing: (_world, { name }) => ({ standing: componentReady(`network ${name} can be used`) }),
 }
 
 /** The networks that these interfaces are on. */

@@ -5,7 +5,14 @@ import {
   type WorkspaceVm,
 } from '@open-terrain/constructs'
 import type { MachineFacts, WorkspaceWorld } from '../../world.ts'
-import { type Component, type ComponentStanding, failed, idOf, ready, waiting } from '../component.ts'
+import {
+  type Component,
+  type ComponentStanding,
+  componentFailed,
+  componentReady,
+  componentWaiting,
+  idOf,
+} from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { heldByDeploy } from '../held.ts'
 import { imageIdOf } from './image.ts'
@@ -57,16 +64,16 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
   const { metadata, status } = world.children.get(idOf(KIND, name)) as MachineFacts
   const { phase, reason = 'VirtualMachinePending', message = '', observedGeneration = 0 } = status
   if (phase === undefined || observedGeneration < (metadata.generation ?? 0))
-    return { standing: waiting('VirtualMachinePending', `VirtualMachine ${name} has not been looked at yet`) }
-  if (phase === 'Ready') return { standing: { ...ready(message), reason } }
+    return { standing: componentWaiting('VirtualMachinePending', `VirtualMachine ${name} has not been looked at yet`) }
+  if (phase === 'Ready') return { standing: { ...componentReady(message), reason } }
   const secret = reason === 'MissingPasswordSecret' ? missingSecret(world, name) : undefined
   if (secret !== undefined) return { standing: secret }
   const why = (isSecret(reason) ? 'SecretMissing' : SAME.has(reason) ? reason : undefined) as
     | WorkspaceReason
     | undefined
-  if (phase === 'Failed') return { standing: { ...failed(why ?? 'VirtualMachineFailed', message), reason } }
+  if (phase === 'Failed') return { standing: { ...componentFailed(why ?? 'VirtualMachineFailed', message), reason } }
   const text = MOVING.has(reason) ? `the machine is ${phase}: ${reason}` : message
-  return { standing: { ...waiting(why ?? 'VirtualMachinePending', text), reason } }
+  return { standing: { ...componentWaiting(why ?? 'VirtualMachinePending', text), reason } }
 }
 
 function isSecret(reason: string): boolean {
@@ -79,7 +86,7 @@ function missingSecret({ workspace, spec, secrets }: WorkspaceWorld, name: strin
   const ref = passwordSecretsOf(vm).find((one) => !secrets.has(one.name))
   if (ref === undefined) return undefined
   const command = `kubectl -n ${workspace.metadata.name} create secret generic ${ref.name} --from-literal=${ref.key}=PASSWORD`
-  return waiting('SecretMissing', command)
+  return componentWaiting('SecretMissing', command)
 }
 
 export function passwordSecretsOf(vm: WorkspaceVm | undefined): { readonly name: string; readonly key: string }[] {

@@ -5,7 +5,15 @@ import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../../kube/resource-types.ts'
 import { removalAsSeen } from '../../../../runtime/removals.ts'
 import type { WorkspaceWorld } from '../../world.ts'
-import { type Component, failed, idOf, idOfObject, isGoing, ready, waiting } from '../component.ts'
+import {
+  type Component,
+  componentFailed,
+  componentReady,
+  componentWaiting,
+  idOf,
+  idOfObject,
+  isGoing,
+} from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 
 const KIND = 'Volume'
@@ -46,28 +54,33 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
   // It was bound to an earlier claim, and nothing frees it but another one of its name. What is in the folder stays.
   if (local !== undefined && isLeft(local, claim))
     return {
-      standing: waiting('VolumePending', `PersistentVolume ${local.metadata.name} is made again for its new claim`),
+      standing: componentWaiting(
+        'VolumePending',
+        `PersistentVolume ${local.metadata.name} is made again for its new claim`,
+      ),
       remove: removalAsSeen(local),
     }
   if (claim.phase === 'Bound')
-    return { standing: ready(`volume ${name} has ${claim.capacity ?? claim.requested ?? 'room'}`) }
+    return { standing: componentReady(`volume ${name} has ${claim.capacity ?? claim.requested ?? 'room'}`) }
   if (claim.phase === 'Lost')
     return {
-      standing: failed(
+      standing: componentFailed(
         'VolumePending',
         `the storage of PersistentVolumeClaim ${name} is lost: delete the claim, and it is made again without its data`,
       ),
     }
   if (!isMounted(world, name))
     return {
-      standing: ready(`claim ${name} is there; no container mounts it, and its storage may wait for the first one`),
+      standing: componentReady(
+        `claim ${name} is there; no container mounts it, and its storage may wait for the first one`,
+      ),
     }
   const storage =
     local === undefined
       ? 'storage from the default StorageClass, which the cluster needs'
       : 'its folder on a node with the label pelotech.ot/local-volumes'
   return {
-    standing: waiting(
+    standing: componentWaiting(
       'VolumePending',
       `PersistentVolumeClaim ${name} is ${claim.phase || 'new'}: it waits for ${storage}, or for the container that mounts it`,
     ),

@@ -50,7 +50,7 @@ const DEPLOYMENT_MAX = 700_000
  * cost nothing. They are read from the first workspace on: a cluster without any pays neither lists nor watches for them. What is ours and has lost its label is
  * found when it is to be made again.
  */
-export class WorkspaceParts {
+export class WorkspaceChildCaches {
   readonly deployments = new Store<DeploymentView>().index(BY_OWNER, byOwnerOf(workspace))
   /** Of the container clusters. */
   readonly pods = new Store<ContainerPodView>().index(BY_CONTAINER_CLUSTER, byContainerCluster)
