@@ -11,6 +11,11 @@ export const FOREGROUND = 'foregroundDeletion'
 /** Finalizer of `--cascade=orphan`: the garbage collector takes the owner off all dependents, and this off the owner then. */
 export const ORPHAN = 'orphan'
 
+/** Whether somebody has asked that all that belongs to it be left without an owner, and that is not done yet. */
+export function isOrphaning({ metadata }: KubeObject): boolean {
+  return metadata.finalizers?.includes(ORPHAN) === true
+}
+
 /** Whether the garbage collector still waits for what belongs to it, or cannot say that it is gone: a webhook may be asked about that. */
 export function isWaitingForDependents({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FOREGROUND) === true

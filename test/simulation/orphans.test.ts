@@ -1,12 +1,22 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { controllerOf } from '../../operator/kube/controller-of.ts'
-import { DATA_SOURCE, DATA_VOLUME, POD, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  DATA_SOURCE,
+  DATA_VOLUME,
+  DEPLOYMENT,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  NAMESPACE,
+  POD,
+  SECRET,
+  VOLUME_SNAPSHOT,
+} from '../../operator/kube/resource-types.ts'
 import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
-import type { DataVolume } from '../harness/kinds.ts'
-import { FARM, MachineWorld } from './machines/machine-world.ts'
+import { type DataVolume, MACHINE, WORKSPACE } from '../harness/kinds.ts'
+import { FARM, MachineWorld, TEAM, TEMPLATE } from './machines/machine-world.ts'
 
-// kubectl delete --cascade=orphan: the garbage collector takes the owner off what an image has made, before or after the operator sees it.
+// kubectl delete --cascade=orphan: the garbage collector takes the owner off what an object has made, before or after the operator sees it.
 
 let world: MachineWorld
 afterEach(() => world.stop())
@@ -16,6 +26,18 @@ const deleteImage = (name: string) => world.simulated.cluster.admin.delete(IMAGE
 const isSynced = (name: string) => () => world.image(name)?.status?.phase === 'Succeeded'
 const volumes = () => world.simulated.cluster.admin.list<DataVolume>(DATA_VOLUME, { namespace: FARM }).items
 const unfinished = () => volumes().filter(({ status }) => status?.phase !== 'Succeeded')
+
+const ownedIn =
+  (namespace: string, ...types: readonly ResourceType[]) =>
+  () =>
+    types.flatMap((type) => world.simulated.cluster.admin.list(type, { namespace }).items)
+
+type Phased = KubeObject & { readonly status?: { readonly phase?: string } }
+
+/** For a minute, the operator's watches tell nothing of these kinds. */
+function holdBack(kinds: readonly string[]): void {
+  for (const kind of kinds) world.network.open({ do: 'watchFaults', fault: 'held', percent: 100, forMs: MINUTE, kind })
+}
 
 describe('a download that is orphaned before an operator sees that its image goes', () => {
   /** One slot. It is held for a DataVolume that nobody owns, and that has no importer yet, while another image waits. */
@@ -82,7 +104,7 @@ describe('an image that is orphaned while the operator looks on', () => {
     world = await MachineWorld.start()
     world.createImage('golden')
     await world.until('the image', isSynced('golden'))
-    for (const kind of late) world.network.open({ do: 'watchFaults', fault: 'held', percent: 100, forMs: MINUTE, kind })
+    holdBack(late)
     deleteImage('golden')
     await world.until('its end', () => world.image('golden') === undefined)
     await world.pass(10 * MINUTE)
@@ -110,5 +132,57 @@ describe('an image that is orphaned while the operator looks on', () => {
     provision()
     await world.until('the next image', isSynced('second'))
     await world.until('the end of the first', () => world.image('first') === undefined)
+  })
+})
+
+describe('a virtual machine that is orphaned while the operator looks on', () => {
+  it.each<[string, readonly string[]]>([
+    ['all at once', []],
+    ['the virtual machine first, and its disk and its Secret later', ['DataVolume', 'Secret']],
+    ['the children first, and their owner later', ['VirtualMachine']],
+  ])('leaves its guest and its disk without an owner, as asked, when watches tell of %s', async (_order, late) => {
+    world = await MachineWorld.running()
+    const left = ownedIn(TEAM, KUBEVIRT_VIRTUAL_MACHINE, DATA_VOLUME, SECRET)
+    expect(left().map(({ kind }) => kind)).toEqual(['VirtualMachine', 'DataVolume', 'Secret'])
+    const made = left().map(({ metadata }) => metadata.uid)
+    holdBack(late)
+    world.simulated.cluster.admin.delete(MACHINE, { namespace: TEAM, name: 'vm' }, ORPHAN)
+    await world.until('its end', () => world.vm('vm') === undefined)
+    await world.pass(10 * MINUTE)
+    expect(left().map(({ metadata }) => metadata.uid)).toEqual(made)
+    expect(left().map((one) => [controllerOf(one), one.metadata.deletionTimestamp])).toEqual(
+      made.map(() => [undefined, undefined]),
+    )
+  })
+})
+
+describe('a workspace that is orphaned while the operator looks on', () => {
+  it.each<[string, readonly string[]]>([
+    ['all at once', []],
+    ['the workspace first, and what it is made of later', ['VirtualMachine', 'Deployment', 'Namespace']],
+    ['its parts first, and the workspace later', ['Workspace']],
+  ])('leaves what it is made of without an owner, as asked, when watches tell of %s', async (_order, late) => {
+    world = await MachineWorld.start({ imageNamespace: FARM })
+    const resources = { cpu: '1', memory: '1Gi' }
+    const vm = { name: 'router', backingVMDiskImage: 'golden', vmDiskImageTemplate: TEMPLATE, resources }
+    const containers = [{ name: 'web', image: 'registry.example/web:1' }]
+    const spec = { vms: [vm], containerClusters: [{ name: 'web', containers }] }
+    world.simulated.create(WORKSPACE, { name: 'lab' }, { spec })
+    const find = () => world.simulated.cluster.admin.list<Phased>(WORKSPACE).items[0]
+    await world.until('the workspace', () => find()?.status?.phase === 'Ready')
+    const left = ownedIn('lab', MACHINE, DEPLOYMENT)
+    const made = left().map(({ metadata }) => metadata.uid)
+    expect(made).toHaveLength(2)
+    holdBack(late)
+    world.simulated.cluster.admin.delete(WORKSPACE, { name: 'lab' }, ORPHAN)
+    await world.until('its end', () => find() === undefined)
+    await world.pass(10 * MINUTE)
+    expect(left().map(({ metadata }) => metadata.uid)).toEqual(made)
+    const namespace = world.simulated.cluster.admin
+      .list(NAMESPACE)
+      .items.filter(({ metadata }) => metadata.name === 'lab')
+    expect([...left(), ...namespace].map((one) => [controllerOf(one), one.metadata.deletionTimestamp])).toEqual(
+      ['machine', 'deployment', 'namespace'].map(() => [undefined, undefined]),
+    )
   })
 })

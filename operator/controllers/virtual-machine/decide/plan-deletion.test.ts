@@ -51,16 +51,15 @@ describe('deleting a machine', () => {
     expect(plan).toMatchObject({ finalizer: 'keep', apply: [], wake: { afterMs: MINUTE } })
   })
 
-  it('removes by uid', () => {
-    expect(planOf({ clone: aDisk() }).remove).toEqual([
-      {
-        apiVersion: 'cdi.kubevirt.io/v1beta1',
-        kind: 'DataVolume',
-        namespace: 'team',
-        name: 'vm-root',
-        uid: 'uid of vm-root',
-      },
-    ])
+  it('removes what was seen alone', () => {
+    const seen = { kind: 'DataVolume', name: 'vm-root', uid: 'uid of vm-root', resourceVersion: '7' }
+    expect(planOf({ clone: aDisk({}, { resourceVersion: '7' }) }).remove).toMatchObject([seen])
+  })
+
+  it('with --cascade=orphan removes nothing, and waits until all is without an owner', () => {
+    const metadata = { ...DELETED, finalizers: [FINALIZERS.virtualMachine, 'orphan'] }
+    const world = aWorld({ metadata, machine: aMachine(), clone: aDisk(), secret: aSecret() })
+    expect(planMachine(world, START)).toMatchObject({ remove: [], finalizer: 'keep' })
   })
 
   it.each<[string, WorldOverrides]>([

@@ -1,5 +1,6 @@
+import { isOrphaning } from '../../../cluster/dependents.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
-import { removalOf } from '../../../runtime/removals.ts'
+import { removalAsSeen } from '../../../runtime/removals.ts'
 import type { MachineWorld } from '../world.ts'
 import { type MachinePlan, refused } from './machine-plan.ts'
 import { leftClaim, withMachineStanding } from './status.ts'
@@ -8,10 +9,12 @@ const LOOK_MS = 60_000
 
 /**
  * A machine that somebody deleted goes step by step: KubeVirt's machine with its instance, the disk when nothing runs from it any
- * more, the Secret last. The image stays. The finalizer goes when nothing is left.
+ * more, the Secret last. The image stays. The finalizer goes when nothing is left. What was asked to be left without an owner is left, its disk above
+ * all, and all removals are of what was seen, for an orphan is not ours any more.
  */
 export function planMachineDeletion(world: MachineWorld, now: number): MachinePlan {
   const { vm, machine, instance, clone, secret } = world
+  if (isOrphaning(vm)) return { status: vm.status, finalizer: 'keep', apply: [], remove: [], events: [] }
   const runs = machine ?? instance
   const next = runs ?? clone ?? secret
   if (next === undefined) return { status: vm.status, finalizer: 'release', apply: [], remove: [], events: [] }
@@ -37,7 +40,7 @@ export function planMachineDeletion(world: MachineWorld, now: number): MachinePl
     status,
     finalizer: 'keep',
     apply: [],
-    remove: removalOf(next),
+    remove: removalAsSeen(next),
     events: [],
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
   }

@@ -1,5 +1,5 @@
 import { childName, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { ORPHAN } from '../../../cluster/dependents.ts'
+import { isOrphaning } from '../../../cluster/dependents.ts'
 import { childrenOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, mergeConditions } from '../../../runtime/conditions.ts'
@@ -32,17 +32,13 @@ export function planImageDeletion(world: ImageWorld, now: number): ImagePlan {
   const children: KubeObject[] = [...alias, ...world.snapshots, ...world.dataVolumes]
   const isDone = children.length === 0 && world.slot === undefined
   if (isDone) return planWith(image.status, { finalizer: 'release' })
-  const due = isOrphaning(world) ? downloads : children
+  const due = isOrphaning(image) ? downloads : children
   const remove = due.flatMap((one) => removalAsSeen(one))
   return planWith(leavingStatus(world, children, now), {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
   })
-}
-
-function isOrphaning({ image }: ImageWorld): boolean {
-  return image.metadata.finalizers?.includes(ORPHAN) === true
 }
 
 /** There may be thousands. */
@@ -67,7 +63,7 @@ function leavingStatus(world: ImageWorld, children: readonly KubeObject[], now: 
   const { image, slot } = world
   const { phase = 'Queued', conditions = [] } = image.status
   const names = children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
-  const orphaning = isOrphaning(world) ? ', which stays without an owner (--cascade=orphan)' : ''
+  const orphaning = isOrphaning(image) ? ', which stays without an owner (--cascade=orphan)' : ''
   const waitsFor = names.length > 0 ? `${names.join(', ')}${orphaning}` : whatDownloads(world)
   const oldest = Math.min(...children.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
   const late =
