@@ -8,15 +8,13 @@ export function referTo({ apiVersion, kind, metadata }: KubeObject): ObjectRefer
   return { apiVersion, kind, ...(namespace !== undefined && { namespace }), name, uid }
 }
 
-/** The removal of a child, unless it is going already. */
+/**
+ * The removal of a child, unless it is going already; only as long as it is what was seen: by a cache that is behind, what has finished, recovered or lost its
+ * owner does not look so.
+ */
 export function removalOf(object: KubeObject | undefined, ...onlyIf: readonly Precondition[]): Removal[] {
   if (object?.metadata.uid === undefined || object.metadata.deletionTimestamp !== undefined) return []
-  return [{ ...referTo(object), ...(onlyIf.length > 0 && { onlyIf }) }]
-}
-
-/** Only as long as it is what was judged: by a cache that is behind, what has finished or recovered does not look so. */
-export function removalAsSeen(object: KubeObject, ...onlyIf: readonly Precondition[]): Removal[] {
   const { resourceVersion } = object.metadata
-  const seen = resourceVersion === undefined ? {} : { resourceVersion }
-  return removalOf(object, ...onlyIf).map((removal) => ({ ...removal, ...seen }))
+  const seen = resourceVersion !== undefined && { resourceVersion }
+  return [{ ...referTo(object), ...seen, ...(onlyIf.length > 0 && { onlyIf }) }]
 }

@@ -1,6 +1,6 @@
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
-import { removalAsSeen } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/removals.ts'
 import type { MachineWorld } from '../world.ts'
 import { type MachinePlan, refused } from './machine-plan.ts'
 import { leftClaim, withMachineStanding } from './status.ts'
@@ -9,8 +9,7 @@ const LOOK_MS = 60_000
 
 /**
  * A machine that somebody deleted goes step by step: KubeVirt's machine with its instance, the disk when nothing runs from it any
- * more, the Secret last. The image stays. The finalizer goes when nothing is left. What was asked to be left without an owner is left, its disk above
- * all, and all removals are of what was seen, for an orphan is not ours any more.
+ * more, the Secret last. The image stays. The finalizer goes when nothing is left. What was asked to be left without an owner is left.
  */
 export function planMachineDeletion(world: MachineWorld, now: number): MachinePlan {
   const { vm, machine, instance, clone, secret } = world
@@ -40,7 +39,7 @@ export function planMachineDeletion(world: MachineWorld, now: number): MachinePl
     status,
     finalizer: 'keep',
     apply: [],
-    remove: removalAsSeen(next),
+    remove: removalOf(next),
     events: [],
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
   }

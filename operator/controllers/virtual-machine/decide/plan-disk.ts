@@ -2,7 +2,7 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
-import { removalAsSeen, removalOf } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/removals.ts'
 import { withMore } from '../../../runtime/standing.ts'
 import type { CloneFacts } from '../views.ts'
 import { standingOfDisk } from './judge.ts'
@@ -42,8 +42,7 @@ function unfinishedDisk(draft: MachineDraft, clone: CloneFacts): Step | undefine
     return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
   }
   const why = whyReplaced(draft, clone)
-  if (why !== undefined)
-    return judged(draft, why.standing, { status, remove: removalAsSeen(clone, ...(why.onlyIf ?? [])) })
+  if (why !== undefined) return judged(draft, why.standing, { status, remove: removalOf(clone, ...(why.onlyIf ?? [])) })
   if (clone.phase === 'Failed') return { standing: standingOfDisk(clone), status }
   const secret = wantedSecret(draft.world)
   if (claim !== undefined && (secret.length === 0 || machine !== undefined)) return undefined

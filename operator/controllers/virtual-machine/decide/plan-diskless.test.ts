@@ -46,7 +46,7 @@ describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours
     ],
   ])('is removed before anything else, if a live look agrees: %s', (_what, more, reason, text) => {
     const { apply, remove, status, onlyIf } = planOf(more)
-    expect(remove).toEqual([
+    expect(remove).toMatchObject([
       { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', namespace: 'team', name: 'vm', uid: 'uid of vm' },
     ])
     expect(onlyIf).toEqual(NO_DISK)

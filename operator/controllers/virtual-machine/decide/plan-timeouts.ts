@@ -1,6 +1,6 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import { removalAsSeen } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/removals.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import { answers, standsStill } from './judge.ts'
@@ -31,7 +31,7 @@ export function judged({ world, now }: MachineDraft, standing: MachineStanding, 
   const readyBy = { afterMs: leftMs, because: READY_BY_THEN }
   // A kick that was written down, and not carried out before a crash, is made good: it is the same one.
   if (!isNewSpec && hung?.isOwed) {
-    const remove = [...(work.remove ?? []), ...removalAsSeen(hung.object)]
+    const remove = [...(work.remove ?? []), ...removalOf(hung.object)]
     return leftMs > 0
       ? { ...kept, standing, remove, wake: readyBy }
       : kick(world, kept, hung, kicks ?? { count: 0 }, now)
@@ -68,7 +68,7 @@ function kick({ policy }: MachineWorld, work: Work, hung: Hung, kicks: Kicks, no
   return {
     ...work,
     standing: waiting('Kicked', message),
-    remove: removalAsSeen(hung.object),
+    remove: removalOf(hung.object),
     status: { ...work.status, provisioningSince: toTime(now), kicks },
     wake: { afterMs: vmProvisionTimeoutMs, because: READY_BY_THEN },
   }

@@ -4,7 +4,7 @@ import { childrenOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, mergeConditions } from '../../../runtime/conditions.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
-import { removalAsSeen } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/removals.ts'
 import type { ImageWorld } from '../world.ts'
 import { type ImagePlan, planWith, unreferenced } from './image-plan.ts'
 import { isFinished } from './judge.ts'
@@ -15,14 +15,14 @@ const LOOK_MS = 60_000
 /**
  * An image that somebody deleted. Downloads end at once. The artifact stays as long as somebody uses it, unless the whole
  * namespace goes. The finalizer goes when nothing of the image is left, and no sooner. What was asked to be left without an owner
- * is left: until it has none nothing but downloads is removed, and all removals are of what was seen, for an orphan is not ours any more.
+ * is left: until it has none nothing but downloads is removed.
  */
 export function planImageDeletion(world: ImageWorld, now: number): ImagePlan {
   const { image, namespaceTerminating, references } = world
   const users = namespaceTerminating ? [] : references.users
   const downloads = world.dataVolumes.filter((one) => !isFinished(one))
   if (users.length > 0) {
-    const remove = downloads.flatMap((one) => removalAsSeen(one))
+    const remove = downloads.flatMap((one) => removalOf(one))
     return planWith(blockedStatus(world, users, now), {
       remove,
       wake: { afterMs: LOOK_MS, because: 'its users may be gone by then' },
@@ -33,7 +33,7 @@ export function planImageDeletion(world: ImageWorld, now: number): ImagePlan {
   const isDone = children.length === 0 && world.slot === undefined
   if (isDone) return planWith(image.status, { finalizer: 'release' })
   const due = isOrphaning(image) ? downloads : children
-  const remove = due.flatMap((one) => removalAsSeen(one))
+  const remove = due.flatMap((one) => removalOf(one))
   return planWith(leavingStatus(world, children, now), {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),

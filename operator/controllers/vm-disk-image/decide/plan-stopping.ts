@@ -2,7 +2,7 @@ import type { Reason, VMDiskImageStatus } from '@open-terrain/constructs'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { removalAsSeen } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/removals.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { NOTHING_SEEN } from '../world.ts'
 import { attemptOf, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
@@ -32,7 +32,7 @@ export function planStopping(draft: ImageDraft): ImagePlan | undefined {
   const standing: ImageStanding =
     world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
   return planWith(withImageStanding({ ...recorded, progress: undefined }, standing, draft), {
-    remove: stops.flatMap(({ dataVolume }) => removalAsSeen(dataVolume)),
+    remove: stops.flatMap(({ dataVolume }) => removalOf(dataVolume)),
     events: stops.flatMap(({ notes }) => notes),
     wake: { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' },
     ...(stops.some(({ isUnneeded }) => isUnneeded) && { onlyIf: [unreferenced(world, 'anyone')] }),

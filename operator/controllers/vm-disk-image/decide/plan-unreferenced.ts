@@ -7,7 +7,7 @@ import {
 } from '@open-terrain/constructs'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { removalAsSeen } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/removals.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { ImageWorld } from '../world.ts'
 import { type Expiry, type ImageDraft, type ImagePlan, uncloned, unreferenced } from './image-plan.ts'
@@ -61,7 +61,7 @@ export function withExpiry(plan: ImagePlan, { world, expiry }: ImageDraft): Imag
   const again = { afterMs: CLONED_LOOK_MS, because: 'clones of it may be finished by then' }
   // Who clones from a child of it still needs that.
   const clones = [...world.snapshots, ...world.dataVolumes].map((child) => uncloned(child, 'live'))
-  const [itself] = removalAsSeen(world.image, unreferenced(world, 'anyone'), ...clones)
+  const [itself] = removalOf(world.image, unreferenced(world, 'anyone'), ...clones)
   const remove = [...plan.remove, ...(itself === undefined ? [] : [{ ...itself, event: REMOVED }])]
   return { ...rest, remove, wake: sooner(plan.wake, again) }
 }

@@ -10,7 +10,7 @@ import { endingWaits } from '../../../cluster/dependents.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import { removalAsSeen } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/removals.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { ImageWorld, Refusal } from '../world.ts'
@@ -95,7 +95,7 @@ function planInvalid(world: ImageWorld, problems: readonly SpecProblem[], now: n
     { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false },
     { world, now },
   )
-  return planWith(status, { remove: running.flatMap((one) => removalAsSeen(one)) })
+  return planWith(status, { remove: running.flatMap((one) => removalOf(one)) })
 }
 
 /** Written down before it is torn down: it may be gone only when the spec is good again. */

@@ -2,7 +2,7 @@ import { endingWaits, isOrphaning } from '../../../cluster/dependents.ts'
 import { NAMESPACE } from '../../../kube/resource-types.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
-import { removalAsSeen } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/removals.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentWaiting, idOfObject, isGoing } from './component.ts'
 import type { Judged } from './judge.ts'
@@ -16,8 +16,7 @@ const SHOWN_MAX = 3
 
 /**
  * A workspace that somebody deleted goes kind by kind, the last one first: machines, containers, what they were made of, and its namespace at the end. Nothing
- * is removed before all that may use it is gone. The finalizer goes when nothing is left. What was asked to be left without an owner is left, and all removals
- * are of what was seen, for an orphan is not ours any more.
+ * is removed before all that may use it is gone. The finalizer goes when nothing is left. What was asked to be left without an owner is left.
  */
 export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): WorkspacePlan {
   const { workspace } = world
@@ -40,7 +39,7 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
     status: workspaceStatusOf(world, { judged: left(world), leaving: next, problem }, now),
     finalizer: 'keep',
     apply: [],
-    remove: next.flatMap((one) => removalAsSeen(one)),
+    remove: next.flatMap((one) => removalOf(one)),
     events: [],
     wake: { afterMs: LOOK_MS, because: 'what is being deleted should be gone by then' },
   } as const

@@ -3,7 +3,7 @@ import type { ClaimView } from '../../../../cluster/views.ts'
 import type { PersistentVolumeView } from '../../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../../kube/resource-types.ts'
-import { removalAsSeen } from '../../../../runtime/removals.ts'
+import { removalOf } from '../../../../runtime/removals.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
   type Component,
@@ -58,7 +58,7 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
         'VolumePending',
         `PersistentVolume ${local.metadata.name} is made again for its new claim`,
       ),
-      remove: removalAsSeen(local),
+      remove: removalOf(local),
     }
   if (claim.phase === 'Bound')
     return { standing: componentReady(`volume ${name} has ${claim.capacity ?? claim.requested ?? 'room'}`) }
