@@ -106,18 +106,22 @@ function expectWrites(writes: WriteCounts, reference: WriteCounts, crash: Crash,
   ).toEqual([])
 }
 
-const DELETED_LATE = 'delete datavolumes: 409'
-
 /**
- * - A failed importer is seen by its pod, so its DataVolume is deleted, as it was seen, while CDI writes to it: first that
- *   the importer failed, then that it starts again. A deletion is refused for each of these at most.
+ * - What is deleted is deleted as it was seen, while CDI, KubeVirt and others write to it: of a failed importer, CDI says first that it failed, then that it
+ *   starts again. A deletion is refused for each of these at most.
  * - What tells how far things are comes when figures change, and somebody may edit or delete the object while it is on its way.
  */
 function unexpected({ refused, done }: WriteCounts, { telling = [] }: Flow): readonly string[] {
-  const late = refused.filter((write) => write === DELETED_LATE)
-  const isUsual = late.length <= 2 * (done['delete datavolumes'] ?? 0)
+  const isUsual = (deletion: string) => {
+    const times = refused.filter((write) => write === `${deletion}: 409`).length
+    return times <= 2 * (done[deletion] ?? 0)
+  }
+  const deletions = Object.keys(done).filter((write) => write.startsWith('delete ') && isUsual(write))
   const statuses = telling.filter((write) => write.endsWith('/status'))
-  const usual = [...(isUsual ? [DELETED_LATE] : []), ...statuses.flatMap((write) => [`${write}: 404`, `${write}: 409`])]
+  const usual = [
+    ...deletions.map((write) => `${write}: 409`),
+    ...statuses.flatMap((write) => [`${write}: 404`, `${write}: 409`]),
+  ]
   return refused.filter((write) => !usual.includes(write))
 }
 
