@@ -74,6 +74,13 @@ describe('the store', () => {
     expect(store.size).toBe(0)
   })
 
+  it('does not revive with a list that the watch has overtaken what is gone since', () => {
+    store.put(item('a', '5'))
+    store.remove(item('a', '12'))
+    store.replaceAll([item('a', '5')], '10')
+    expect(store.size).toBe(0)
+  })
+
   it('takes in what was made again, though the one before comes again', () => {
     store.put(item('a', '5'))
     store.remove(item('a', '7'))

@@ -89,13 +89,16 @@ export class Store<T extends Stored> {
     return () => this.#listeners.delete(listener)
   }
 
-  /** A fresh list: what is not on it is gone, unless we wrote it after the list was made. */
+  /**
+   * A list: what is not on it is gone, unless we wrote it after the list was made. A watch may have got further while the list was on its way, so what a
+   * list has and the watch knows to be gone is not revived.
+   */
   replaceAll(items: readonly T[], version: string): void {
     const listed = new Set<string>()
     const inOrder = items.toSorted((a, b) => compareResourceVersions(versionOf(a), versionOf(b)))
     for (const item of inOrder) {
       listed.add(keyOf(item.metadata))
-      this.#put(item)
+      if (!this.#isKnownGone(item)) this.#put(item)
     }
     for (const [key, item] of this.#items) {
       if (!listed.has(key) && compareResourceVersions(versionOf(item), version) <= 0) this.#change(key, item, undefined)
@@ -105,8 +108,7 @@ export class Store<T extends Stored> {
 
   /** An ADDED or MODIFIED event. One that was told before and comes again does not revive what is gone since. */
   put(item: T): void {
-    const isOld = compareResourceVersions(versionOf(item), this.#version) < 0
-    if (!isOld || this.#items.has(keyOf(item.metadata))) this.#put(item)
+    if (!this.#isKnownGone(item)) this.#put(item)
     this.advance(versionOf(item))
   }
 
@@ -133,6 +135,10 @@ export class Store<T extends Stored> {
   /** The server's answer to a write of this process. Ignored when the watch is past it already (the object may be gone by now). */
   observeWrite(item: T): void {
     if (compareResourceVersions(versionOf(item), this.#version) > 0) this.#put(item)
+  }
+
+  #isKnownGone(item: T): boolean {
+    return compareResourceVersions(versionOf(item), this.#version) < 0 && !this.#items.has(keyOf(item.metadata))
   }
 
   #entriesOf(name: string): Entries {

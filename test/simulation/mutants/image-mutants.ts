@@ -160,10 +160,10 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     kind: 'undisturbed',
   },
   {
-    name: 'a snapshot is taken again after a quarter of a minute, whatever the policy says',
+    name: 'a snapshot is taken again after two seconds, whatever the policy says',
     invariant: 7,
     seam: seam(IMAGES.planArtifact, 'planPublication', (planPublication) => ({ world, ...draft }) => {
-      const snapshotTimeoutMs = Math.min(world.policy.snapshotTimeoutMs, 15_000)
+      const snapshotTimeoutMs = Math.min(world.policy.snapshotTimeoutMs, 2_000)
       return planPublication({ ...draft, world: { ...world, policy: { ...world.policy, snapshotTimeoutMs } } })
     }),
     kind: 'writesTakeOvers',
