@@ -118,7 +118,7 @@ function unexpected({ refused, done }: WriteCounts, { telling = [] }: Flow): rea
   }
   const deletions = Object.keys(done).filter((write) => write.startsWith('delete ') && isUsual(write))
   const statuses = telling.filter((write) => write.endsWith('/status'))
-  const usual = [...[...deletions, ...statuses].flatMap((write) => [`${write}: 404`, `${write}: 409`])]
+  const usual = [...deletions, ...statuses].flatMap((write) => [`${write}: 404`, `${write}: 409`])
   return refused.filter((write) => !usual.includes(write))
 }
 

@@ -66,7 +66,7 @@ function stepOf(draft: MachineDraft, image: ImageState): Step {
   return planDeploy(draft, image)
 }
 
-/** The image is seen to all the same; where it stands is no matter to a machine that is there already. */
+/** The image is created and corrected in any case. Its state does not matter to a machine that exists already. */
 function ignored(draft: MachineDraft, image: ImageState): Step {
   const { world } = draft
   const { apply = [], events = [], onlyIf }: Partial<Step> = image.kind === 'ready' ? {} : image.step
@@ -74,7 +74,7 @@ function ignored(draft: MachineDraft, image: ImageState): Step {
     apply,
     events,
     onlyIf,
-    // What the guest was told at its first start is asked for when the machine is maintained again.
+    // What the guest was given at its first start is needed when the machine is maintained again.
     status: isDeployed(world) && hasBooted(world) ? firstStart(draft, undefined) : {},
     standing: isDeployed(world)
       ? {

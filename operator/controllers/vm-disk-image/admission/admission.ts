@@ -17,7 +17,7 @@ import { Strays } from './strays.ts'
 const HAND_OVER_MS = 250
 
 /**
- * The one gate between the queue and the network. It alone writes the ledger, and after each write sees to the slots
+ * The one gate between the queue and the network. It alone writes the ledger, and after each write handles the slots
  * that it holds, one step after another:
  *
  * ```
