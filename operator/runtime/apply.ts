@@ -33,6 +33,8 @@ export interface ChildRemoval extends ObjectKey {
   readonly propagationPolicy: 'Foreground' | 'Background'
   /** Whether it has to wait after all: asked right before it is made. */
   readonly isHeldBack?: () => Promise<boolean>
+  /** It is accepted, or the object was gone already. What fails after it does not undo that. */
+  readonly onDeleted?: () => void
 }
 
 export interface ApplyContext extends WriteContext {
@@ -101,4 +103,5 @@ async function remove(removal: ChildRemoval, { client, signal }: ApplyContext): 
     const isDone = isApiError(error, 'NotFound') || (resourceVersion === undefined && isApiError(error, 'Conflict'))
     if (!isDone) throw error
   }
+  removal.onDeleted?.()
 }

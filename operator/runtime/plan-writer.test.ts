@@ -282,6 +282,17 @@ describe('a removal', () => {
     expect(await write(leaving, { finalizer: 'release' })).toEqual([expect.stringContaining('patch DataVolume n/a')])
   })
 
+  it('that was accepted before another one was refused is told, and not made again', async () => {
+    const primary = anObject('DataVolume', 'a')
+    const child = anObject('Secret', 'child', { uid: 'child' })
+    const plan = { remove: [removalOf(child), removalOf(anObject('Secret', 'unknown', { uid: 'unknown' }))] }
+    await expect(write(primary, plan)).rejects.toMatchObject({ reason: 'Rejected' })
+    expect(client.said()).toEqual(['delete Secret n/child'])
+    expect(removed).toEqual(['child'])
+    await expect(write(primary, plan)).rejects.toMatchObject({ reason: 'Rejected' })
+    expect(client.said()).toEqual([])
+  })
+
   it('is made again when the object is still there half a minute later', async () => {
     const primary = anObject('DataVolume', 'a')
     const child = anObject('Secret', 'child', { uid: 'child', finalizers: ['theirs'] })

@@ -133,12 +133,20 @@ export class PlanWriter<P extends KubeObject> {
   async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<Wake | undefined> {
     const { client, type, caches, clock, events } = this.#options
     const { uid = '' } = primary.metadata
-    const deleted: Removal[] = []
     let wake: Wake | undefined
     const isUnmet = async (onlyIf: readonly Precondition[]) => {
       const unmet = await this.#options.preconditions.unmet(primary, onlyIf, signal)
       if (unmet !== undefined) wake = sooner(wake, unmet)
       return unmet !== undefined
+    }
+    const notes = [...plan.events]
+    const tell = () => {
+      for (const note of notes.splice(0)) events.record(primary, note)
+    }
+    const onDeleted = (removal: Removal) => {
+      if (removal.uid !== uid) this.#deletedAt.set(removal.uid, clock.monotonic())
+      this.#tellRemoved(primary, removal)
+      tell()
     }
     const changes: Changes = {
       ...(isStatusDue && { status: plan.status }),
@@ -150,18 +158,16 @@ export class PlanWriter<P extends KubeObject> {
         }),
       ],
       touches: (plan.touch ?? []).map((touch) => ({ ...touch, type: this.#childType(touch).type })),
-      removals: this.#removals(primary, plan.remove, isStatusDue, async (removal) => {
-        const unmet = await this.#options.preconditions.unmet(primary, removal.onlyIf, signal)
-        if (unmet === undefined) deleted.push(removal)
-        return unmet !== undefined
-      }),
+      removals: this.#dueRemovals(primary, plan.remove, isStatusDue).map((removal) => ({
+        ...this.#childType(removal),
+        ...removal,
+        isHeldBack: async () =>
+          (await this.#options.preconditions.unmet(primary, removal.onlyIf, signal)) !== undefined,
+        onDeleted: () => onDeleted(removal),
+      })),
     }
     this.#logPlan(primary, plan, isStatusDue)
-    const notes = [...plan.events]
     let isLogged = false
-    const tell = () => {
-      for (const note of notes.splice(0)) events.record(primary, note)
-    }
     const onWritten = (written: ResourceType, object: KubeObject) => {
       caches.observeWrite(written, object)
       if (!isStatusDue) return
@@ -176,12 +182,10 @@ export class PlanWriter<P extends KubeObject> {
     } catch (error) {
       if (!this.#isGone(primary, error)) throw error
     }
-    const released = changes.releaseFinalizer === undefined ? [] : [uid]
-    if (released.length > 0) this.#options.log.info({ key: keyOf(primary.metadata) }, `${type.kind} is gone`)
-    const children = deleted.map((removal) => removal.uid).filter((child) => child !== uid)
-    for (const one of [...children, ...released]) this.#deletedAt.set(one, clock.monotonic())
-    for (const removal of deleted) this.#tellRemoved(primary, removal)
-    if (deleted.length > 0) tell()
+    if (changes.releaseFinalizer !== undefined) {
+      this.#options.log.info({ key: keyOf(primary.metadata) }, `${type.kind} is gone`)
+      this.#deletedAt.set(uid, clock.monotonic())
+    }
     return wake
   }
 
@@ -264,15 +268,9 @@ export class PlanWriter<P extends KubeObject> {
     return existing === undefined ? { type } : { type, existing }
   }
 
-  #removals(
-    { metadata: { uid: own } }: P,
-    removals: readonly Removal[],
-    isStatusDue: boolean,
-    isHeldBack: (removal: Removal) => Promise<boolean>,
-  ): Changes['removals'] {
-    return removals
-      .filter(({ uid }) => !this.#wasJustDeleted(uid) && !(uid === own && isStatusDue))
-      .map((removal) => ({ ...this.#childType(removal), ...removal, isHeldBack: () => isHeldBack(removal) }))
+  /** Those that are to be asked for now. */
+  #dueRemovals({ metadata: { uid: own } }: P, removals: readonly Removal[], isStatusDue: boolean): readonly Removal[] {
+    return removals.filter(({ uid }) => !this.#wasJustDeleted(uid) && !(uid === own && isStatusDue))
   }
 
   #wasJustDeleted(uid: string): boolean {

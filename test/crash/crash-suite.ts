@@ -108,17 +108,18 @@ function expectWrites(writes: WriteCounts, reference: WriteCounts, crash: Crash,
 
 /**
  * - What is deleted is deleted as it was seen, while CDI, KubeVirt and others write to it: of a failed importer, CDI says first that it failed, then that it
- *   starts again. A deletion is refused for each of these at most; and what was deleted beside it is asked for once more when no watch has told of that yet (404).
+ *   starts again. A deletion is refused for each of these at most.
  * - What tells how far things are comes when figures change, and somebody may edit or delete the object while it is on its way.
  */
 function unexpected({ refused, done }: WriteCounts, { telling = [] }: Flow): readonly string[] {
-  const isUsual = (deletion: string) => {
-    const times = refused.filter((write) => write === `${deletion}: 409` || write === `${deletion}: 404`).length
-    return times <= 2 * (done[deletion] ?? 0)
-  }
+  const isUsual = (deletion: string) =>
+    refused.filter((write) => write === `${deletion}: 409`).length <= 2 * (done[deletion] ?? 0)
   const deletions = Object.keys(done).filter((write) => write.startsWith('delete ') && isUsual(write))
   const statuses = telling.filter((write) => write.endsWith('/status'))
-  const usual = [...deletions, ...statuses].flatMap((write) => [`${write}: 404`, `${write}: 409`])
+  const usual = [
+    ...deletions.map((write) => `${write}: 409`),
+    ...statuses.flatMap((write) => [`${write}: 404`, `${write}: 409`]),
+  ]
   return refused.filter((write) => !usual.includes(write))
 }
 
