@@ -27,6 +27,10 @@ function roomBehind(value: unknown, room: number, depth: number): number {
   if (typeof value !== 'object' || value === null) return room - 1
   if (depth > DEPTH_MAX) return -1
   let left = room
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && left >= 0; at += 1) left = roomBehind(value[at], left - 1, depth + 1)
+    return left
+  }
   for (const key in value) {
     left = roomBehind((value as Record<string, unknown>)[key], left - key.length, depth + 1)
     if (left < 0) break

@@ -89,6 +89,26 @@ describe('a reflector', () => {
     expect(bench.names).toEqual(['b'])
   })
 
+  it('reads nothing twice: neither our own writes from the watch, nor on a list what has not changed', async () => {
+    const { reflector } = await bench.start()
+    const own = bench.client.put(secret('a'))
+    bench.store.observeWrite(own)
+    const read: (string | undefined)[] = []
+    bench.project = (object) => {
+      read.push(object.metadata.resourceVersion)
+      return object
+    }
+    bench.watch.send({ type: 'ADDED', object: { ...own } })
+    await settled()
+    await reflector.refresh(bench.stop.signal)
+    expect(read).toEqual([])
+    const changed = bench.client.put(secret('a'))
+    bench.watch.send({ type: 'MODIFIED', object: changed })
+    await settled()
+    expect(read).toEqual([changed.metadata.resourceVersion])
+    expect(bench.store.get('n/a')).toBe(changed)
+  })
+
   it('watches again from the last event, or bookmark, when the watch ends', async () => {
     await bench.start()
     bench.watch.send({ type: 'ADDED', object: secret('a', '201') })

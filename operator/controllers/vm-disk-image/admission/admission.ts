@@ -288,7 +288,7 @@ export class Admission {
     const now = new Map((this.state?.holders ?? []).map((holder) => [holder.uid, holder]))
     const isIn = (told: ReadonlyMap<string, Holder>, holder: Holder) => {
       const other = told.get(holder.uid)
-      return other !== undefined && slotKeyOf(other) === slotKeyOf(holder)
+      return other === holder || (other !== undefined && slotKeyOf(other) === slotKeyOf(holder))
     }
     this.#known = now
     for (const holder of known.values()) {

@@ -53,14 +53,15 @@ export class Strays {
 
   #of({ holders }: LedgerState): DataVolumeView[] {
     const { dataVolumes, images } = this.#options
-    // Anybody can name an owner that does not exist: such a one counts for nothing.
-    const importing = dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => ownerAmong(one, images) !== undefined)
     const byUid = new Map(holders.map((one) => [one.uid, one]))
     const isHeld = (one: DataVolumeView) => {
       const holder = byUid.get(controllerOfKind(one, vmDiskImage)?.uid ?? '')
       return holder !== undefined && isHeldBy(one, holder)
     }
-    return importing.filter((one) => !isHeld(one) && !this.#slots.isOverAndLeft(one))
+    // Anybody can name an owner that does not exist: such a one counts for nothing.
+    const hasOwner = (one: DataVolumeView) => ownerAmong(one, images) !== undefined
+    const importing = dataVolumes.find(IMPORTING_INDEX, 'ours')
+    return importing.filter((one) => !isHeld(one) && hasOwner(one) && !this.#slots.isOverAndLeft(one))
   }
 
   /**
