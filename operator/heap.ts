@@ -1,16 +1,18 @@
 /**
  * V8 lets its nursery grow to 16 MB a space and lets garbage pile up before it tidies up, and glibc keeps an arena of freed
  * memory for each thread: an operator that reads a steady stream of small JSON then sits on several times what it needs.
- * With these it does the same work in half of the memory. Two compilers are left out, because each takes a lot for a moment, of
- * which the allocator keeps 10 MB or more: the optimizing one for WebAssembly (the HTTP parser; Liftoff is enough for it),
- * and Maglev, the middle one for JavaScript. Maglev would spare a fifth of the processor time of a fleet that syncs (38 ms an image
- * instead of 49), but its compiler thread has ended processes that lacked processor time with SIGSEGV (Node 24.15 to 24.18, nodejs/node#64841).
+ * With these it does the same work in half of the memory. The optimizing compiler for WebAssembly is left out, because it takes a lot for a
+ * moment, of which the allocator keeps 10 MB or more (the HTTP parser; Liftoff is enough for it).
+ *
+ * JavaScript is compiled by the thread that runs it: in Node 24.15 to 24.18 the background thread of Maglev, the middle compiler, ends 3 of 100 processes that
+ * lack processor time with SIGSEGV (nodejs/node#64841; none of 300 without that thread, nor of 300 with Node 24.21). Without Maglev a fleet that syncs
+ * takes a quarter more processor time.
  */
 const HEAP_FLAGS = [
   '--max-semi-space-size=2',
   '--heap-growing-percent=40',
   '--liftoff-only',
-  '--no-maglev',
+  '--no-concurrent-recompilation',
   '--expose-gc',
 ]
 /**
