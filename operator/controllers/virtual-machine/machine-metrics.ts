@@ -25,8 +25,8 @@ function lastReady({ conditions = [] }: VirtualMachineStatus): string | undefine
 }
 
 /**
- * What people who run fleets of machines want to see. Gauges are read when they are asked for, and the counter counts what the
- * cluster is seen to say: a lost answer to a write, or a write that fails after it, changes neither.
+ * Metrics of virtual machines. Gauges are computed when they are scraped. The counter counts what the caches show, not what was written: so neither a lost
+ * answer nor a failed write makes it wrong.
  */
 export class MachineMetrics {
   readonly #kicks: Counter

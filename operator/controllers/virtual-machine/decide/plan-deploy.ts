@@ -132,8 +132,8 @@ function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachi
 }
 
 /**
- * When the guest was first seen to run, and what cloud-init gave it: what its Secret has at that moment, since the spec may have changed later. The
- * fingerprint of a Secret that was created again since says nothing about its content: then the present one counts.
+ * When the guest was first seen to run, and which cloud-init data it was started with. That is what its Secret contains at that moment, since the spec may have
+ * changed later. If the Secret was created again since, its fingerprint does not tell what the guest read; then the present one is used.
  * @param fingerprint of what is wanted now, where the Secret does not tell what it has
  */
 export function firstStart(
