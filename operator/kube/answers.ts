@@ -36,7 +36,7 @@ export function watchEvent<T extends KubeObject>(type: ResourceType, line: strin
 
 /** Lists leave out what they say once for all items, and metadata-only answers name another kind. */
 export function named<T extends KubeObject>(type: ResourceType, object: T): T {
-  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
+  return object.kind === type.kind ? object : { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
 }
 
 /** The texts of `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */

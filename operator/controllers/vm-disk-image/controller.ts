@@ -75,7 +75,12 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
       await admission.takeOver(signal)
       // What the last list told is the work of who led before, and counted there.
       stops.push(...countDownloads(metrics, caches), ...noticeLookAlikes(this.#options))
-      await primeQueue(queue, caches.images, { plan: (image) => this.#planFirst(image), clock, signal })
+      await primeQueue(queue, caches.images, {
+        plan: (image) => this.#planFirst(image),
+        hasSlot: (uid) => admission.slotOf(uid) !== undefined,
+        clock,
+        signal,
+      })
       await super.run(signal)
     } finally {
       for (const stop of stops) stop()

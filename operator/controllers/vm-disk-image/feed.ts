@@ -55,22 +55,40 @@ function replanAll(queue: WorkQueue, images: Store<ImageView>): void {
 }
 
 /**
- * Before anybody is admitted, all images must have been planned once, or the first ones to be looked at would be the first to start. In
- * ticket order, so that the images at the head are also enqueued first.
+ * Before anybody is admitted, all images that may wait must have been planned once, or the first ones to be looked at would be the first to start. In
+ * ticket order, so that the images at the head are also enqueued first. Those that are settled come after them: there may be thousands, and a free slot
+ * need not wait for them.
  */
 export async function primeQueue(
   queue: WorkQueue,
   images: Store<ImageView>,
-  options: { readonly plan: (image: ImageView) => void; readonly clock: Clock; readonly signal: AbortSignal },
+  options: {
+    readonly plan: (image: ImageView) => void
+    readonly hasSlot: (uid: string) => boolean
+    readonly clock: Clock
+    readonly signal: AbortSignal
+  },
 ): Promise<void> {
-  const { plan, clock, signal } = options
-  const inOrder = [...images.values()].toSorted((a, b) => compareResourceVersions(ticketOf(a), ticketOf(b)))
-  for (const [at, image] of inOrder.entries()) {
+  const { plan, hasSlot, clock, signal } = options
+  const settled: string[] = []
+  const others: ImageView[] = []
+  for (const [key, image] of images.entries()) {
+    if (isSettled(image) && !hasSlot(image.metadata.uid ?? '')) settled.push(key)
+    else others.push(image)
+  }
+  others.sort((a, b) => compareResourceVersions(ticketOf(a), ticketOf(b)))
+  for (const [at, image] of others.entries()) {
     if (signal.aborted) return
     plan(image)
     queue.add(keyOf(image.metadata), image.status.phase === 'Syncing' ? 'urgent' : 'normal')
     if (at % PRIMED_AT_ONCE === PRIMED_AT_ONCE - 1) await new Promise<void>((resolve) => clock.setTimer(resolve, 0))
   }
+  for (const key of settled) queue.add(key)
+}
+
+/** By its status it has what its spec asks for. Should it want a download all the same, for a refresh or for what was lost, it waits from when that is seen. */
+function isSettled({ metadata, status }: ImageView): boolean {
+  return status.phase === 'Succeeded' && status.observedGeneration === metadata.generation
 }
 
 function ticketOf({ status, metadata }: ImageView): string {

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest'
+import type { ImageView } from '../../images/image-view.ts'
+import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { Store } from '../../runtime/store.ts'
+import { WorkQueue } from '../../runtime/work-queue.ts'
+import { primeQueue } from './feed.ts'
+import { anImage } from './image-objects.fixtures.ts'
+
+const image = (name: string, resourceVersion: string, status: ImageView['status'], generation = 1) =>
+  anImage({ name, uid: name, resourceVersion, generation }, { status })
+
+const prime = async (...all: readonly ImageView[]) => {
+  const clock = new FakeClock()
+  const images = new Store<ImageView>()
+  images.replaceAll(all, '1000')
+  const queue = new WorkQueue(clock)
+  const planned: string[] = []
+  await primeQueue(queue, images, {
+    plan: ({ metadata }) => planned.push(metadata.name),
+    hasSlot: (uid) => uid.startsWith('holder'),
+    clock,
+    signal: new AbortController().signal,
+  })
+  return { planned, queued: queue.depth }
+}
+
+const FINISHED = { phase: 'Succeeded', observedGeneration: 1, ticket: '1' } as const
+
+it('plans who may wait, in ticket order, and looks at all of them later', async () => {
+  const primed = await prime(
+    image('new', '30', {}),
+    image('finished', '5', FINISHED),
+    image('waiting', '40', { phase: 'Queued', observedGeneration: 1, ticket: '20' }),
+    image('failed', '35', { phase: 'Failed', observedGeneration: 1 }),
+  )
+  expect(primed).toEqual({ planned: ['waiting', 'new', 'failed'], queued: 4 })
+})
+
+it('plans a finished one whose spec has changed since, and one that has a slot', async () => {
+  const changed = image('changed', '50', { ...FINISHED, ticket: '10' }, 2)
+  const holder = image('holder', '60', { ...FINISHED, ticket: '12' })
+  expect((await prime(holder, changed, image('finished', '7', FINISHED))).planned).toEqual(['changed', 'holder'])
+})
