@@ -17,13 +17,18 @@ export async function machineFacts(): Promise<Facts> {
 
 /** The same, for what needs no API server. */
 export function hardwareFacts(): Facts {
-  const processors = cpus()
   return [
-    ['processor', `${processors[0]?.model ?? 'unknown'}, ${processors.length} cores`],
+    ['processor', processorFact()],
     ['memory', `${Math.round(totalmem() / 1024 ** 3)} GiB`],
     ['kernel', `${type()} ${versionOf(release())} ${arch()}`],
     ['Node', process.version],
   ]
+}
+
+/** `AMD EPYC, 2 cores` */
+export function processorFact(): string {
+  const processors = cpus()
+  return `${processors[0]?.model ?? 'unknown'}, ${processors.length} cores`
 }
 
 /** Load average over 1, 5 and 15 minutes. */

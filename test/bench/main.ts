@@ -14,7 +14,7 @@ import { measureQueue, type QueueLoad } from './figures/queue.ts'
 import { measureQueued, measureStored } from './figures/stored.ts'
 import { measureTakeOver } from './figures/take-over.ts'
 import { measureWorkspaces, type WorkspaceLoad } from './figures/workspaces.ts'
-import { commitFact, loadFact, machineFacts } from './machine.ts'
+import { commitFact, loadFact, machineFacts, processorFact } from './machine.ts'
 import { type MeasuredChapter, renderReport } from './report.ts'
 
 const SMALL: QueueLoad = {
@@ -90,7 +90,7 @@ const USAGE = `usage: npm run bench -- [--images-10k] [--only NAME,...] [--repor
   Measures the bundled operator on a control plane of its own, and prints the report.
   --images-10k   10,000 images through the queue as well (about 20 minutes more)
   --only         only these: ${Object.keys(MEASURES).join(', ')}
-  --report FILE  writes the report there, for example docs/benchmarks.md; what it has of other measurements on this machine stays
+  --report FILE  writes the report there, for example docs/benchmarks.md; what it has of other measurements stays, where only the processor differs
 `
 
 const { values } = parseArgs({
@@ -107,7 +107,8 @@ else await main()
 
 async function main(): Promise<void> {
   const names = chosen()
-  const facts = await machineFacts()
+  // Each chapter says which processor it was.
+  const facts = (await machineFacts()).filter(([name]) => name !== 'processor')
   const { report: path } = values
   const earlier = path !== undefined && existsSync(path) ? readFileSync(path, 'utf8') : ''
   buildBundle()
@@ -130,7 +131,7 @@ async function main(): Promise<void> {
 
 async function measure(name: string): Promise<MeasuredChapter[]> {
   const startedAt = performance.now()
-  const measured = `with commit ${commitFact()}, ${new Date().toISOString()}, load average at its start ${loadFact()}`
+  const measured = `with commit ${commitFact()}, ${new Date().toISOString()}, on ${processorFact()}; load average at its start ${loadFact()}`
   const tell = (line: string) => process.stderr.write(`${name}: ${line}\n`)
   const chapter = await MEASURES[name]?.(tell)
   tell(`took ${Math.round((performance.now() - startedAt) / 1_000)} s`)

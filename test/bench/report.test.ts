@@ -61,7 +61,7 @@ describe('renderReport', () => {
     expect(renderReport({ facts: [], chapters: [older], failures: [] })).toContain('| ratio | 1 |  |  | 4.49 |')
   })
 
-  it('keeps chapters of an earlier report that were not measured again, if they are of the same machine', () => {
+  it('keeps chapters of an earlier report that were not measured again, if all facts are the same', () => {
     const facts = [['memory', '24 GiB']] as const
     const other = { ...chapter, title: 'Queue', method: 'Before.' }
     const earlier = renderReport({ facts, chapters: [other, chapter], failures: [] })

@@ -2,7 +2,7 @@ import type { Chapter, Figure, Table } from './figure.ts'
 import { median } from './statistics.ts'
 
 export interface Report {
-  /** Rows of a table: the machine. */
+  /** Rows of a table: what is the same for all chapters. */
   readonly facts: readonly (readonly [string, string])[]
   readonly chapters: readonly MeasuredChapter[]
   /** What could not be measured, and why. */
@@ -23,7 +23,7 @@ and DataVolumes was seen by a third process through watches of its own; requests
 
 A figure with several runs is given as its median and, in parentheses, the smallest and the largest. It is _met_ when every run meets the target,
 _met in the median_ when the median does, else _missed_. Everything shares the cores of one machine, and machines differ by a factor of three from day to
-day, so seconds are of that machine and that day. Where seconds would decide, a bare client does the same in the same run, under the same load and in a
+day, so seconds are of that machine and that day; each chapter names its processor. Where seconds would decide, a bare client does the same in the same run, under the same load and in a
 process of its own: it writes what a hand-over of a slot writes, or reads what a start reads. Targets are for the ratio to that; the seconds are reported
 beside it.
 
@@ -34,7 +34,7 @@ was the observer's own delay, and is withdrawn. The column is there for the orde
 
 /**
  * The whole report in Markdown.
- * @param earlier a report of this program: its chapters that were not measured again stay, if they are of the same machine
+ * @param earlier a report of this program: its chapters that were not measured again stay, if all facts are the same
  */
 export function renderReport({ facts, chapters, failures }: Report, earlier = ''): string {
   const failed = failures.map((failure) => `- **Could not be measured:** ${failure}`)
