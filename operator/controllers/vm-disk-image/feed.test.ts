@@ -1,10 +1,13 @@
+import { revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import type { ImageView } from '../../images/image-view.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { Store } from '../../runtime/store.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { primeQueue } from './feed.ts'
-import { anImage } from './image-objects.fixtures.ts'
+import { anImage, REFRESH, SPEC } from './image-objects.fixtures.ts'
+
+const PARSED = SPEC as unknown as VMDiskImageSpec
 
 const image = (name: string, resourceVersion: string, status: ImageView['status'], generation = 1) =>
   anImage({ name, uid: name, resourceVersion, generation }, { status })
@@ -36,8 +39,15 @@ it('plans who may wait, in ticket order, and looks at all of them later', async 
   expect(primed).toEqual({ planned: ['waiting', 'new', 'failed'], queued: 4 })
 })
 
-it('plans a finished one whose spec has changed since, and one that has a slot', async () => {
+it('plans a finished one whose spec has changed since, one that is to be refreshed, and one that has a slot', async () => {
   const changed = image('changed', '50', { ...FINISHED, ticket: '10' }, 2)
   const holder = image('holder', '60', { ...FINISHED, ticket: '12' })
-  expect((await prime(holder, changed, image('finished', '7', FINISHED))).planned).toEqual(['changed', 'holder'])
+  const { metadata, ...more } = image('refresh', '70', { ...FINISHED, ticket: '14', revision: revisionOf(PARSED) })
+  const refresh = anImage({ ...metadata, annotations: { [REFRESH]: 'now' } }, more)
+  const refreshed = anImage(
+    { ...metadata, name: 'refreshed', uid: 'refreshed', annotations: { [REFRESH]: 'now' } },
+    { ...more, status: { ...more.status, revision: revisionOf(PARSED, 'now') } },
+  )
+  const primed = await prime(holder, changed, refresh, refreshed, image('finished', '7', FINISHED))
+  expect(primed).toEqual({ planned: ['changed', 'holder', 'refresh'], queued: 5 })
 })

@@ -1,3 +1,5 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { statusOfPresent } from '../../images/decide/image-content.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -86,8 +88,12 @@ export async function primeQueue(
   for (const key of settled) queue.add(key)
 }
 
-/** By its status it has what its spec asks for. Should it want a download all the same, for a refresh or for what was lost, it waits from when that is seen. */
-function isSettled({ metadata, status }: ImageView): boolean {
+/** By its status it has what is asked for. Should it want a download all the same, for what was lost, it waits from when that is seen. */
+function isSettled(image: ImageView): boolean {
+  const { metadata } = image
+  const isRequested = metadata.annotations?.[ANNOTATIONS.syncRequestedAt] !== undefined
+  // Whether a request was met is in a hash: too much to compute for thousands without one.
+  const status = isRequested ? statusOfPresent(image) : image.status
   return status.phase === 'Succeeded' && status.observedGeneration === metadata.generation
 }
 
