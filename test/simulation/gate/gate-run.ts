@@ -58,8 +58,9 @@ interface Replica {
   starts: number
   isLeading: boolean
   running: GateProcess | undefined
-  /** News reach a process in the order in which they were told. */
   newsAt: number
+  /** Under way to the process that runs, in the order in which they were told. */
+  news: ((process: GateProcess) => void)[]
 }
 
 class GateWorld {
@@ -109,6 +110,7 @@ class GateWorld {
       isLeading: number === 0,
       running: undefined,
       newsAt: 0,
+      news: [],
     }))
     cluster.onCommit((commit) => {
       this.#oracle.onCommit(commit)
@@ -156,6 +158,7 @@ class GateWorld {
     const gate = new GateProcess({ process, client, random, log: SILENT })
     replica.running = gate
     replica.newsAt = 0
+    replica.news = []
     for (const news of this.#images.all()) gate.learn(news)
     const limit = this.#limit
     if (random() < 0.8) gate.learnLimit(limit)
@@ -180,10 +183,13 @@ class GateWorld {
   }
 
   #deliver(replica: Replica, tell: (process: GateProcess) => void, delayMs: number): void {
-    const { running } = replica
+    const { running, news } = replica
     if (running === undefined) return
     replica.newsAt = Math.max(replica.newsAt, this.#time.elapsedMs + delayMs)
-    this.#time.schedule(replica.newsAt - this.#time.elapsedMs, () => running.process.deliver(() => tell(running)))
+    news.push(tell)
+    // Two of one moment may change places: their times are sums, and rounded.
+    const deliver = () => news.shift()?.(running)
+    this.#time.schedule(replica.newsAt - this.#time.elapsedMs, () => running.process.deliver(deliver))
   }
 
   // What happens
