@@ -99,7 +99,7 @@ it('a guest whose pod is not ready has an agent that answers', async () => {
   await world.until('the pod to be ready', () => short(world.machine('vm'), 'Ready') === 'True')
 })
 
-describe('Manual', () => {
+describe('a request of virtctl', () => {
   const request = (action: 'Start' | 'Stop') => {
     const machine = world.machine('vm')
     if (machine === undefined) throw new Error('no machine')
@@ -108,7 +108,7 @@ describe('Manual', () => {
     world.cluster.admin.replaceStatus(KUBEVIRT_VIRTUAL_MACHINE, { ...machine, status } as KubeObject)
   }
 
-  it('starts and stops as it is asked, and does nothing by itself', async () => {
+  it('starts and stops a guest under Manual, that does nothing by itself', async () => {
     world.createClaim('root')
     world.createMachine('vm', 'root', {}, 'Manual')
     await world.pass(60_000)
@@ -121,6 +121,15 @@ describe('Manual', () => {
     await world.pass(60_000)
     expect(world.instance('vm')).toBeUndefined()
     expect(world.machine('vm')?.status).not.toHaveProperty('stateChangeRequests')
+  })
+
+  it('switches on what is Halted', async () => {
+    world.createClaim('root')
+    world.createMachine('vm', 'root', {}, 'Halted')
+    await world.pass(60_000)
+    request('Start')
+    await world.untilStatus('vm', 'Running')
+    expect(world.machine('vm')?.spec.runStrategy).toBe('Always')
   })
 })
 

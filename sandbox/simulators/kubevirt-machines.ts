@@ -85,7 +85,9 @@ export class Machines {
   }
 
   async #start(key: string, machine: Machine, startFailure: StartFailure | undefined): Promise<void> {
-    if (!restarts(machine) && !hasStartRequest(machine)) return
+    const isAsked = hasStartRequest(machine)
+    if (isAsked && machine.spec.runStrategy === 'Halted') return await this.#switchOn(machine)
+    if (!restarts(machine) && !(isAsked && machine.spec.runStrategy === 'Manual')) return
     const waitMs = Date.parse(startFailure?.retryAfterTimestamp ?? '') - this.#world.clock.now()
     if (waitMs > 0) return this.worker.queue.addAfter(key, waitMs)
     if (!this.#retries.isDue(this.worker, key, toldOf(machine))) return
@@ -100,6 +102,12 @@ export class Machines {
     if (this.#refusals.get(key) === refusal) return
     this.#refusals.set(key, refusal)
     await this.#show(key, machine, undefined, startFailure)
+  }
+
+  /** What is off, and asked to start, runs from then on. */
+  async #switchOn(machine: Machine): Promise<void> {
+    const { machines } = this.#world
+    await this.#world.patch(KUBEVIRT_VIRTUAL_MACHINE, machines, machine, { spec: { runStrategy: 'Always' } })
   }
 
   /** Returns why the instance is refused; undefined when it was created. */

@@ -86,8 +86,8 @@ export function restarts({ spec }: Machine): boolean {
 const OWN: ReadonlySet<string> = new Set(['Ready', 'Failure', 'RestartRequired'])
 
 /** Under `Manual` KubeVirt starts and stops as virtctl asks, and does nothing by itself. */
-export function hasStartRequest({ spec, status }: Machine): boolean {
-  return spec.runStrategy === 'Manual' && (status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start')
+export function hasStartRequest({ status }: Machine): boolean {
+  return (status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start')
 }
 
 export function hasStopRequest({ spec, status }: Machine, instance: Instance): boolean {

@@ -123,6 +123,7 @@ export interface KubeVirtStatus {
     lastTransitionTime?: string
   }[]
   readonly startFailure?: { readonly retryAfterTimestamp?: string }
+  readonly stateChangeRequests?: readonly { readonly action: string }[]
 }
 
 /** States of KubeVirt's VirtualMachine that many tests need. */

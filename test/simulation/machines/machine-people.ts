@@ -196,7 +196,7 @@ export class MachinePeople implements People {
     })
   }
 
-  /** As KubeVirt's API server notes it. Where the machine is not to be run by hand, nobody looks at that. */
+  /** As KubeVirt's API server notes it. */
   #startOrStop({ name }: Subject): void {
     const key = keyOfMachine(name)
     leaveRefused(() => {

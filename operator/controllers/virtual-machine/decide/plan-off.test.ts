@@ -53,6 +53,12 @@ describe('a machine that is to be off', () => {
     expect(walk.told.slice(-4)).toEqual(['Normal Running', 'Normal Stopping', 'Warning Timeout', 'Normal Halted'])
   })
 
+  it('is off as long as KubeVirt has not done what somebody asked of it: to start', () => {
+    const walk = stopped(new Walk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.succeeded))
+    walk.kubevirt({ printableStatus: 'Stopped', stateChangeRequests: [{ action: 'Start' }] })
+    expect(walk.stand).toBe('Ready/Halted')
+  })
+
   it('is switched off again where somebody starts it', () => {
     const walk = stopped(new Walk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.succeeded))
     walk.tamper({ spec: { runStrategy: 'Always' } }).settle()

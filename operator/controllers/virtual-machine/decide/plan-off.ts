@@ -25,7 +25,7 @@ export function standingOff(world: MachineWorld): MachineStanding | undefined {
 function halted({ instance }: MachineWorld, machine: KubeVirtView): MachineStanding {
   if (machine.runStrategy !== 'Halted')
     return waiting('Stopping', 'spec.runStrategy is Halted: the machine is switched off')
-  if (instance !== undefined || isBusy(machine)) {
+  if (instance !== undefined || isOn(machine)) {
     const where = instance?.nodeName === undefined ? '' : ` on node ${instance.nodeName}`
     const message = `spec.runStrategy is Halted: the guest is being stopped${where}; where that lasts, see whether that node is lost`
     return waiting('Stopping', message)
@@ -36,13 +36,14 @@ function halted({ instance }: MachineWorld, machine: KubeVirtView): MachineStand
 /** Under `Manual` people start and stop the guest, and KubeVirt does nothing by itself. */
 function leftOff({ instance }: MachineWorld, machine: KubeVirtView): MachineStanding | undefined {
   const isOver = instance === undefined || instance.phase === 'Succeeded' || instance.phase === 'Failed'
-  if (machine.runStrategy !== 'Manual' || !isOver || isBusy(machine) || machine.failure !== '') return undefined
+  const isBusy = isOn(machine) || machine.isStartAsked
+  if (machine.runStrategy !== 'Manual' || !isOver || isBusy || machine.failure !== '') return undefined
   const end = instance?.phase === 'Failed' ? 'the guest has failed, and is off' : 'the machine is off'
   return off(`${end}: virtctl start ${machine.metadata.name} starts it (spec.runStrategy is Manual); its disk stays`)
 }
 
-function isBusy({ printableStatus, isStartAsked }: KubeVirtView): boolean {
-  return IS_ON.has(printableStatus) || printableStatus === 'Stopping' || isStartAsked
+function isOn({ printableStatus }: KubeVirtView): boolean {
+  return IS_ON.has(printableStatus) || printableStatus === 'Stopping'
 }
 
 function off(message: string): MachineStanding {
