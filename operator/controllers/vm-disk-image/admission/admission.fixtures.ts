@@ -172,8 +172,9 @@ export class AdmissionBench {
     this.admission.downloadsChanged('team')
   }
 
-  writeLedger(limit: number, holders: readonly Holder[]): void {
-    const data = { limit: String(limit), holders: JSON.stringify(holders) }
+  /** @param more keys beside limit and holders */
+  writeLedger(limit: number, holders: readonly Holder[], more: Readonly<Record<string, string>> = {}): void {
+    const data = { limit: String(limit), holders: JSON.stringify(holders), ...more }
     this.client.put({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -186,9 +187,14 @@ export class AdmissionBench {
     this.client.drop('ConfigMap', LEDGER)
   }
 
+  /** As it is stored. */
+  get ledgerData(): Readonly<Record<string, string>> {
+    return this.client.peek<KubeObject & { data: Record<string, string> }>('ConfigMap', LEDGER)?.data ?? {}
+  }
+
   get ledger(): { limit: number; holders: Holder[] } {
-    const object = this.client.peek<KubeObject & { data: Record<string, string> }>('ConfigMap', LEDGER)
-    return { limit: Number(object?.data['limit']), holders: JSON.parse(object?.data['holders'] ?? '[]') as Holder[] }
+    const { limit, holders = '[]' } = this.ledgerData
+    return { limit: Number(limit), holders: JSON.parse(holders) as Holder[] }
   }
 
   /** Names of the images that hold a slot. */

@@ -35,7 +35,8 @@ export class Admission {
   /** Holders that the images were last told of, by uid of the image. */
   #known: ReadonlyMap<string, Holder> = new Map()
   #handingOver: Promise<void> | undefined
-  #quietUntil = 0
+  /** While a ledger that was made again is settling. */
+  #quietUntil: number | undefined
   #isLedgerDoubtful = false
   #wake = Promise.withResolvers<void>()
   #failures = 0
@@ -181,24 +182,29 @@ export class Admission {
   /** The ledger as it is now, created again where there is none. @param most holders that it can have, where that is known */
   async #load(signal: AbortSignal, most?: number): Promise<LedgerState> {
     this.#isLedgerDoubtful = false
-    return (await this.#options.ledger.load(signal, most)) ?? (await this.#rebuild(signal))
+    const { ledger, clock } = this.#options
+    const state = await ledger.load(signal, most)
+    if (state === undefined) return await this.#rebuild(signal)
+    if (state.isSettling !== true) this.#quietUntil = undefined
+    else this.#quietUntil ??= clock.monotonic() + SETTLE_MS
+    return state
   }
 
   /**
    * There is no ledger: the first start, or somebody deleted or garbled it. What downloads is found by a live list.
-   * Slots that a leader took just before are unknown, so nobody is admitted until their requests have settled; unless
+   * Slots that a leader took just before are unknown, so nobody is admitted until their requests have settled, whoever leads by then; unless
    * no image has ever been given a ticket, for then no slot was taken either.
    */
   async #rebuild(signal: AbortSignal): Promise<LedgerState> {
     const { ledger, images, limit, log, clock, client, me } = this.#options
     const holders = await findHolders(client, images, me, { signal })
-    const state: LedgerState = { limit: limit(ledger.state?.limit), holders }
     const isTouched = [...images.values()].some(
       ({ status }) => status.ticket !== undefined || status.attempts !== undefined,
     )
-    const isFirst = state.holders.length === 0 && !isTouched && !ledger.isGarbled
+    const isFirst = holders.length === 0 && !isTouched && !ledger.isGarbled
+    const state: LedgerState = { limit: limit(ledger.state?.limit), holders, ...(!isFirst && { isSettling: true }) }
     // Before the write: its answer may be lost.
-    if (!isFirst) this.#quietUntil = clock.monotonic() + SETTLE_MS
+    this.#quietUntil = isFirst ? undefined : clock.monotonic() + SETTLE_MS
     await ledger.make(state, signal)
     log.info({ holders: state.holders.length, limit: state.limit, isFirst }, 'made the slot ledger')
     return state
@@ -250,11 +256,12 @@ export class Admission {
       isOver: (holder) => this.#slots.isOver(holder),
       unheld: this.#strays.countOurs(current),
       heads: (count) => this.queue.heads(count, (uid) => this.#stuck.has(uid)),
-      isAdmitting: clock.monotonic() >= this.#quietUntil,
+      isAdmitting: clock.monotonic() >= (this.#quietUntil ?? 0),
     })
     await this.#handOver(async () => {
       if (decision.isChange) {
         await ledger.replace(decision.next, signal)
+        if (decision.next.isSettling !== true) this.#quietUntil = undefined
         this.#tellChanges()
       }
       await this.#slots.createDataVolumes(signal)
@@ -313,7 +320,7 @@ export class Admission {
   #wakeLater(): void {
     const { clock } = this.#options
     const now = clock.monotonic()
-    const coming = [this.#quietUntil, ...this.#slots.times()].filter((time) => time > now)
+    const coming = [this.#quietUntil ?? 0, ...this.#slots.times()].filter((time) => time > now)
     this.#cancelTimer?.()
     this.#cancelTimer =
       coming.length === 0 ? undefined : clock.setTimer(() => this.wake(), Math.min(...coming) - now + 1)

@@ -49,10 +49,24 @@ describe('a ledger that somebody else wrote', () => {
     await bench.start()
     bench.want('a', '10')
     await bench.clock.advance(14_999)
-    expect(bench.ledger).toEqual({ limit: 2, holders: [] })
+    expect(bench.ledgerData).toEqual({ limit: '2', holders: '[]', settling: 'true' })
     expect(bench.created).toEqual([])
     await bench.clock.advance(2 * SECOND)
     expect(bench.created).toEqual(['a'])
+  })
+
+  it('that was made anew admits nobody under the next leader either, until that one has waited, and then as any other', async () => {
+    bench.limit = 1
+    bench.writeLedger(1, [], { settling: 'true' })
+    await bench.start()
+    bench.want('a', '10')
+    bench.want('b', '11')
+    await bench.clock.advance(14_999)
+    expect(bench.created).toEqual([])
+    await bench.clock.advance(2)
+    expect([bench.created, bench.ledgerData]).toEqual([['a'], expect.not.objectContaining({ settling: 'true' })])
+    await bench.succeed('a')
+    expect(bench.created).toEqual(['a', 'b'])
   })
 
   it('whose answer was lost is read again, and the claim in it is used', async () => {

@@ -7,6 +7,8 @@ import type { Holder } from '../../world.ts'
 export interface LedgerState {
   readonly limit: number
   readonly holders: readonly Holder[]
+  /** It was made again in place of one that was lost. Requests and importers from before may be unknown, so each leader waits for them before it admits anybody, until one has waited to the end. */
+  readonly isSettling?: true
 }
 
 export interface LedgerObject extends KubeObject {
@@ -16,7 +18,7 @@ export interface LedgerObject extends KubeObject {
 }
 
 const LABELS: Readonly<Record<string, string>> = { 'app.kubernetes.io/managed-by': 'open-terrain-operator' }
-const KEYS: ReadonlySet<string> = new Set(['limit', 'holders'])
+const KEYS: ReadonlySet<string> = new Set(['limit', 'holders', 'settling'])
 
 /** After a hand-over there may be more holders than the limit allows, and never twice as many. */
 const HOLDERS_MAX = 2 * CONCURRENCY_MAX
@@ -34,12 +36,12 @@ const holderSchema = z.object({
 })
 
 /** The whole object: whatever else there is goes with the write. */
-export function renderLedger(metadata: ObjectMeta, { limit, holders }: LedgerState): LedgerObject {
+export function renderLedger(metadata: ObjectMeta, { limit, holders, isSettling }: LedgerState): LedgerObject {
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { ...metadata, labels: LABELS },
-    data: { limit: String(limit), holders: JSON.stringify(holders) },
+    data: { limit: String(limit), holders: JSON.stringify(holders), ...(isSettling && { settling: 'true' }) },
   }
 }
 
@@ -50,7 +52,7 @@ export function renderLedger(metadata: ObjectMeta, { limit, holders }: LedgerSta
 export function parseLedger(object: LedgerObject, most = HOLDERS_MAX): LedgerState | string {
   if (object.immutable === true) return 'it is immutable'
   if (object.metadata.deletionTimestamp !== undefined) return 'it is being deleted'
-  const { limit = '', holders: text = '[]' } = object.data ?? {}
+  const { limit = '', holders: text = '[]', settling } = object.data ?? {}
   if (!/^\d{1,9}$/.test(limit) || Number(limit) > CONCURRENCY_MAX)
     return 'its limit is no number that the policy allows'
   const parsed = parseJson(text)
@@ -60,7 +62,7 @@ export function parseLedger(object: LedgerObject, most = HOLDERS_MAX): LedgerSta
   const { success, data: holders = [] } = z.array(holderSchema).safeParse(parsed)
   if (!success) return 'one of its holders makes no sense'
   if (new Set(holders.map(({ uid }) => uid)).size < holders.length) return 'one image has two of its slots'
-  return { limit: Number(limit), holders }
+  return { limit: Number(limit), holders, ...(settling === 'true' && { isSettling: true }) }
 }
 
 /** What somebody else has put into the object. */

@@ -26,6 +26,16 @@ describe('the slots', () => {
     expect(decide({ ledger: { limit: 2, holders: [holder('a')] } }).isChange).toBe(false)
   })
 
+  it('stay marked while the ledger is settling, and lose the mark once that is over', () => {
+    const ledger = { limit: 2, holders: [], isSettling: true } as const
+    expect(decide({ ledger, isAdmitting: false })).toMatchObject({ isChange: false, next: ledger })
+    expect(decide({ ledger, isAdmitting: false, limit: 3 })).toMatchObject({
+      isChange: true,
+      next: { isSettling: true },
+    })
+    expect(decide({ ledger })).toEqual({ isChange: true, next: { limit: 2, holders: [] }, hasMore: false })
+  })
+
   it('take over a new limit, also where nobody starts', () => {
     expect(decide({ limit: 3 })).toMatchObject({ isChange: true, next: { limit: 3 } })
   })

@@ -46,9 +46,12 @@ export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitt
       claimant: me,
     }),
   )
-  const isChange = taken.length > 0 || kept.length !== ledger.holders.length || limit !== ledger.limit
+  const { isSettling = false } = ledger
+  const hasSettled = isSettling && isAdmitting
+  const isChange = taken.length > 0 || kept.length !== ledger.holders.length || limit !== ledger.limit || hasSettled
   const hasMore = taken.length === TAKEN_AT_ONCE && free > TAKEN_AT_ONCE
-  return { next: { limit, holders: [...kept, ...holders] }, isChange, hasMore }
+  const next: LedgerState = { limit, holders: [...kept, ...holders], ...(isSettling && !hasSettled && { isSettling }) }
+  return { next, isChange, hasMore }
 }
 
 /** A new leader answers for all slots: first of all it makes them its own. */
