@@ -34,6 +34,8 @@ export class CostOracle implements Oracle {
   /** Attempts that are over, by image, revision and number. */
   readonly #over = new Set<string>()
   readonly #wanted = new Map<string, string>()
+  /** DataVolumes that a person has deleted, by uid: an importer that begins all the same belongs to the budget before. */
+  readonly #givenUp = new Set<string>()
 
   constructor(witness: CostWitness) {
     this.#witness = witness
@@ -69,7 +71,7 @@ export class CostOracle implements Oracle {
       report(4, `${key} began to download for the ${transfers}. time; the first failure should have ended it`)
       return
     }
-    if (this.#isRepeated(download)) return
+    if (this.#isRepeated(download) || this.#givenUp.has(download.uid)) return
     const { imageUid, revision } = download
     const budget = this.#budgetOf(imageUid)
     budget.set(revision, (budget.get(revision) ?? 0) + 1)
@@ -156,7 +158,10 @@ export class CostOracle implements Oracle {
     if (download === undefined) return
     if (!isOperator(actor)) {
       // Who deletes a download, finished or not, wants another one.
-      if (isPerson(actor) && isEnd(commit)) this.#budgets.delete(download.imageUid)
+      if (isPerson(actor) && isEnd(commit)) {
+        this.#budgets.delete(download.imageUid)
+        this.#givenUp.add(uid)
+      }
       return
     }
     if (type === 'ADDED') this.#checkBudget(download, revision)
