@@ -82,8 +82,8 @@ function imageKeyOf({ resource, object }: Commit): string | undefined {
 }
 
 /**
- * `place`: how far a download is, that it has begun included, which pod does it if that takes long, how long the queue is, or what a snapshot
- * waits for. How often that is told depends on time: an importer that fails within moments may never be seen to run, and a snapshot controller
+ * `place`: how far a download is, that it has begun included, which pod does it if that takes long, how long the queue is or whether it is paused, or what a
+ * snapshot waits for. How often that is told depends on time: an importer that fails within moments may never be seen to run, and a snapshot controller
  * that sees a snapshot before it sees that its claim is bound says so for a few milliseconds.
  */
 function newsIn({ object, before }: Commit): 'status' | 'place' | undefined {
@@ -105,5 +105,5 @@ function withoutPlace(image: Image | undefined): unknown {
   const conditions = rest.conditions?.map(({ type, status }) => ({ type, status }))
   if (rest.phase === 'Snapshotting') return JSON.parse(JSON.stringify(rest).replaceAll(REPORT, ''))
   if (rest.phase !== 'Queued' || (reason !== 'Queued' && reason !== 'Paused')) return rest
-  return { ...rest, message: undefined, conditions }
+  return { ...rest, reason: undefined, message: undefined, conditions }
 }
