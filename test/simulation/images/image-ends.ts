@@ -40,9 +40,20 @@ export function imageEnds({ chronicle, cluster, kinds }: World, isUndecided: (im
     const title = `image ${keyOf(image.metadata)}`
     whole[title] = end
     if (kinds.some((kind) => kind.rest.isUndecided?.(image) === true)) continue
-    decided[title] = isUndecided(image) ? UNDECIDED : { ...end, keeps: [] }
+    decided[title] = isUndecided(image)
+      ? UNDECIDED
+      : { ...end, ...(mayBeOfEitherKind(image) && anyKind(end)), keeps: [] }
   }
   return { whole, decided }
+}
+
+/** A snapshot goes on serving when somebody takes the class off; where it was not taken yet, the volume serves. */
+function mayBeOfEitherKind({ metadata: { generation = 1 }, spec }: Image): boolean {
+  return spec.snapshotClass === undefined && generation > 1
+}
+
+function anyKind({ stands }: ImageEnd): Partial<ImageEnd> {
+  return { stands: stands.replace(/VolumeSnapshot|PersistentVolumeClaim/, 'artifact'), serves: [] }
 }
 
 function imageEnd(image: Image, children: readonly KubeObject[]): ImageEnd {
