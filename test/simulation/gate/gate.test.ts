@@ -10,4 +10,9 @@ describe('the gate keeps limit, slots and order', () => {
     const again = () => runGate(gateStory('gate', 3))
     expect(await again()).toEqual(await again())
   })
+
+  // Its ledger is garbled and made again, an importer outlives its DataVolume, and a second later somebody else leads.
+  it('gate:20262859: who takes over while a ledger is settling waits as well', async () => {
+    expect((await runGate(gateStory('gate', 20_262_859))).violations).toEqual([])
+  })
 })
