@@ -46,7 +46,7 @@ export class KickOracle implements Oracle {
   onCommit(commit: Commit): void {
     const { resource, object, actor } = commit
     if (isOfMachines(resource)) this.#followMachine(commit)
-    if (resource === KUBEVIRT_VIRTUAL_MACHINE && isReady(object as KubeVirtMachine)) this.#renew(object)
+    if (resource === KUBEVIRT_VIRTUAL_MACHINE && isAtRest(object as KubeVirtMachine)) this.#renew(object)
     if (resource === VIRTUAL_MACHINE_INSTANCE) this.#followInstance(commit)
     if (resource === VIRTUAL_MACHINE_INSTANCE && isOperator(actor) && isEnd(commit))
       this.#checkKick(object as Instance, (commit.before ?? object) as Instance)
@@ -168,6 +168,12 @@ function shows(instance: Instance | undefined, wanted: string): boolean {
 
 function howFar(disk: DataVolume | undefined): string {
   return `${disk?.status?.phase} ${disk?.status?.progress}`
+}
+
+/** What is off, as its spec says or lets it be, is as ready as what runs. */
+function isAtRest(machine: KubeVirtMachine): boolean {
+  const { runStrategy } = machine.spec as { readonly runStrategy?: string }
+  return isReady(machine) || (runStrategy !== 'Always' && machine.status?.printableStatus === 'Stopped')
 }
 
 function isReady({ status }: KubeVirtMachine): boolean {
