@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { errorFrom, errorText, named, warningsIn, watchEvent } from './answers.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
+import { Deadline } from './deadline.ts'
 import type {
   DeleteOptions,
   KubeClient,
@@ -17,7 +18,6 @@ import { readList } from './list-items.ts'
 import type { RequestBudget } from './request-budget.ts'
 import { readLines } from './watch-lines.ts'
 
-const DEFAULT_TIMEOUT_MS = 30_000
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const METADATA_ONE = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 
@@ -161,10 +161,12 @@ export class HttpKubeClient implements KubeClient {
 
   async #call<T>(call: Call, read: Read<T> = async (body) => (await body.json()) as T): Promise<T> {
     const report = this.#reporter(call)
+    using deadline = new Deadline(call.options)
     let code = '<error>'
     let warning: string | undefined
     try {
-      const response = await this.#answer(call)
+      await this.#options.budget?.take(deadline.signal)
+      const response = await this.#send(call, this.#options.connection, deadline.signal)
       code = String(response.statusCode)
       warning = warningsIn(response)
       if (response.statusCode < 200 || response.statusCode > 299)
@@ -191,13 +193,6 @@ export class HttpKubeClient implements KubeClient {
       const seconds = (performance.now() - started) / 1_000
       this.#options.onRequest?.({ verb, resource: type.plural, code, seconds, ...(warning && { warning }) })
     }
-  }
-
-  async #answer(call: Call): Promise<Dispatcher.ResponseData> {
-    const deadline = AbortSignal.timeout(call.options?.timeoutMs ?? DEFAULT_TIMEOUT_MS)
-    const signal = call.options?.signal === undefined ? deadline : AbortSignal.any([deadline, call.options.signal])
-    await this.#options.budget?.take(signal)
-    return await this.#send(call, this.#options.connection, signal)
   }
 
   async #send(call: Call, connection: Connection, signal: AbortSignal): Promise<Dispatcher.ResponseData> {

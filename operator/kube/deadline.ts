@@ -1,0 +1,31 @@
+import type { RequestOptions } from './kube-client.ts'
+
+const DEFAULT_TIMEOUT_MS = 30_000
+
+/**
+ * The signal of one request: it aborts when the request has taken too long, or when its caller gives up. Nothing of it is left when the request is over:
+ * `AbortSignal.timeout` would keep each one for as long as it might have taken, thousands at a time.
+ */
+export class Deadline implements Disposable {
+  readonly #abort = new AbortController()
+  readonly #timer: NodeJS.Timeout
+  readonly #caller: AbortSignal | undefined
+  readonly #onCaller = () => this.#abort.abort(this.#caller?.reason)
+
+  constructor({ timeoutMs = DEFAULT_TIMEOUT_MS, signal }: RequestOptions = {}) {
+    this.#caller = signal
+    this.#timer = setTimeout(() => this.#abort.abort(new DOMException('it took too long', 'TimeoutError')), timeoutMs)
+    this.#timer.unref()
+    if (signal?.aborted) this.#onCaller()
+    else signal?.addEventListener('abort', this.#onCaller, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+    this.#caller?.removeEventListener('abort', this.#onCaller)
+  }
+}
