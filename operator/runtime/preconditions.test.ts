@@ -36,6 +36,22 @@ it('nothing asked for is nothing looked for', async () => {
   expect(client.said()).toEqual([])
 })
 
+it.each<[string, string | undefined, boolean]>([
+  ['is', 'one', true],
+  ['has changed', undefined, false],
+  ['has been replaced', 'another', false],
+])('what has to be unchanged %s, and is in the caches', async (_what, uid, holds) => {
+  const { resourceVersion = '' }: KubeObject['metadata'] = put('a').metadata
+  if (uid === undefined) put('a')
+  const unchanged = { ...named('a', uid ?? 'one'), resourceVersion }
+  expect(await unmet([{ unchanged }])).toBe(holds ? undefined : 1_000)
+  expect(observed).toEqual(['n/a'])
+})
+
+it('what has to be unchanged is not gone', async () => {
+  expect(await unmet([{ unchanged: { ...named('gone'), resourceVersion: '1' } }])).toBe(1_000)
+})
+
 describe('what has to be absent', () => {
   it.each<[string, Precondition, boolean]>([
     ['is not there', { absent: [named('b')], whose: "anybody's" }, true],

@@ -7,7 +7,7 @@ import type { Wake } from './wake.ts'
 const KNOWN_AFTER_MS = 1_000
 
 /** What has to hold when a plan, or one removal of it, is carried out. A live look tells it, since a cache may be behind. */
-export type Precondition = Absent | Unreferenced | Uncloned
+export type Precondition = Absent | Unchanged | Unreferenced | Uncloned
 
 /** None of these objects exists. */
 export interface Absent {
@@ -20,6 +20,11 @@ export interface NamedObject extends ObjectKey {
   readonly type: ResourceType
   /** Where it is known: another one of that name does not count. */
   readonly uid?: string
+}
+
+/** This object is as it was seen. */
+export interface Unchanged {
+  readonly unchanged: NamedObject & { readonly resourceVersion: string }
 }
 
 /** Nothing refers to this object; or as users, nothing needs it to stay. */
@@ -81,6 +86,10 @@ export class Preconditions<P extends KubeObject> {
 
   async #holds(one: Precondition, primary: P, signal: AbortSignal): Promise<boolean> {
     if ('absent' in one) return await this.#isAbsent(one, primary, signal)
+    if ('unchanged' in one) {
+      const found = await this.#look(one.unchanged, signal)
+      return found?.metadata.resourceVersion === one.unchanged.resourceVersion
+    }
     const { countReferences, isCloned } = this.#looks
     if ('uncloned' in one) return (await isCloned?.(one, primary, signal)) === false
     const references = await countReferences?.(one.unreferenced, signal)
@@ -88,13 +97,15 @@ export class Preconditions<P extends KubeObject> {
   }
 
   async #isAbsent({ absent, whose }: Absent, primary: P, signal: AbortSignal): Promise<boolean> {
-    const look = async (one: NamedObject) => {
-      const object = await find(this.#client, one.type, one, { signal })
-      if (object !== undefined) this.#caches.observeWrite(one.type, object)
-      return one.uid === undefined || object?.metadata.uid === one.uid ? object : undefined
-    }
-    const found = (await Promise.all(absent.map(look))).filter((object) => object !== undefined)
+    const looks = await Promise.all(absent.map((one) => this.#look(one, signal)))
+    const found = looks.filter((object) => object !== undefined)
     if (found.length === 0) return true
     return whose === 'ours' && this.#looks.hasOurs?.(found, primary) === false
+  }
+
+  async #look(one: NamedObject, signal: AbortSignal): Promise<KubeObject | undefined> {
+    const object = await find(this.#client, one.type, one, { signal })
+    if (object !== undefined) this.#caches.observeWrite(one.type, object)
+    return one.uid === undefined || object?.metadata.uid === one.uid ? object : undefined
   }
 }

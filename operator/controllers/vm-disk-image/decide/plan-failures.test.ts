@@ -34,6 +34,19 @@ describe('a failure', () => {
     expect(walk.plan().start).toBeUndefined()
   })
 
+  it('that has cost nothing is only written where its DataVolume is as it was seen: an importer may have begun', () => {
+    const walk = new Walk()
+    walk.settle().admit()
+    const [dataVolume] = walk.world.dataVolumes
+    if (dataVolume === undefined) throw new Error(walk.stand)
+    const { name, uid, resourceVersion } = dataVolume.metadata
+    const bound = { status: 'False', reason: 'ErrExceededQuota', message: 'exceeded quota' }
+    walk.set({ dataVolumes: [{ ...dataVolume, phase: 'Pending', bound }] })
+    expect(walk.plan().onlyIf).toEqual([{ unchanged: expect.objectContaining({ name, uid, resourceVersion }) }])
+    walk.set({ dataVolumes: [{ ...dataVolume, ...CDI.failing }] })
+    expect([walk.plan().status.reason, walk.plan().onlyIf]).toEqual(['Stopping', undefined])
+  })
+
   it('is retried with a new ticket when its time has come', () => {
     const walk = new Walk()
     walk.settle()

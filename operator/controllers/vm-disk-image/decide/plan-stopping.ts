@@ -1,7 +1,9 @@
 import type { Reason, VMDiskImageStatus } from '@open-terrain/constructs'
 import type { DataVolumeView } from '../../../cluster/views.ts'
+import { DATA_VOLUME } from '../../../kube/resource-types.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
+import type { Unchanged } from '../../../runtime/preconditions.ts'
 import { removalOf } from '../../../runtime/removals.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { NOTHING_SEEN } from '../world.ts'
@@ -18,6 +20,8 @@ interface Stop {
   readonly notes: readonly EventNote[]
   /** Nobody needs it any more, as the caches have it. */
   readonly isUnneeded: boolean
+  /** It has cost nothing, as the caches have it: an importer may have begun since. */
+  readonly isFree: boolean
 }
 
 /** Downloads that must end: failed, cancelled, or never admitted. While one of them holds a slot, the image is being stopped. */
@@ -29,14 +33,22 @@ export function planStopping(draft: ImageDraft): ImagePlan | undefined {
   const ended = vanished ?? draft.status
   const recorded = stops.reduce((status, stop) => stop.record(status), ended)
   // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
+  const onlyIf = [
+    ...stops.filter(({ isFree }) => isFree).map(({ dataVolume }) => unchanged(dataVolume)),
+    ...(stops.some(({ isUnneeded }) => isUnneeded) ? [unreferenced(world, 'anyone')] : []),
+  ]
   const standing: ImageStanding =
     world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
   return planWith(withImageStanding({ ...recorded, progress: undefined }, standing, draft), {
     remove: stops.flatMap(({ dataVolume }) => removalOf(dataVolume)),
     events: stops.flatMap(({ notes }) => notes),
     wake: { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' },
-    ...(stops.some(({ isUnneeded }) => isUnneeded) && { onlyIf: [unreferenced(world, 'anyone')] }),
+    ...(onlyIf.length > 0 && { onlyIf }),
   })
+}
+
+function unchanged({ metadata: { namespace = '', name, uid, resourceVersion = '' } }: DataVolumeView): Unchanged {
+  return { unchanged: { type: DATA_VOLUME, namespace, name, uid, resourceVersion } }
 }
 
 const STOPPING_LOOK_MS = 60_000
@@ -110,12 +122,13 @@ function stopOf(dataVolume: DataVolumeView, draft: ImageDraft): Stop | undefined
   const { name, uid, deletionTimestamp } = dataVolume.metadata
   const subject = subjectOf(dataVolume)
   /** Not an attempt of the operator, or one whose end is written down already. */
-  const stray: Stop = { dataVolume, record: (before) => before, notes: [], isUnneeded: false }
+  const stray: Stop = { dataVolume, record: (before) => before, notes: [], isUnneeded: false, isFree: false }
   const cancelled = (reason: Reason, message: string): Stop => {
     return { ...stray, record: (before) => recordCancel(before, subject, reason, message, now) }
   }
   const failed = (failure: Failure): Stop => {
-    return { ...stray, record: (before) => recordFailure(before, subject, failure, world, now) }
+    const record = (before: VMDiskImageStatus) => recordFailure(before, subject, failure, world, now)
+    return { ...stray, record, isFree: failure.downloads === 0 }
   }
   const verdict = judged(dataVolume, draft)
   if (verdict.state === 'finished') return undefined
