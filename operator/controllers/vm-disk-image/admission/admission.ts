@@ -185,9 +185,18 @@ export class Admission {
     const { ledger, clock } = this.#options
     const state = await ledger.load(signal, most)
     if (state === undefined) return await this.#rebuild(signal)
-    if (state.isSettling !== true) this.#quietUntil = undefined
-    else this.#quietUntil ??= clock.monotonic() + SETTLE_MS
+    if (state.isSettling === true) this.#quietUntil ??= clock.monotonic() + SETTLE_MS
+    else this.#endQuiet()
     return state
+  }
+
+  get #isQuiet(): boolean {
+    return this.#options.clock.monotonic() < (this.#quietUntil ?? 0)
+  }
+
+  /** The ledger is not marked as settling any more. A wait that has begun goes on: somebody else may have removed the mark. */
+  #endQuiet(): void {
+    if (!this.#isQuiet) this.#quietUntil = undefined
   }
 
   /**
@@ -204,7 +213,7 @@ export class Admission {
     const isFirst = holders.length === 0 && !isTouched && !ledger.isGarbled
     const state: LedgerState = { limit: limit(ledger.state?.limit), holders, ...(!isFirst && { isSettling: true }) }
     // Before the write: its answer may be lost.
-    this.#quietUntil = isFirst ? undefined : clock.monotonic() + SETTLE_MS
+    if (!isFirst) this.#quietUntil = clock.monotonic() + SETTLE_MS
     await ledger.make(state, signal)
     log.info({ holders: state.holders.length, limit: state.limit, isFirst }, 'made the slot ledger')
     return state
@@ -242,7 +251,7 @@ export class Admission {
 
   /** One step. Throws what the ledger throws; then it is loaded again. */
   async #step(signal: AbortSignal): Promise<void> {
-    const { ledger, me, clock, limit } = this.#options
+    const { ledger, me, limit } = this.#options
     const state = await this.#look(signal)
     // Somebody who does not lead any more has taken slots meanwhile: its request is as good as any, so it is ours to end now.
     const foreign = state.holders.filter(({ claimant }) => claimant !== me)
@@ -256,12 +265,12 @@ export class Admission {
       isOver: (holder) => this.#slots.isOver(holder),
       unheld: this.#strays.countOurs(current),
       heads: (count) => this.queue.heads(count, (uid) => this.#stuck.has(uid)),
-      isAdmitting: clock.monotonic() >= (this.#quietUntil ?? 0),
+      isAdmitting: !this.#isQuiet,
     })
     await this.#handOver(async () => {
       if (decision.isChange) {
         await ledger.replace(decision.next, signal)
-        if (decision.next.isSettling !== true) this.#quietUntil = undefined
+        if (decision.next.isSettling !== true) this.#endQuiet()
         this.#tellChanges()
       }
       await this.#slots.createDataVolumes(signal)

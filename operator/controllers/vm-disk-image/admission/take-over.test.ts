@@ -69,6 +69,19 @@ describe('a ledger that somebody else wrote', () => {
     expect(bench.created).toEqual(['a', 'b'])
   })
 
+  it('that was made anew is waited for to the end, also where somebody removes what says so', async () => {
+    bench.writeLedger(1, [], { settling: 'true' })
+    await bench.start()
+    bench.want('a', '10')
+    await bench.clock.advance(5 * SECOND)
+    bench.writeLedger(1, [])
+    bench.admission.checkLedger(undefined)
+    await bench.clock.advance(9 * SECOND)
+    expect(bench.created).toEqual([])
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.created).toEqual(['a'])
+  })
+
   it('whose answer was lost is read again, and the claim in it is used', async () => {
     await bench.start()
     bench.client.after = failing(1, apiError('NoAnswer'), isLedgerWrite)
