@@ -23,7 +23,7 @@ interface FeedOptions extends Pick<ImageControllerOptions, 'caches' | 'reference
   readonly onGone: (uid: string) => void
 }
 
-/** Sees to it that each image is looked at when something that concerns it has changed. Returns how to stop. */
+/** Enqueues each image when something that concerns it changes. Returns functions that stop this. */
 export function feedQueue(queue: WorkQueue, options: FeedOptions) {
   const { caches, admission, references, namespace, onPolicyChange, onGone } = options
   return [

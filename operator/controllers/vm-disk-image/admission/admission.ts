@@ -32,7 +32,7 @@ export class Admission {
   readonly #slots: HeldSlots
   readonly #stuck = new Set<string>()
   readonly #strays: Strays
-  /** Holders that the images were last told of, by uid of the image. */
+  /** Holders as the images last knew them, by uid of the image. */
   #known: ReadonlyMap<string, Holder> = new Map()
   #handingOver: Promise<void> | undefined
   /** While a ledger that was made again is settling. */
@@ -201,8 +201,8 @@ export class Admission {
 
   /**
    * There is no ledger: the first start, or somebody deleted or garbled it. What downloads is found by a live list.
-   * Slots that a leader took just before are unknown, so nobody is admitted until their requests have settled, whoever leads by then; unless
-   * no image has ever been given a ticket, for then no slot was taken either.
+   * A leader may have taken slots just before, which are unknown. So nobody is admitted until their requests have settled, even if the leader changes.
+   * If no image has a ticket, no slot was taken, and the first image is admitted at once.
    */
   async #rebuild(signal: AbortSignal): Promise<LedgerState> {
     const { ledger, images, limit, log, clock, client, me } = this.#options

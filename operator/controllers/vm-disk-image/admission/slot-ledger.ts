@@ -30,7 +30,7 @@ export class SlotLedger {
   #object: LedgerObject | undefined
   #state: LedgerState | undefined
   #askedAt = Number.NEGATIVE_INFINITY
-  /** The newest version that a watch told of. */
+  /** The newest version that a watch reported. */
   #seenVersion = '0'
   /** Why the object cannot serve as the ledger. */
   #fault: string | undefined
