@@ -7,7 +7,7 @@ import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
 import type { Oracle } from '../oracle/oracle.ts'
 import { decidedWithinMs, mustKnow, type Trace } from '../traces.ts'
 import type { World } from '../world.ts'
-import { isPartOf, isType, partsOf, STAGES } from './lab-parts.ts'
+import { isPartOf, isType, partsOf, STAGES, wantedParts } from './lab-parts.ts'
 
 /**
  * Invariant 7, for the order in which workspaces come and go: nothing is put into a namespace of somebody else (6); a machine is made when its image can be cloned; of a workspace that is deleted nothing goes
@@ -31,7 +31,7 @@ export class WorkspaceOrderOracle implements Oracle {
     if (stage === -1) return
     const workspace = this.#workspaceOf(object)
     if (workspace === undefined) return
-    if (isEnd(commit) && isDeletion(workspace.object)) this.#checkOrder(commit, workspace.object, stage)
+    if (isEnd(commit) && isDeletion(workspace.object)) this.#checkOrder(commit, workspace, stage)
     if (type === 'ADDED') this.#checkHome(object, workspace.object)
     if (isType(resource, MACHINE) && type === 'ADDED') this.#checkImage(object as Machine)
   }
@@ -43,9 +43,13 @@ export class WorkspaceOrderOracle implements Oracle {
   }
 
   /** What the operator may not have heard of a moment ago is no reason. */
-  #checkOrder({ object, resource, revision }: Commit, workspace: KubeObject, stage: number): void {
+  #checkOrder({ object, resource, revision }: Commit, trace: Trace<Workspace>, stage: number): void {
     const { chronicle, disturbances } = this.#world
+    const { object: workspace, leavingAtMs = chronicle.nowMs } = trace
     if (chronicle.traces.leavingNamespaces.has(workspace.metadata.name) && !isType(resource, NAMESPACE)) return
+    // What an edit removes waits for less. That may have been decided just before the deletion.
+    const isWanted = wantedParts(workspace, true).may.has(`${object.kind} ${object.metadata.name}`)
+    if (!isWanted && !mustKnow(disturbances, chronicle.nowMs - leavingAtMs)) return
     const before = (type: ResourceType) => STAGES.findIndex((types) => types.some((one) => one === type)) < stage
     const users = STAGES.flat().filter(before)
     const left = partsOf(chronicle, workspace).filter(({ object: one, createdAtMs }) => {

@@ -19,8 +19,6 @@ import { WorkspaceStatusOracle } from './status-oracle.ts'
 import { WorkspacePeople } from './workspace-people.ts'
 import { WorkspaceRest } from './workspace-rest.ts'
 
-/** What hangs is started anew with waits of minutes. */
-
 /** Workspaces, and all that they are made of but their machines' own parts. */
 export class Workspaces implements Kind {
   readonly people: WorkspacePeople
