@@ -178,6 +178,7 @@ export class Chronicle {
       transfers: 0,
       starts: new Map(),
       startedAtMs: undefined,
+      failedAtMs: undefined,
     }
     this.downloads.set(uid, download)
     this.#latest.set(`${imageUid}/${of}`, download)

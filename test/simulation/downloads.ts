@@ -34,6 +34,8 @@ export interface Download {
   readonly starts: Map<string, number>
   /** When the first of those was. */
   startedAtMs: number | undefined
+  /** When the first of them ended without success. */
+  failedAtMs: number | undefined
 }
 
 /** What a container of an importer pod did. */
@@ -46,7 +48,10 @@ export function noteContainer(
   const { restartCount = 0, state, lastState } = container ?? {}
   const end = state?.terminated ?? lastState?.terminated
   if (state?.running !== undefined || end?.startedAt !== undefined) download.starts.set(podUid, 1 + restartCount)
-  if (end !== undefined && end.exitCode !== 0) download.trouble ??= `an importer ended with ${end.exitCode}`
+  if (end !== undefined && end.exitCode !== 0) {
+    download.trouble ??= `an importer ended with ${end.exitCode}`
+    download.failedAtMs ??= nowMs
+  }
   if (download.starts.size > 0) download.startedAtMs ??= nowMs
 }
 

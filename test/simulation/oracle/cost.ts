@@ -12,7 +12,7 @@ type Budget = Map<string, number>
 const SEEN_IN_TIME_MS = 60_000
 /** From the status that tells of a failure to the end of its importer. */
 const TORN_DOWN_MS = 1_000
-/** From the start of an importer until the operator knows of it. */
+/** From the start or the failure of an importer until the operator knows of it. It looks twice a second at an image that changes all the time. */
 const NOTICED_MS = 1_000
 const TIMED_OUT: ReadonlySet<string> = new Set(['Stalled', 'AttemptTimeout'])
 
@@ -65,9 +65,9 @@ export class CostOracle implements Oracle {
     if (isRestart && chronicle.nowMs - recordedAtMs < TORN_DOWN_MS) return
     // While the operator cannot see or stop it, CDI restarts a failing importer for ever.
     if (isRestart && calmMs < SEEN_IN_TIME_MS) return
-    const isStoppable = disturbances.calmForMs('crash', 'cdi') > SEEN_IN_TIME_MS
-    if (isRestart && isStoppable) {
-      const { key, transfers } = download
+    const { key, transfers, failedAtMs = Number.NEGATIVE_INFINITY } = download
+    const isNoticed = chronicle.nowMs - failedAtMs > NOTICED_MS
+    if (isRestart && isNoticed && disturbances.calmForMs('crash', 'cdi') > SEEN_IN_TIME_MS) {
       report(4, `${key} began to download for the ${transfers}. time; the first failure should have ended it`)
       return
     }
