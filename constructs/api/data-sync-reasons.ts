@@ -39,8 +39,10 @@ export const DATA_SYNC_REASON_HELP = {
   },
   /** Of an image in the status: it goes. */
   ImageTerminating: {
-    meaning: 'Somebody deleted the image. The operator creates it again once it is gone.',
-    remedy: `${NOTHING} Where it lasts, the condition DeletionBlocked of the VMDiskImage names who still uses it.`,
+    meaning:
+      'Somebody deleted the image. An image that is in use stays, and a DataSync that had it before the deletion uses it: then this is Failed. Once the image is gone, the operator creates it again.',
+    remedy:
+      'While it is Queued, no action is needed. While it is Failed, remove the vm from all DataSyncs that have it; the condition DeletionBlocked of the VMDiskImage names them and all other users. When the image is gone, add the vm again.',
   },
   /** The stored spec breaks a rule. */
   InvalidSpec: {

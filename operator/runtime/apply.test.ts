@@ -19,7 +19,7 @@ const anObject = (kind: string, name: string, more: Partial<KubeObject['metadata
   metadata: { name, namespace: 'n', ...more },
 })
 
-function apply(primary: KubeObject, changes: Partial<Changes>): Promise<void> {
+function apply(primary: KubeObject, changes: Partial<Changes>, areChildrenApart = false): Promise<void> {
   return applyChanges(
     primary,
     { children: [], removals: [], ...changes },
@@ -27,6 +27,7 @@ function apply(primary: KubeObject, changes: Partial<Changes>): Promise<void> {
       client,
       type: DATA_VOLUME,
       signal: new AbortController().signal,
+      areChildrenApart,
       onWritten: ({ kind }, { metadata }) => written.push(`${kind} ${metadata.name} ${metadata.resourceVersion}`),
     },
   )
@@ -122,6 +123,20 @@ describe('changes', () => {
     const changes = { removals: [removal('old', old.metadata.uid ?? '')], releaseFinalizer: 'f' }
     await expect(apply(primary, changes)).rejects.toMatchObject({ reason: 'Unavailable' })
     expect(client.peek('DataVolume', 'n/a')?.metadata.finalizers).toEqual(['f'])
+  })
+
+  it.each([
+    ['Rejected', true, ['Secret b', 'Secret c']],
+    ['Rejected', false, []],
+    ['NoAnswer', true, []],
+  ] as const)('a child that meets %s, children apart: %s, leaves %j', async (reason, areChildrenApart, left) => {
+    const primary = client.put(anObject('DataVolume', 'owner'))
+    client.before = ({ verb, body }) => {
+      if (verb === 'create' && (body as KubeObject).metadata.name === 'a') throw apiError(reason)
+    }
+    const children = ['a', 'b', 'c'].map((name) => ({ type: SECRET, wanted: anObject('Secret', name) }))
+    await expect(apply(primary, { children }, areChildrenApart)).rejects.toMatchObject({ reason })
+    expect(written.map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual(left)
   })
 
   it('remove nothing of the same name, and do not mind what is gone', async () => {

@@ -1,6 +1,6 @@
 import { isApiError } from '../kube/api-error.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
-import { applyChild, type Child, type Siblings, SiblingWriter, type WriteContext } from './child-writes.ts'
+import { Apart, applyChild, type Child, type Siblings, SiblingWriter, type WriteContext } from './child-writes.ts'
 import { FINALIZERS_MAX } from './foreign.ts'
 
 /** What is to be written for one Open Terrain object, as data. Carried out by {@link applyChanges} in the order of its members. */
@@ -39,14 +39,16 @@ export interface ChildRemoval extends ObjectKey {
 
 export interface ApplyContext extends WriteContext {
   readonly type: ResourceType
-  /** Absent: the first error of a child ends everything. */
+  /** For children of which each goes its own way: those that are refused are noted. */
   readonly siblings?: Siblings
+  /** Whether each goes its own way. Without this and {@link siblings} the first error of a child ends everything. */
+  readonly areChildrenApart?: boolean
 }
 
 /**
  * Writes what is to be written for one object: status, finalizer, children, annotations, removals, and last the release of the
- * finalizer. The first error ends it; the next reconcile finds out what is still to be done. With {@link ApplyContext.siblings} what
- * concerns one child does not end it: a refusal is noted, any other error is thrown when all children are done.
+ * finalizer. The first error ends it; the next reconcile finds out what is still to be done. With {@link ApplyContext.siblings} or {@link ApplyContext.areChildrenApart}
+ * what concerns one child does not end it: a refusal is noted where there are siblings, any other error is thrown when all children are done.
  *
  * Writes to the object itself carry the resourceVersion of what the plan was made from: when somebody was faster,
  * nothing is written (Conflict).
@@ -65,16 +67,14 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
     const { addFinalizer } = changes
     written(await patchFinalizers(current, (finalizers) => [...finalizers, addFinalizer], context))
   }
-  const each = context.siblings && new SiblingWriter(context.siblings, context)
-  if (each !== undefined) await each.apply(changes.children)
-  else for (const child of changes.children) await applyChild(child, context)
-  for (const touched of changes.touches ?? []) {
-    const { uid, resourceVersion, annotations } = touched
-    const patch = { metadata: { uid, resourceVersion, annotations } }
-    onWritten(touched.type, await client.mergePatch(touched.type, touched, patch, { signal }))
-  }
-  for (const removal of changes.removals) await (each?.try(() => remove(removal, context)) ?? remove(removal, context))
-  if (each?.late !== undefined) throw each.late
+  const siblings = context.siblings && new SiblingWriter(context.siblings, context)
+  const apart = siblings ?? (context.areChildrenApart === true ? new Apart() : undefined)
+  const each = async (work: () => Promise<void>) => await (apart?.try(work) ?? work())
+  if (siblings !== undefined) await siblings.apply(changes.children)
+  else for (const child of changes.children) await each(() => applyChild(child, context))
+  for (const touched of changes.touches ?? []) await each(() => touch(touched, context))
+  for (const removal of changes.removals) await each(() => remove(removal, context))
+  if (apart?.late !== undefined) throw apart.late
   if (changes.releaseFinalizer !== undefined) {
     const left = (finalizers: readonly string[]) => finalizers.filter((one) => one !== changes.releaseFinalizer)
     await patchFinalizers(current, left, context)
@@ -91,6 +91,12 @@ async function patchFinalizers(
   const { finalizers = [] } = isCut ? (await client.get(type, metadata, { signal })).metadata : metadata
   const patch = { metadata: { resourceVersion: metadata.resourceVersion, finalizers: change(finalizers) } }
   return await client.mergePatch(type, metadata, patch, { signal })
+}
+
+async function touch(touched: Touched, { client, signal, onWritten }: ApplyContext): Promise<void> {
+  const { type, uid, resourceVersion, annotations } = touched
+  const patch = { metadata: { uid, resourceVersion, annotations } }
+  onWritten(type, await client.mergePatch(type, touched, patch, { signal }))
 }
 
 async function remove(removal: ChildRemoval, { client, signal }: ApplyContext): Promise<void> {

@@ -51,18 +51,33 @@ export interface Siblings {
   readonly refusals: ChildRefusals
 }
 
+/** Does something for each of several children: what is an error of one of them keeps nothing else from being done. */
+export class Apart {
+  /** What will be over by itself, or that the caller has to know: it is thrown when all else is done. */
+  late: Error | undefined
+
+  /** @param isNoted whether an error needs no more than that */
+  async try(work: () => Promise<void>, isNoted: (error: ApiError) => boolean = () => false): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!isOfOneChild(error)) throw error
+      if (!isNoted(error)) this.late ??= error
+    }
+  }
+}
+
 /**
  * Writes each of the children that are due: one that is refused is noted, and keeps no other from being written. Nothing that is not ours is changed.
- * What all of them would meet is thrown; so is, when all is done, the first error that will be over by itself ({@link SiblingWriter.late}).
+ * What all of them would meet is thrown.
  */
-export class SiblingWriter {
+export class SiblingWriter extends Apart {
   readonly #siblings: Siblings
   readonly #context: WriteContext
   readonly #uid: string
-  /** What will be over by itself: it is thrown when all else is done. */
-  late: Error | undefined
 
   constructor(siblings: Siblings, context: WriteContext) {
+    super()
     this.#siblings = siblings
     this.#context = context
     this.#uid = siblings.owner.metadata.uid ?? ''
@@ -79,16 +94,6 @@ export class SiblingWriter {
     }
     const wanted = children.map((child) => child.wanted)
     refusals.end(this.#uid, wanted)
-  }
-
-  /** Does something for one child. @param isNoted whether an error needs no more than that */
-  async try(work: () => Promise<void>, isNoted: (error: ApiError) => boolean = () => false): Promise<void> {
-    try {
-      await work()
-    } catch (error) {
-      if (!isOfOneChild(error)) throw error
-      if (!isNoted(error)) this.late ??= error
-    }
   }
 
   async #write(child: Child): Promise<void> {

@@ -88,6 +88,8 @@ export interface WrittenKind<P extends KubeObject> {
    * to ask for it.
    */
   readonly childRefusals?: ChildRefusals
+  /** Whether an error of one child keeps no other from being written; so it is with {@link WrittenKind.childRefusals} in any case. */
+  readonly areChildrenApart?: boolean
   /** Whether an object that has the name of a child belongs to the object; needed with {@link WrittenKind.childRefusals}. */
   readonly isOurs?: (found: KubeObject, primary: P) => boolean
   /** A child was deleted, or the object itself. */
@@ -178,7 +180,9 @@ export class PlanWriter<P extends KubeObject> {
       tell()
     }
     try {
-      await applyChanges(primary, changes, { client, type, signal, onWritten, ...this.#siblings(primary, plan) })
+      const { areChildrenApart = false } = this.#options
+      const context = { client, type, signal, onWritten, areChildrenApart, ...this.#siblings(primary, plan) }
+      await applyChanges(primary, changes, context)
     } catch (error) {
       if (!this.#isGone(primary, error)) throw error
     }

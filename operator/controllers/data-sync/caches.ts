@@ -1,9 +1,9 @@
-import { dataSync, dataSyncImageName, parseDataSyncSpec } from '@open-terrain/constructs'
+import { dataSync, dataSyncImageName, type ImageTriple, parseDataSyncSpec } from '@open-terrain/constructs'
 import { BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE } from '../../images/references.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import { memoized, withKnownSpec } from '../../runtime/memoized.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
@@ -33,19 +33,37 @@ export class DataSyncCaches {
 
 export const parsedDataSyncSpec = memoized(parseDataSyncSpec)
 
-/** The images that a DataSync wants. None where it is being deleted, or its spec cannot be read. */
-export const wanted = memoized((dataSync: DataSyncView): readonly { readonly key: string; readonly wish: Wish }[] => {
-  const { namespace = '', deletionTimestamp } = dataSync.metadata
+/** The spec is unchecked. */
+interface LooseSpec {
+  readonly workspaceId?: unknown
+  readonly version?: unknown
+  readonly vms?: readonly ({ readonly name?: unknown } | null)[] | null
+}
+
+/** What a DataSync wants, by `<namespace>/<name>` of the image. Nothing where it is being deleted, or its spec cannot be read. */
+export const wanted = memoized((dataSync: DataSyncView): ReadonlyMap<string, Wish> => {
   const parsed = parsedDataSyncSpec(dataSync.spec)
-  if (!parsed.ok || deletionTimestamp !== undefined) return []
-  return wishesOf(dataSync, parsed.spec).map((wish) => {
-    return { key: keyOf({ namespace, name: dataSyncImageName(wish.triple) }), wish }
-  })
+  if (!parsed.ok || isTerminating(dataSync)) return new Map()
+  return new Map(wishesOf(dataSync, parsed.spec).map((wish) => [imageKey(dataSync, wish.triple), wish]))
 })
 
-/** `<namespace>/<name>` of these. */
+/** The images that a DataSync names, by `<namespace>/<name>`. None where it is being deleted. A rule that the spec breaks takes no image out: it stays in use. */
+export const named = memoized((dataSync: DataSyncView): ReadonlyMap<string, ImageTriple> => {
+  const { workspaceId, version, vms } = (dataSync.spec ?? {}) as LooseSpec
+  if (isTerminating(dataSync) || typeof workspaceId !== 'string' || !Array.isArray(vms)) return new Map()
+  const names: unknown[] = vms.map((vm) => vm?.name)
+  const triples = names
+    .filter((vm) => typeof vm === 'string')
+    .map((vm) => ({ workspaceId, version: typeof version === 'string' ? version : undefined, vm }))
+  return new Map(triples.map((triple) => [imageKey(dataSync, triple), triple]))
+})
+
+function imageKey({ metadata: { namespace = '' } }: DataSyncView, triple: ImageTriple): string {
+  return keyOf({ namespace, name: dataSyncImageName(triple) })
+}
+
 export function imagesOf(dataSync: DataSyncView): readonly string[] {
-  return wanted(dataSync).map(({ key }) => key)
+  return [...named(dataSync).keys()]
 }
 
 export function viewDataSync(object: KubeObject): DataSyncView {

@@ -28,6 +28,7 @@ export class DataSyncController extends ObjectController<DataSyncView, DataSyncP
     super(options, caches.reflectors, {
       type: DATA_SYNC,
       children: [{ type: vmDiskImage, propagationPolicy: 'Background' }],
+      areChildrenApart: true,
       store: caches.dataSyncs,
       listen: (queue) => listenForTriggers(caches, queue),
       gauges: phases,
@@ -48,7 +49,8 @@ function listenForTriggers({ dataSyncs, images, namespaces }: DataSyncCaches, qu
   }
   return [
     dataSyncs.onChange(({ before, after }) => {
-      if (after !== undefined && isSame(before?.spec, after.spec)) return
+      if (after !== undefined && isSame(before?.spec, after.spec) && isTerminating(before) === isTerminating(after))
+        return
       // What one of them wants concerns all that share an image with it.
       const keys = [before, after].flatMap((one) => (one === undefined ? [] : imagesOf(one)))
       for (const key of new Set(keys)) about(BY_IMAGE, key)

@@ -9,13 +9,9 @@ export function observeDataSync(dataSync: DataSyncView, caches: DataSyncCaches, 
     dataSync,
     spec: parsedDataSyncSpec(dataSync.spec),
     namespaceTerminating: caches.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
-    images: wanted(dataSync).map(({ key, wish }): WantedImage => {
+    images: [...wanted(dataSync)].map(([key, wish]): WantedImage => {
       const others = caches.dataSyncs.find(BY_IMAGE, key).filter(({ metadata }) => metadata.uid !== uid)
-      return {
-        wish,
-        image: caches.images.get(key),
-        others: others.flatMap((other) => wanted(other).flatMap((one) => (one.key === key ? [one.wish] : []))),
-      }
+      return { wish, image: caches.images.get(key), others: others.flatMap((other) => wanted(other).get(key) ?? []) }
     }),
     refusal,
   }

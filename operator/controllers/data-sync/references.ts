@@ -1,18 +1,22 @@
 import { isImageFor } from '@open-terrain/constructs'
 import { SpecReferences } from '../../images/spec-references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { DATA_SYNC, type DataSyncCaches, imagesOf, viewDataSync, wanted } from './caches.ts'
+import { DATA_SYNC, type DataSyncCaches, imagesOf, named, viewDataSync } from './caches.ts'
 import type { DataSyncView } from './world.ts'
 
-/** How DataSyncs count as references to an image: those that it is for. What is not there yet is for all that want it. */
+/**
+ * How DataSyncs count as references to an image: those that it is for. What is not there yet is for all that name it. One that was created when the image was
+ * being deleted already waits until that is gone, and does not hold it.
+ */
 export class DataSyncReferences extends SpecReferences<DataSyncView> {
   constructor(client: KubeClient, { dataSyncs, images }: DataSyncCaches) {
     const isReference = (one: DataSyncView, imageKey: string) => {
       const image = images.get(imageKey)
-      const isFor = wanted(one).some(
-        ({ key, wish }) => key === imageKey && isImageFor(wish.triple, image?.metadata.annotations),
-      )
-      return image === undefined || isFor
+      if (image === undefined) return true
+      const triple = named(one).get(imageKey)
+      const { annotations, deletionTimestamp } = image.metadata
+      const isLate = deletionTimestamp !== undefined && (one.metadata.creationTimestamp ?? '') > deletionTimestamp
+      return triple !== undefined && isImageFor(triple, annotations) && !isLate
     }
     super(client, { type: DATA_SYNC, store: dataSyncs, view: viewDataSync, imagesOf, isReference })
   }

@@ -136,7 +136,7 @@ export class DataSyncRest implements Rest {
     const isAsWanted = image !== undefined && fieldsOf(image.spec) === wishOf(spec, vm)
     if (isDisputed && !isAsWanted) return is('Failed', 'NameConflict')
     if (image === undefined) return is('Queued', 'ImageMissing')
-    if (isDeletion(image)) return is('Queued', 'ImageTerminating')
+    if (isDeletion(image)) return is(phaseOfDeleted(image), 'ImageTerminating')
     if (!isAsWanted) return is('Queued', 'ImageChanged')
     const { phase } = image.status ?? {}
     return is(phase === 'Snapshotting' ? 'Syncing' : (phase ?? 'Queued'), reasonOf(image) ?? '')
@@ -163,6 +163,14 @@ export class DataSyncRest implements Rest {
       return !isOurs || isWanted ? [] : [`image ${keyOf(image.metadata)} is still there, and nobody wants it`]
     })
   }
+}
+
+/** One that waits for its users waits for the DataSync too. */
+function phaseOfDeleted({ status }: Image): DataSyncPhase {
+  const isBlocked = status?.conditions?.some(
+    ({ type, status: holds }) => type === 'DeletionBlocked' && holds === 'True',
+  )
+  return isBlocked === true ? 'Failed' : 'Queued'
 }
 
 const ORDER = ['Syncing', 'Queued', 'Failed'] as const

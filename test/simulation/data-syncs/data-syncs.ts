@@ -34,14 +34,21 @@ export class DataSyncs implements Kind {
   /** Each DataSync that wants it is a user: it keeps the image for those to come. */
   referencesTo(image: KubeObject): readonly Reference[] {
     const { namespace, name } = image.metadata
-    return [...this.#world.chronicle.traces.of<DataSync>(DATA_SYNC).values()]
-      .filter(({ object }) => object.metadata.namespace === namespace && !isDeletion(object))
-      .filter(({ object: { spec } }) =>
-        triplesOf(spec).some((triple) => nameOfImage(triple) === name && isFor(triple, image)),
-      )
-      .map(({ object, specAtMs }) => {
-        return { title: `${DATA_SYNC.kind}/${keyOf(object.metadata)}`, sinceMs: specAtMs, usesSinceMs: specAtMs }
-      })
+    return (
+      [...this.#world.chronicle.traces.of<DataSync>(DATA_SYNC).values()]
+        .filter(({ object }) => object.metadata.namespace === namespace && !isDeletion(object))
+        .filter(({ object: { spec } }) =>
+          triplesOf(spec).some((triple) => nameOfImage(triple) === name && isFor(triple, image)),
+        )
+        // One that came when the image was being deleted already waits until it is gone.
+        .filter(
+          ({ object: { metadata } }) =>
+            !((metadata.creationTimestamp ?? '') > (image.metadata.deletionTimestamp ?? 'none')),
+        )
+        .map(({ object, specAtMs }) => {
+          return { title: `${DATA_SYNC.kind}/${keyOf(object.metadata)}`, sinceMs: specAtMs, usesSinceMs: specAtMs }
+        })
+    )
   }
 
   objects(): readonly (readonly [ResourceType, KubeObject])[] {

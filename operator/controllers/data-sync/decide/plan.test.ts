@@ -119,6 +119,18 @@ describe('planDataSync', () => {
     expect(names(plan(changed, images))).toEqual(['035-attacker'])
   })
 
+  it('does not wait for an image whose deletion waits for it, and says what to do', () => {
+    const images = created(lab, ready, ready)
+    images.change('035-attacker', { deletionTimestamp: '2026-01-31T12:00:00Z' })
+    const blocked = { type: 'DeletionBlocked', status: 'True', reason: 'InUse', message: '' } as const
+    images.tell('035-attacker', { ...ready, conditions: [blocked] })
+    const { status, ...rest } = plan(lab, images)
+    expect(writes({ status, ...rest })).toEqual([])
+    expect(conditions(status)).toEqual(['Stalled', 'Settled'])
+    expect(status.images?.[0]).toMatchObject({ phase: 'Failed', reason: 'ImageTerminating' })
+    expect(status.message).toContain('remove the vm from every DataSync that has it')
+  })
+
   it('creates nothing in a namespace that goes', () => {
     const { status, events, ...rest } = plan(lab, new Images(), [lab], { namespaceTerminating: true })
     expect(writes({ status, events, ...rest })).toEqual([])

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, shortHash } from '@open-terrain/constructs'
+import { memoized } from '../../../runtime/memoized.ts'
 import type { Wish } from '../world.ts'
 
 /**
@@ -15,14 +16,21 @@ export function newRequests(
   all: readonly Wish[],
   annotations: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> | undefined {
-  const reached = annotations[ANNOTATIONS.requestsReached]?.split(',') ?? []
-  const requestsOf = (wishes: readonly Wish[]) => wishes.flatMap(({ requests }) => Object.entries(requests))
-  const arriving = requestsOf(asking).filter((request) => !reached.includes(shortHash(request)))
+  const reached = new Set(annotations[ANNOTATIONS.requestsReached]?.split(','))
+  const requestsOf = (wishes: readonly Wish[]) => wishes.flatMap(({ requests }) => withMarks(requests))
+  const arriving = requestsOf(asking).filter(({ mark }) => !reached.has(mark))
   if (arriving.length === 0) return undefined
-  const known = requestsOf(all).map(shortHash)
-  const marks = new Set([...known.filter((mark) => reached.includes(mark)), ...arriving.map(shortHash)])
+  const known = requestsOf(all).filter(({ mark }) => reached.has(mark))
+  const marks = new Set([...known, ...arriving].map(({ mark }) => mark))
   return {
-    ...Object.fromEntries(arriving.toSorted(([, one], [, other]) => (one < other ? -1 : 1))),
+    ...Object.fromEntries(
+      arriving.map(({ request }) => request).toSorted(([, one], [, other]) => (one < other ? -1 : 1)),
+    ),
     [ANNOTATIONS.requestsReached]: [...marks].toSorted().join(','),
   }
 }
+
+/** The requests of a DataSync, each with its fingerprint. They are the same for all of its images, of which there may be a hundred. */
+const withMarks = memoized((requests: Wish['requests']) =>
+  Object.entries(requests).map((request) => ({ request, mark: shortHash(request) })),
+)

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { BY_IMAGE } from '../../images/references.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
+import { Store } from '../../runtime/store.ts'
+import { imagesOf } from './caches.ts'
+import { dataSyncOf, Images, NAMESPACE, SPEC, worldOf } from './data-sync-world.fixtures.ts'
+import { planDataSync } from './decide/plan.ts'
+import { DataSyncReferences } from './references.ts'
+import type { DataSyncView } from './world.ts'
+
+const IMAGE = { namespace: NAMESPACE, name: '035-attacker' }
+
+/** Who uses the image of the first vm, as the caches know it. */
+function usersOf(dataSync: DataSyncView, deletionTimestamp?: string) {
+  const images = new Images()
+  for (const image of planDataSync(worldOf(dataSyncOf()), 0).apply) images.put(image)
+  if (deletionTimestamp !== undefined) images.change(IMAGE.name, { deletionTimestamp })
+  const dataSyncs = new Store<DataSyncView>().index(BY_IMAGE, imagesOf)
+  dataSyncs.put({ ...dataSync, metadata: { ...dataSync.metadata, resourceVersion: '1' } })
+  const stored = { get: (key: string) => images.stored.get(key.split('/')[1] ?? ''), onChange: () => () => undefined }
+  const caches = { dataSyncs, images: stored } as unknown as ConstructorParameters<typeof DataSyncReferences>[1]
+  return new DataSyncReferences(new ScriptedClient(NAMESPACE), caches).cached(IMAGE).users
+}
+
+it.each<[string, unknown]>([
+  ['another vm breaks a rule', { ...SPEC, vms: [...SPEC.vms, { name: 'bad', url: 'ftp://images.example/bad' }] }],
+  ['its own vm breaks a rule', { ...SPEC, vms: [{ ...SPEC.vms[0], diskSize: 'huge' }] }],
+  ['a vm is missing', { ...SPEC, vms: [null, ...SPEC.vms] }],
+])('a DataSync goes on using its images where %s', (_why, spec) => {
+  expect(usersOf(dataSyncOf(spec))).toEqual(['DataSync/farm/lab'])
+})
+
+it.each<[string, unknown]>([
+  ['there is no spec', null],
+  ['there are no vms', { ...SPEC, vms: 'attacker' }],
+  ['another vm has the name', { ...SPEC, vms: [{ ...SPEC.vms[0], name: 'other' }] }],
+])('a DataSync uses nothing where %s', (_why, spec) => {
+  expect(usersOf(dataSyncOf(spec))).toEqual([])
+})
+
+it.each([
+  ['before it was deleted', '2026-01-31T11:59:59Z', ['DataSync/farm/lab']],
+  ['in the same second', '2026-01-31T12:00:00Z', ['DataSync/farm/lab']],
+  ['after it was deleted', '2026-01-31T12:00:01Z', []],
+])(
+  'an image that is being deleted is used by a DataSync that was created %s: %s',
+  (_when, creationTimestamp, users) => {
+    expect(usersOf(dataSyncOf(SPEC, { creationTimestamp }), '2026-01-31T12:00:00Z')).toEqual(users)
+  },
+)
