@@ -192,7 +192,8 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #send(call: Call, connection: Connection, signal: AbortSignal | undefined): Promise<Answer> {
-    const { headers, dispatcher } = await orAborted(connection.credentials(), signal)
+    const credentials = connection.credentials()
+    const { headers, dispatcher } = credentials instanceof Promise ? await orAborted(credentials, signal) : credentials
     if (call.options?.isStillValid?.() === false) throw notSent(call)
     const base = connection.server.pathname.replace(/\/$/, '')
     const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`
