@@ -8,13 +8,11 @@ const ROOT = join(import.meta.dirname, '..')
 /** CommonJS dependencies ask for Node's modules with `require`, which an ES module does not have by itself. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
-/** What we and the Kubernetes client's kubeconfig take of undici. Its index loads fetch, caches, mocks and WebSockets as well. */
+/** What we and the Kubernetes client's kubeconfig take of undici. Its index loads fetch, streams, caches, mocks and WebSockets as well. */
 const UNDICI = `
 import Dispatcher from './lib/dispatcher/dispatcher.js'
-import request from './lib/api/api-request.js'
 import Agent from './lib/dispatcher/agent.js'
 import ProxyAgent from './lib/dispatcher/proxy-agent.js'
-Object.assign(Dispatcher.prototype, { request })
 export { Agent, Dispatcher, ProxyAgent }
 `
 

@@ -2,7 +2,6 @@ import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
 import type { Artifact } from '../api/vm-disk-image.ts'
 import { childMetadata, type ImageChild, type ImageRef } from './image-child.ts'
-import { render } from './render.ts'
 
 export interface DataSourceProps {
   readonly image: ImageRef
@@ -25,19 +24,18 @@ export type DataSourceObject = ImageChild<'DataSource', DataSourceSpec>
 
 /** The stable name of an image: named like it, it always points to the artifact that serves. */
 export class DataSource extends ApiObject {
-  constructor(scope: Construct, id: string, { image, target, revision }: DataSourceProps) {
-    const object = { namespace: image.namespace, name: target.name }
-    const spec: DataSourceSpec = { source: target.kind === 'VolumeSnapshot' ? { snapshot: object } : { pvc: object } }
-    super(scope, id, {
-      apiVersion: 'cdi.kubevirt.io/v1beta1',
-      kind: 'DataSource',
-      metadata: childMetadata({ image, name: image.name, revision }),
-      spec,
-    })
+  constructor(scope: Construct, id: string, props: DataSourceProps) {
+    super(scope, id, renderDataSource(props))
   }
 }
 
-export function renderDataSource(props: DataSourceProps): DataSourceObject {
-  const [object] = render((chart) => new DataSource(chart, 'DataSource', props))
-  return object as DataSourceObject
+/** The same without a construct: it is compared with what exists whenever the operator looks at the image. */
+export function renderDataSource({ image, target, revision }: DataSourceProps): DataSourceObject {
+  const object = { namespace: image.namespace, name: target.name }
+  return {
+    apiVersion: 'cdi.kubevirt.io/v1beta1',
+    kind: 'DataSource',
+    metadata: childMetadata({ image, name: image.name, revision }),
+    spec: { source: target.kind === 'VolumeSnapshot' ? { snapshot: object } : { pvc: object } },
+  }
 }

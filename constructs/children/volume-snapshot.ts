@@ -1,7 +1,6 @@
 import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { childMetadata, type ImageChild, type ImageRef } from './image-child.ts'
-import { render } from './render.ts'
 
 export interface VolumeSnapshotProps {
   readonly image: ImageRef
@@ -22,20 +21,17 @@ export type VolumeSnapshotObject = ImageChild<'VolumeSnapshot', VolumeSnapshotSp
 /** What disks are cloned from, where a snapshot class is used. */
 export class VolumeSnapshot extends ApiObject {
   constructor(scope: Construct, id: string, props: VolumeSnapshotProps) {
-    const spec: VolumeSnapshotSpec = {
-      source: { persistentVolumeClaimName: props.claimName },
-      volumeSnapshotClassName: props.snapshotClass,
-    }
-    super(scope, id, {
-      apiVersion: 'snapshot.storage.k8s.io/v1',
-      kind: 'VolumeSnapshot',
-      metadata: childMetadata(props),
-      spec,
-    })
+    super(scope, id, renderVolumeSnapshot(props))
   }
 }
 
+/** The same without a construct. */
 export function renderVolumeSnapshot(props: VolumeSnapshotProps): VolumeSnapshotObject {
-  const [object] = render((chart) => new VolumeSnapshot(chart, 'VolumeSnapshot', props))
-  return object as VolumeSnapshotObject
+  const { claimName, snapshotClass } = props
+  return {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshot',
+    metadata: childMetadata(props),
+    spec: { source: { persistentVolumeClaimName: claimName }, volumeSnapshotClassName: snapshotClass },
+  }
 }

@@ -1,5 +1,5 @@
-import type { Dispatcher } from 'undici'
 import { ApiError, classify } from './api-error.ts'
+import type { Answer } from './exchange.ts'
 import type { WatchEvent } from './kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from './kube-object.ts'
 
@@ -40,18 +40,23 @@ export function named<T extends KubeObject>(type: ResourceType, object: T): T {
 }
 
 /** The texts of `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */
-export function warningsIn({ headers }: Dispatcher.ResponseData): string | undefined {
+export function warningsIn({ headers }: Answer): string | undefined {
   const values = [headers['warning'] ?? []].flat()
   return values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"')).join('; ') || undefined
 }
 
 /** A webhook may put into its refusal what it likes; more than an object can have is not read. */
-export async function errorText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
+export function errorText(body: Answer['body']): Promise<string> {
+  return bodyText(body, ERROR_MAX)
+}
+
+/** All of a body; nothing of one that is longer than `most`. */
+export async function bodyText(body: Answer['body'], most = Number.POSITIVE_INFINITY): Promise<string> {
+  const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of body) {
     length += chunk.length
-    if (length > ERROR_MAX) return ''
+    if (length > most) return ''
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
@@ -59,7 +64,7 @@ export async function errorText(body: AsyncIterable<Uint8Array>): Promise<string
 
 export function errorFrom(
   { verb, type }: { readonly verb: string; readonly type: ResourceType },
-  { statusCode: status, headers }: Dispatcher.ResponseData,
+  { statusCode: status, headers }: Answer,
   text: string,
 ): ApiError {
   const body = statusBody(text)

@@ -52,13 +52,14 @@ export class Connection {
     return new Connection(config, connections)
   }
 
-  async credentials(): Promise<{ headers: Readonly<Record<string, string>>; dispatcher: Dispatcher }> {
+  /** A promise only where they have to be loaded. */
+  credentials(): Credentials | Promise<Credentials> {
     if (this.#credentials !== undefined && performance.now() - this.#loadedAt < RELOAD_AFTER_MS)
       return this.#credentials
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined
     })
-    return await this.#loading
+    return this.#loading
   }
 
   async close(): Promise<void> {

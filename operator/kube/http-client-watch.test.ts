@@ -111,6 +111,31 @@ describe('a watch', () => {
     expect(await watch(stop.signal)).toEqual({ events: [], error: undefined })
   })
 
+  it('that nobody reads on gives its connection back', async () => {
+    const closed = Promise.withResolvers<void>()
+    bench.answer = (response) => {
+      response.on('close', closed.resolve).writeHead(200)
+      response.write(line('ADDED', { metadata: { name: 'x' } }))
+    }
+    for await (const _event of bench.client.watch(SECRET, { resourceVersion: '1' })) break
+    await closed.promise
+  })
+
+  it('hands out all of what comes faster than it is read', async () => {
+    const note = 'x'.repeat(100_000)
+    bench.answer = (response) => {
+      response.writeHead(200)
+      for (let at = 0; at < 20; at += 1) response.write(line('ADDED', { metadata: { name: `${at}` }, note }))
+      response.end()
+    }
+    const names: string[] = []
+    for await (const event of bench.client.watch(SECRET, { resourceVersion: '1' })) {
+      await new Promise(setImmediate)
+      if (event.type === 'ADDED') names.push(event.object.metadata.name)
+    }
+    expect(names).toEqual(Array.from({ length: 20 }, (_, at) => `${at}`))
+  })
+
   it('asks for metadata alone', async () => {
     bench.answer = (response) => response.writeHead(200).end()
     for await (const _event of bench.client.watch(SECRET, { resourceVersion: '1', metadataOnly: true }));

@@ -1,8 +1,8 @@
-import type { Dispatcher } from 'undici'
-import { errorFrom, errorText, named, warningsIn, watchEvent } from './answers.ts'
+import { bodyText, errorFrom, errorText, named, warningsIn, watchEvent } from './answers.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
 import { Deadline } from './deadline.ts'
+import { type Answer, Exchange } from './exchange.ts'
 import type {
   DeleteOptions,
   KubeClient,
@@ -42,7 +42,7 @@ interface Call {
   readonly options?: RequestOptions | undefined
 }
 
-type Read<T> = (body: Dispatcher.ResponseData['body']) => Promise<T>
+type Read<T> = (body: Answer['body']) => Promise<T>
 
 /** The {@link KubeClient} that speaks JSON over HTTP to a real API server. */
 export class HttpKubeClient implements KubeClient {
@@ -124,8 +124,6 @@ export class HttpKubeClient implements KubeClient {
     const everything = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
     const from = resourceVersion === undefined ? everything : { resourceVersion }
     const how = { watch: 1, allowWatchBookmarks: true, ...from, timeoutSeconds }
-    const abort = new AbortController()
-    const signal = options.signal === undefined ? abort.signal : AbortSignal.any([abort.signal, options.signal])
     const call: Call = {
       // A watch that begins with what exists takes the place of a list.
       verb: resourceVersion === undefined ? 'list' : 'watch',
@@ -137,7 +135,7 @@ export class HttpKubeClient implements KubeClient {
     }
     const report = this.#reporter(call)
     try {
-      const response = await this.#send(call, this.#options.watchConnection ?? this.#options.connection, signal)
+      const response = await this.#send(call, this.#options.watchConnection ?? this.#options.connection, options.signal)
       // Answered: from here on it lasts as long as it lasts.
       report(String(response.statusCode))
       if (response.statusCode !== 200) throw errorFrom(call, response, await errorText(response.body))
@@ -146,8 +144,6 @@ export class HttpKubeClient implements KubeClient {
       report('<error>')
       if (options.signal?.aborted) return
       throw error instanceof ApiError ? error : noAnswer(call, error)
-    } finally {
-      abort.abort()
     }
   }
 
@@ -159,7 +155,7 @@ export class HttpKubeClient implements KubeClient {
     return this.#call<T>({ verb: 'update', method: 'PUT', type, path, body: object, options })
   }
 
-  async #call<T>(call: Call, read: Read<T> = async (body) => (await body.json()) as T): Promise<T> {
+  async #call<T>(call: Call, read: Read<T> = async (body) => JSON.parse(await bodyText(body)) as T): Promise<T> {
     const report = this.#reporter(call)
     using deadline = new Deadline(call.options)
     let code = '<error>'
@@ -195,12 +191,13 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  async #send(call: Call, connection: Connection, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const { headers, dispatcher } = await orAborted(connection.credentials(), signal)
+  async #send(call: Call, connection: Connection, signal: AbortSignal | undefined): Promise<Answer> {
+    const credentials = connection.credentials()
+    const { headers, dispatcher } = credentials instanceof Promise ? await orAborted(credentials, signal) : credentials
     if (call.options?.isStillValid?.() === false) throw notSent(call)
     const base = connection.server.pathname.replace(/\/$/, '')
     const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`
-    const answer = dispatcher.request({
+    const request = {
       origin: connection.server.origin,
       path: `${base}${call.path}${query}`,
       method: call.method,
@@ -211,17 +208,14 @@ export class HttpKubeClient implements KubeClient {
         ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
       },
       body: call.body === undefined ? null : JSON.stringify(call.body),
-      signal,
-    })
-    return await orAborted(answer, signal)
+    }
+    return await Exchange.begin(dispatcher, request, signal)
   }
 }
 
-/**
- * What comes of `work`, unless `signal` aborts before. The dispatcher looks at its signal only once it is connected, which a
- * server that hangs can delay by seconds; it does not send a request whose signal has aborted by then.
- */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/** What comes of `work`, unless `signal` aborts before. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await work
   const aborted = Promise.withResolvers<never>()
   const onAbort = () => aborted.reject(signal.reason)
   if (signal.aborted) onAbort()

@@ -1,21 +1,21 @@
+/** No other character has this byte in it, in UTF-8. */
+const NEWLINE = 0x0a
+
 /**
  * The lines of a watch's body, each one JSON document. A body that ends within a line was cut: that is an error, or an
  * event would be lost without a word.
  */
 export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
-  const decoder = new TextDecoder()
-  let pending: string[] = []
-  for await (const chunk of body) {
-    let text = decoder.decode(chunk, { stream: true })
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
-      pending.push(text.slice(0, end))
-      text = text.slice(end + 1)
-      const line = pending.join('')
+  let pending: Uint8Array[] = []
+  for await (const piece of body) {
+    let from = 0
+    for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, from)) {
+      const line = Buffer.concat([...pending, piece.subarray(from, end)]).toString()
       pending = []
+      from = end + 1
       if (line !== '') yield line
     }
-    if (text !== '') pending.push(text)
+    if (from < piece.length) pending.push(piece.subarray(from))
   }
-  pending.push(decoder.decode())
-  if (pending.some((part) => part !== '')) throw new Error('the connection was cut in the middle of an event')
+  if (pending.length > 0) throw new Error('the connection was cut in the middle of an event')
 }

@@ -43,7 +43,9 @@ export function fromTime(text: string | undefined): number | undefined {
 
 /** Undefined members would make two equal statuses look different. */
 export function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
+  const defined: Partial<T> = {}
+  for (const key in value) if (value[key] !== undefined) defined[key] = value[key]
+  return defined as T
 }
 
 const MESSAGE_MAX = 4_000

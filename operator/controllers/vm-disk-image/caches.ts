@@ -2,6 +2,7 @@ import { childName, vmDiskImage } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE, byNamespace, type ClusterCaches } from '../../cluster/caches.ts'
 import { type ImageView, viewImage } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { withKnownSpec } from '../../runtime/memoized.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
 import { IMPORTING_INDEX, importingIndex } from './admission/downloads.ts'
@@ -30,7 +31,8 @@ export class ImageCaches {
   constructor(cluster: ClusterCaches) {
     this.cluster = cluster
     this.reflectors = cluster.reflectors
-    this.reflectors.add(IMAGE, this.images, viewImage, { keptMax: OWN_MAX })
+    const view = (object: KubeObject) => withKnownSpec(viewImage(object), this.images.get(keyOf(object.metadata)))
+    this.reflectors.add(IMAGE, this.images, view, { keptMax: OWN_MAX })
     cluster.dataVolumes.index(IMPORTING_INDEX, importingIndex)
   }
 }

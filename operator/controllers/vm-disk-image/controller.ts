@@ -109,9 +109,12 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
   }
 
   #plan(image: ImageView): ImagePlan {
-    const plan = planImage(observeImage(image, this.#sources), this.#options.clock.now())
+    const { admission } = this.#sources
+    const world = observeImage(image, this.#sources)
+    const plan = planImage(world, this.#options.clock.now())
     // What may rest on a cache that is behind has to be looked at first.
-    this.#sources.admission.want(image.metadata.uid ?? '', plan.onlyIf === undefined ? plan.start : undefined)
+    admission.want(image.metadata.uid ?? '', plan.onlyIf === undefined ? plan.start : undefined)
+    if (!world.isSlotKnown) admission.wake()
     return plan
   }
 

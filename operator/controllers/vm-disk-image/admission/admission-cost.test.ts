@@ -38,3 +38,15 @@ it('a change of one download costs as much after 40 finished images as after 4: 
   await finish(names('late', 36))
   expect(looksOfOneChange()).toBe(few)
 })
+
+it('a plan that wants what the one before it wanted costs nothing: most plans do', async () => {
+  const [running, waiting] = await bench.begin(1, 'running', 'waiting')
+  const looks = vi.spyOn(bench.dataVolumes, 'find')
+  bench.admission.want(running.uid, undefined)
+  bench.admission.want(waiting.uid, { ...waiting, target: { ...waiting.target } })
+  await settled()
+  expect(looks).not.toHaveBeenCalled()
+  bench.admission.want(waiting.uid, { ...waiting, generation: 2 })
+  await settled()
+  expect(looks).toHaveBeenCalled()
+})

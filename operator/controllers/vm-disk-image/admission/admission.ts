@@ -94,10 +94,10 @@ export class Admission {
     if (start === undefined || start.admissible) this.#stuck.delete(uid)
     // As the images were last told, not as last read: a slot that comes and goes in between takes nobody out of the queue.
     const hasSlot = this.#known.has(uid)
-    if (start !== undefined && !hasSlot) this.queue.put(start)
-    else this.queue.remove(uid)
-    this.#slots.want(uid, hasSlot ? start : undefined)
-    this.wake()
+    const isQueueNews = start !== undefined && !hasSlot ? this.queue.put(start) : this.queue.remove(uid)
+    const isSlotNews = this.#slots.want(uid, hasSlot ? start : undefined)
+    // Most plans want what they wanted before.
+    if (isQueueNews || isSlotNews) this.wake()
   }
 
   /** The image's own writes fail: it must not hold up those behind it. */
@@ -110,13 +110,16 @@ export class Admission {
   forget(uid: string): void {
     this.want(uid, undefined)
     this.#slots.forgetImage(uid)
+    // Its downloads count no more.
+    this.wake()
   }
 
   /** The ledger changed, or is gone (undefined). If that was not by our own write, it is read before anything else is decided. */
   checkLedger(seen: KubeObject | undefined): void {
+    const { ledger } = this.#options
     if (seen === undefined) this.#isLedgerDoubtful = true
-    else this.#options.ledger.see(seen)
-    this.wake()
+    else ledger.see(seen)
+    if (seen === undefined || ledger.isOutdated) this.wake()
   }
 
   wake(): void {

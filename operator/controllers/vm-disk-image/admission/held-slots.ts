@@ -2,6 +2,7 @@ import { importersOf } from '../../../cluster/importers.ts'
 import { type DataVolumeView, isAlive } from '../../../cluster/views.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
 import { sleep } from '../../../runtime/clock.ts'
+import { isSame } from '../../../runtime/owned-fields.ts'
 import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
@@ -72,10 +73,12 @@ export class HeldSlots {
     this.#looks = new SlotLooks({ ...options, importers: this.#importers, leaving: this.#leaving })
   }
 
-  /** What the holder of a slot should download; undefined: nothing any more. */
-  want(uid: string, start: Start | undefined): void {
-    if (start === undefined) this.#starts.delete(uid)
-    else this.#starts.set(uid, start)
+  /** What the holder of a slot should download; undefined: nothing any more. Returns whether that is news. */
+  want(uid: string, start: Start | undefined): boolean {
+    if (start === undefined) return this.#starts.delete(uid)
+    const isNews = !isSame(this.#starts.get(uid), start)
+    this.#starts.set(uid, start)
+    return isNews
   }
 
   /** Why the DataVolume of an image was not made. */

@@ -123,6 +123,8 @@ export function isImageStatusDue(
   sinceWriteMs: number | undefined,
   positionDue: boolean,
 ): boolean {
+  // As most plans leave it.
+  if (isSame(before, after)) return false
   if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true
   if (isBehind(before, after) && (sinceWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
   if (positionDue) return before.queuePosition !== after.queuePosition || before.reason !== after.reason
@@ -135,7 +137,7 @@ export function isImageStatusDue(
 
 /** Whether people would read something that is not true any more. */
 export function isBehind(before: VMDiskImageStatus, after: VMDiskImageStatus): boolean {
-  return !isSame(significant(before, 'who'), significant(after, 'who'))
+  return !isSame(before, after) && !isSame(significant(before, 'who'), significant(after, 'who'))
 }
 
 /** The number in CDI's progress, `42.00%`; 0 where there is none yet (`N/A`). */

@@ -1,4 +1,5 @@
 import { compareResourceVersions } from '../../../../kube/kube-object.ts'
+import { isSame } from '../../../../runtime/owned-fields.ts'
 import type { Start } from '../../decide/image-plan.ts'
 
 /**
@@ -20,9 +21,10 @@ export class AdmissionQueue {
     return this.#inOrder
   }
 
-  /** Adds an image, or takes in what changed about it. */
-  put(start: Start): void {
+  /** Adds an image, or takes in what changed about it. Returns whether that is news. */
+  put(start: Start): boolean {
     const before = this.#byUid.get(start.uid)
+    if (isSame(before, start)) return false
     this.#byUid.set(start.uid, start)
     const at = this.#indexOf(before ?? start)
     if (before === undefined) this.#inOrder.splice(at, 0, start)
@@ -31,13 +33,16 @@ export class AdmissionQueue {
       this.#inOrder.splice(at, 1)
       this.#inOrder.splice(this.#indexOf(start), 0, start)
     }
+    return true
   }
 
-  remove(uid: string): void {
+  /** Returns whether it was in here. */
+  remove(uid: string): boolean {
     const before = this.#byUid.get(uid)
-    if (before === undefined) return
+    if (before === undefined) return false
     this.#byUid.delete(uid)
     this.#inOrder.splice(this.#indexOf(before), 1)
+    return true
   }
 
   /** Place of an image in the queue, from 1, as it is or as it would be with this ticket. */

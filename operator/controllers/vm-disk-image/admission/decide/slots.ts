@@ -1,6 +1,7 @@
 import { childName, vmDiskImage } from '@open-terrain/constructs'
 import { isChildOf, type Owner } from '../../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
+import { memoized } from '../../../../runtime/memoized.ts'
 import type { Start } from '../../decide/image-plan.ts'
 import type { Holder } from '../../world.ts'
 import type { LedgerState } from './ledger-content.ts'
@@ -65,9 +66,9 @@ export function isHeldBy(dataVolume: KubeObject, holder: Holder): boolean {
 }
 
 /** Name of the DataVolume that a slot is held for, and of the claim that it fills. */
-export function volumeNameOf({ name, revision }: Pick<Holder, 'name' | 'revision'>): string {
-  return childName(name, revision)
-}
+export const volumeNameOf = memoized(({ name, revision }: Pick<Holder, 'name' | 'revision'>) =>
+  childName(name, revision),
+)
 
 /** The image that holds a slot, as the owner of what downloads for it. */
 export function ownerOf({ namespace, name, uid }: Pick<Holder, 'namespace' | 'name' | 'uid'>): Owner {
@@ -76,6 +77,6 @@ export function ownerOf({ namespace, name, uid }: Pick<Holder, 'namespace' | 'na
 }
 
 /** What tells two slots apart: for whom, and for which attempt, they are held. */
-export function slotKeyOf({ uid, revision, attempt }: Pick<Holder, 'uid' | 'revision' | 'attempt'>): string {
-  return `${uid}/${revision}/${attempt}`
-}
+export const slotKeyOf = memoized(
+  ({ uid, revision, attempt }: Pick<Holder, 'uid' | 'revision' | 'attempt'>) => `${uid}/${revision}/${attempt}`,
+)
