@@ -12,8 +12,7 @@ export interface Answer {
 }
 
 /**
- * One request and its answer. The dispatcher's own `request` makes a stream of Node for each body. Nearly all bodies come in one piece, so that took a tenth of a
- * busy operator's processor time.
+ * One request and its answer. The dispatcher's own `request` makes a stream of Node for each body, though nearly all bodies come in one piece.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #answer = Promise.withResolvers<Answer>()

@@ -49,4 +49,11 @@ it('a plan that wants what the one before it wanted costs nothing: most plans do
   bench.admission.want(waiting.uid, { ...waiting, generation: 2 })
   await settled()
   expect(looks).toHaveBeenCalled()
+  bench.admission.setStuck(waiting.uid)
+  await settled()
+  looks.mockClear()
+  bench.admission.want(waiting.uid, { ...waiting, generation: 2 })
+  await settled()
+  // It may be its turn again.
+  expect(looks).toHaveBeenCalled()
 })

@@ -91,13 +91,13 @@ export class Admission {
   /** Takes in what an image wants: a download, or none. */
   want(uid: string, start: Start | undefined): void {
     // Each further try to write what is missing would hold up those behind it as the first one did.
-    if (start === undefined || start.admissible) this.#stuck.delete(uid)
+    const wasStuck = (start === undefined || start.admissible) && this.#stuck.delete(uid)
     // As the images were last told, not as last read: a slot that comes and goes in between takes nobody out of the queue.
     const hasSlot = this.#known.has(uid)
     const isQueueNews = start !== undefined && !hasSlot ? this.queue.put(start) : this.queue.remove(uid)
     const isSlotNews = this.#slots.want(uid, hasSlot ? start : undefined)
     // Most plans want what they wanted before.
-    if (isQueueNews || isSlotNews) this.wake()
+    if (isQueueNews || isSlotNews || wasStuck) this.wake()
   }
 
   /** The image's own writes fail: it must not hold up those behind it. */
