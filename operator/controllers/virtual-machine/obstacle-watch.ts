@@ -83,19 +83,13 @@ interface Found {
  * where something is refused, for all machines of a namespace together, at most every 30 s, one namespace after the other, and only as
  * long as one of them hangs: no watch, and nothing at all while machines start as they should.
  */
-export class ObstacleWatch {
+export class ObstacleWatch extends LookLoop {
   readonly #options: LookLoopOptions
-  readonly #loop: LookLoop
   readonly #places = new Map<string, Place>()
 
   constructor(options: LookLoopOptions) {
+    super(options, 'virtualmachine-obstacles', (namespace, signal) => this.#look(namespace, signal))
     this.#options = options
-    this.#loop = new LookLoop(options, 'virtualmachine-obstacles', (namespace, signal) => this.#look(namespace, signal))
-  }
-
-  /** Serves until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#loop.run(signal)
   }
 
   /** What is known of the start of a machine; undefined where it is not starting. */
@@ -135,7 +129,7 @@ export class ObstacleWatch {
     const start: Noted = { key: keyOf(metadata), since, ...needs, isLookedAt, isAwaited, obstacle: undefined }
     if (hasHung) start.obstacle = obstacleOf(start, found)
     place.starts.set(uid, start)
-    this.#loop.lookAfter(namespace, since + PATIENCE_MS - now)
+    this.lookAfter(namespace, since + PATIENCE_MS - now)
     return start
   }
 
