@@ -12,7 +12,7 @@ import {
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../kube/resource-types.ts'
-import type { ChildType, ObjectPlan } from '../../../runtime/plan-writer.ts'
+import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import type { MachineStanding, Remark } from './status.ts'

@@ -1,6 +1,6 @@
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
-import { removalOf } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/plan.ts'
 import type { MachineWorld } from '../world.ts'
 import { type MachinePlan, refused } from './machine-plan.ts'
 import { leftClaim, withMachineStanding } from './status.ts'
