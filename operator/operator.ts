@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { DATA_SYNC_PHASES, WORKSPACE_PHASES } from '@open-terrain/constructs'
-import { ClusterCaches } from './cluster/caches.ts'
+import { clusterCaches } from './cluster/caches.ts'
 import { DataSyncCaches } from './controllers/data-sync/caches.ts'
 import { DataSyncController } from './controllers/data-sync/controller.ts'
 import { DataSyncReferences } from './controllers/data-sync/references.ts'
@@ -90,7 +90,7 @@ export class OperatorReplica {
       clock,
     )
     this.#reflectors = new Reflectors({ ...basics, onRelist: ({ name }) => this.metrics.relisted(name) })
-    const cluster = new ClusterCaches(this.#reflectors)
+    const cluster = clusterCaches(this.#reflectors)
     this.#imageCaches = new ImageCaches(cluster)
     const { images } = this.#imageCaches
     this.#machineCaches = new MachineCaches(this.#reflectors, images, cluster)
