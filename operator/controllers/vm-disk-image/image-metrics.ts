@@ -1,9 +1,11 @@
 import { type Attempt, PHASES, parseQuantity, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
+import { ownerAmong } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { StatusCondition } from '../../runtime/conditions.ts'
 import { Meters } from '../../runtime/meters.ts'
 import { reasonOf } from '../../runtime/standing.ts'
+import type { ImageCaches } from './caches.ts'
 import { ImageWaits } from './image-waits.ts'
 
 /** What looks like a child of an image, and may be none. */
@@ -112,8 +114,22 @@ export class ImageMetrics {
     if (since !== undefined) this.#wait.observe(Math.max(0, now - since) / 1_000)
   }
 
+  /** Counts downloads that begin, waits and attempts that end: only a leader brings about any of them. Returns how to stop. */
+  count({ images, cluster }: ImageCaches) {
+    return [
+      cluster.dataVolumes.onChange(({ before, after }) => {
+        const isNew = before === undefined && after !== undefined
+        if (isNew && ownerAmong(after, images) !== undefined) this.#started.inc()
+      }),
+      images.onChange(({ before, after }) => {
+        this.#waited(before, after)
+        if (before !== undefined) this.attempted(before.status.attempts, after?.status.attempts)
+      }),
+    ]
+  }
+
   /** What an image says of its wait, before and after a change. */
-  waited(before: ImageView | undefined, after: ImageView | undefined): void {
+  #waited(before: ImageView | undefined, after: ImageView | undefined): void {
     const uid = (after ?? before)?.metadata.uid ?? ''
     const ended = this.#waits.take(uid, before?.status, after?.status, this.#clock.now())
     if (ended !== undefined) this.#blocked.observe({ reason: ended.reason }, ended.seconds)
@@ -122,10 +138,6 @@ export class ImageMetrics {
   /** An image was deleted because nothing refers to it. */
   removed({ lastReferencedTime }: VMDiskImageStatus): void {
     this.#removed.inc({ why: lastReferencedTime === undefined ? 'NeverReferenced' : 'LastReferenceWent' })
-  }
-
-  started(): void {
-    this.#started.inc()
   }
 
   /** What an image says of its attempts, before and after a change. */
