@@ -4,7 +4,7 @@ import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube
 import { type ApplyContext, applyChanges, type Changes } from './apply.ts'
 import { BUG_REASON, statusWithBug } from './bug.ts'
 import type { ChildRefusals } from './child-refusals.ts'
-import type { ChildType, ObjectPlan, Removal } from './plan.ts'
+import { type ChildType, type ObjectPlan, type ObjectReference, type Removal, referTo } from './plan.ts'
 import type { Precondition, Preconditions } from './preconditions.ts'
 import { redactUrls } from './redact.ts'
 import type { Services } from './services.ts'
@@ -174,21 +174,12 @@ export class PlanWriter<P extends KubeObject> {
 
   #logPlan({ metadata }: P, plan: ObjectPlan, isStatusDue: boolean): void {
     const { finalizer, apply, applyIf = [], remove, touch = [], wake } = plan
-    const count = apply.length + applyIf.length + remove.length + touch.length
-    const isIdle = !isStatusDue && finalizer === 'keep' && count === 0
-    if (isIdle) return
-    const nameOf = ({ kind, name }: { kind: string; name: string }) => `${kind}/${name}`
     const wanted = [...apply, ...applyIf.map((one) => one.wanted)]
-    const children = wanted.map(({ kind, metadata: { name } }) => nameOf({ kind, name }))
-    const facts = {
-      status: isStatusDue,
-      finalizer,
-      apply: children,
-      remove: remove.map(nameOf),
-      touch: touch.map(nameOf),
-      wake,
-    }
-    this.#options.log.debug({ key: keyOf(metadata), ...facts }, `plan for a ${this.#options.type.kind}`)
+    if (!isStatusDue && finalizer === 'keep' && wanted.length + remove.length + touch.length === 0) return
+    const titles = (those: readonly ObjectReference[]) => those.map(({ kind, name }) => `${kind}/${name}`)
+    const children = { apply: titles(wanted.map(referTo)), remove: titles(remove), touch: titles(touch) }
+    const facts = { key: keyOf(metadata), status: isStatusDue, finalizer, ...children, wake }
+    this.#options.log.debug(facts, `plan for a ${this.#options.type.kind}`)
   }
 
   #finalizerChange({ metadata }: P, plan: ObjectPlan): Pick<Changes, 'addFinalizer' | 'releaseFinalizer'> | undefined {

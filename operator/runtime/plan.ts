@@ -22,6 +22,9 @@ export interface ObjectPlan {
   readonly onlyIf?: readonly Precondition[]
 }
 
+/** What is left of a plan where nothing is to be done. */
+export const NOTHING_TO_DO = { finalizer: 'keep', apply: [], remove: [], events: [] } as const
+
 /** A child that is only written where all of these hold. */
 export interface GuardedChild {
   readonly wanted: KubeObject

@@ -2,7 +2,7 @@ import { FINALIZERS, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/c
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
-import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
+import { type ChildType, NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import type { Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { Holder, ImageWorld } from '../world.ts'
@@ -69,7 +69,7 @@ export function uncloned({ kind, metadata: { namespace = '', name } }: KubeObjec
 type PlanRest = Partial<Omit<ImagePlan, 'status'>>
 
 export function planWith(status: VMDiskImageStatus, rest: PlanRest): ImagePlan {
-  return { finalizer: 'keep', apply: [], remove: [], events: [], ...rest, status }
+  return { ...NOTHING_TO_DO, ...rest, status }
 }
 
 /** The plan of an image that stands there. From here on it has children, or may: the finalizer keeps it as long as they are there. */
