@@ -224,9 +224,8 @@ async function warningsIn(
     if (instance !== undefined) instances.set(uid, instance)
   if (instances.size === 0) return new Map()
   const about = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal }
-  const events = await eventsIn(client, about, (uid) => instances.get(uid))
-  const told = [...events].map(([instance, ofPod]) => [instance, warningOf(ofPod, now)] as const)
-  return new Map(told.filter((one): one is readonly [string, string] => one[1] !== undefined))
+  const ofPod = (uid: string | undefined) => instances.get(uid)
+  return await toldIn(client, about, ofPod, (events) => warningOf(events, now))
 }
 
 /** What KubeVirt said last of each object for which it cannot create something. */
@@ -237,17 +236,21 @@ async function refusalsIn(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, CreateRefusal>> {
   const about = { namespace, fieldSelector: 'reason=FailedCreate,type=Warning', signal }
-  const events = await eventsIn(client, about, (uid) => (uid !== undefined && refused.has(uid) ? uid : undefined))
-  const told = [...events].map(([uid, ofObject]) => [uid, refusalOf(ofObject)] as const)
-  return new Map(told.filter((one): one is readonly [string, CreateRefusal] => one[1] !== undefined))
+  const ofRefused = (uid: string | undefined) => (uid !== undefined && refused.has(uid) ? uid : undefined)
+  return await toldIn(client, about, ofRefused, refusalOf)
 }
 
-/** @param groupOf by uid of what an Event is about; undefined: it is left out */
-async function eventsIn(
+/**
+ * What Events tell, by the group that they are of.
+ * @param groupOf by uid of what an Event is about; undefined: it is left out
+ * @param read what those of a group tell; undefined: nothing
+ */
+async function toldIn<T>(
   client: KubeClient,
   options: ListOptions,
   groupOf: (uid: string | undefined) => string | undefined,
-): Promise<Map<string, PodEvent[]>> {
+  read: (events: readonly PodEvent[]) => T | undefined,
+): Promise<ReadonlyMap<string, T>> {
   const events = new Map<string, PodEvent[]>()
   let count = 0
   for await (const event of listAll(client, EVENT, { ...options, project: viewPodEvent })) {
@@ -259,7 +262,8 @@ async function eventsIn(
     events.set(group, ofGroup)
     ofGroup.push(event)
   }
-  return events
+  const told = [...events].map(([group, ofGroup]) => [group, read(ofGroup)] as const)
+  return new Map(told.filter((one): one is readonly [string, T & {}] => one[1] !== undefined))
 }
 
 function nameOf({ metadata }: KubeObject): string {

@@ -78,12 +78,12 @@ function whyReplaced(draft: MachineDraft, clone: CloneFacts): Replacement | unde
 function newDisk(draft: MachineDraft, image: ImageState): Step {
   if (image.kind !== 'ready') return image.step
   const wanted = wantedClone(draft, image)
-  const source = image.image.status.artifact
-  const which = `${source?.kind} ${image.shown?.namespace}/${source?.name}`
+  const { kind, name, revision: sourceRevision } = image.artifact
+  const which = `${kind} ${image.shown?.namespace}/${name}`
   return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
     apply: [...wantedSecret(draft.world), wanted],
     status: {
-      clone: { name: wanted.metadata.name, ...wantsOf(draft), ...(source && { sourceRevision: source.revision }) },
+      clone: { name: wanted.metadata.name, ...wantsOf(draft), sourceRevision },
       bootedAt: undefined,
       specHash: undefined,
       secretUID: undefined,
