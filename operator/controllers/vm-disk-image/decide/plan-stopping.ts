@@ -158,12 +158,7 @@ function judged(dataVolume: DataVolumeView, { world, now, status }: ImageDraft):
   const { uid, creationTimestamp } = dataVolume.metadata
   const isCurrent = status.dataVolumeUID === uid
   const startedAt = fromTime(isCurrent ? status.startedAt : creationTimestamp) ?? now
-  const { observation, policy, isCdiAway } = world
-  return judgeDataVolume(dataVolume, {
-    observation: observation.dataVolumeUid === uid ? observation : NOTHING_SEEN,
-    ageMs: Math.max(0, now - startedAt),
-    stallTimeoutMs: policy.stallTimeoutMs,
-    attemptTimeoutMs: policy.attemptTimeoutMs,
-    isCdiAway,
-  })
+  const { policy, isCdiAway } = world
+  const observation = world.observation.dataVolumeUid === uid ? world.observation : NOTHING_SEEN
+  return judgeDataVolume(dataVolume, { ...policy, isCdiAway, observation, ageMs: Math.max(0, now - startedAt) })
 }
