@@ -173,12 +173,11 @@ export class OperatorReplica {
           new WorkspaceReferences(client, this.#workspaceCaches, policy),
         ],
       })
+      const shared = { ...this.#services, ...policy, countReferences: images.countReferences }
       const machines = new MachineController({
-        ...this.#services,
+        ...shared,
         caches: this.#machineCaches,
         metrics: this.#machineMetrics,
-        countReferences: images.countReferences,
-        ...policy,
       })
       const dataSyncs = new DataSyncController({
         ...this.#services,
@@ -186,11 +185,9 @@ export class OperatorReplica {
         phases: this.#dataSyncPhases,
       })
       const workspaces = new WorkspaceController({
-        ...this.#services,
+        ...shared,
         caches: this.#workspaceCaches,
         phases: this.#workspacePhases,
-        countReferences: images.countReferences,
-        ...policy,
       })
       await Promise.all([images, machines, dataSyncs, workspaces].map((one) => one.run(term)))
     } finally {

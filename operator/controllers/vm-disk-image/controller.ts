@@ -1,6 +1,6 @@
 import { FINALIZERS } from '@open-terrain/constructs'
 import type { ImageView } from '../../images/image-view.ts'
-import { countLive } from '../../images/references.ts'
+import { sumReferences } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
@@ -13,7 +13,6 @@ import { IMAGE_CHILDREN, type ImagePlan } from './decide/image-plan.ts'
 import { imagePaceOf } from './decide/pace.ts'
 import { planImage } from './decide/plan.ts'
 import { factsBetween, refusalEvent } from './decide/status.ts'
-import type { FleetFacts } from './image-metrics.ts'
 import { type ImageControllerOptions, type ImageSources, imageSources } from './image-sources.ts'
 import { noticeLookAlikes } from './look-alikes.ts'
 import { hasImageChild, observeImage } from './observe.ts'
@@ -40,7 +39,8 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     const { caches, clock, log, metrics } = options
     const sources = imageSources(options, (key) => this.queue.add(key, 'urgent'))
     const { admission, claimRefusals, cdiPulse, clones } = sources
-    const countReferences: ReferenceCount = (image, signal) => countLive(sources.references, image, signal)
+    const countReferences: ReferenceCount = async (image, signal) =>
+      sumReferences(await Promise.all(sources.references.map((source) => source.live(image, signal))))
     const onDue = (key: string, uid: string) => {
       this.#positionDue.add(uid)
       this.queue.add(key)
@@ -68,7 +68,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
         admission,
         claimRefusals,
         cdiPulse,
-        { run: (signal) => refreshQueuePositions({ admission, images: caches.images, clock, log, signal, onDue }) },
+        { run: (signal) => refreshQueuePositions({ admission, images: caches.images, clock, log }, onDue, signal) },
       ],
     })
     this.#options = options
@@ -81,7 +81,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     const { queue } = this
     const { admission } = this.#sources
     const stops = this.#listenForImages()
-    metrics.readFrom(() => this.#fleetFacts())
+    metrics.readFrom({ admission, images: caches.images })
     try {
       await admission.takeOver(signal)
       // What the last list told is the work of who led before, and counted there.
@@ -130,24 +130,6 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     for (const [key, { status }] of this.#options.caches.images.entries()) {
       const hasFailed = status.nextRetryTime !== undefined || (status.budget?.downloads ?? 0) > 0
       this.queue.addAfter(key, hasFailed ? failed++ * RETIMED_EVERY_MS : 0)
-    }
-  }
-
-  /** What the gauges are read from. */
-  #fleetFacts(): FleetFacts {
-    const { admission, caches } = this.#sources
-    const { state, queue } = admission
-    return {
-      slotsInUse: state?.holders.length ?? 0,
-      limit: state?.limit ?? 0,
-      queued: queue.size,
-      get withoutSlot() {
-        return admission.countStrays()
-      },
-      // Thousands: only for the gauges that look at them.
-      get statuses() {
-        return [...caches.images.values()].map(({ status }) => status)
-      },
     }
   }
 
