@@ -117,7 +117,7 @@ module.exports = {
         path: [
           '^operator/kube/(?!(kube-object|resource-types)[.]ts$)',
           '^operator/runtime/clock[.]ts$',
-          '^operator/cluster/(caches|cdi-pulse|claim-refusals|look-alikes)[.]ts$',
+          '^operator/cluster/(caches|cdi-pulse|claim-refusals)[.]ts$',
           '^operator/[^/]+[.]ts$',
           npm('pino', 'prom-client', 'undici'),
         ],

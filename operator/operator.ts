@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { DATA_SYNC_PHASES, WORKSPACE_PHASES } from '@open-terrain/constructs'
-import { ClusterCaches } from './cluster/caches.ts'
+import { clusterCaches } from './cluster/caches.ts'
 import { DataSyncCaches } from './controllers/data-sync/caches.ts'
 import { DataSyncController } from './controllers/data-sync/controller.ts'
 import { DataSyncReferences } from './controllers/data-sync/references.ts'
@@ -90,7 +90,7 @@ export class OperatorReplica {
       clock,
     )
     this.#reflectors = new Reflectors({ ...basics, onRelist: ({ name }) => this.metrics.relisted(name) })
-    const cluster = new ClusterCaches(this.#reflectors)
+    const cluster = clusterCaches(this.#reflectors)
     this.#imageCaches = new ImageCaches(cluster)
     const { images } = this.#imageCaches
     this.#machineCaches = new MachineCaches(this.#reflectors, images, cluster)
@@ -173,12 +173,11 @@ export class OperatorReplica {
           new WorkspaceReferences(client, this.#workspaceCaches, policy),
         ],
       })
+      const shared = { ...this.#services, ...policy, countReferences: images.countReferences }
       const machines = new MachineController({
-        ...this.#services,
+        ...shared,
         caches: this.#machineCaches,
         metrics: this.#machineMetrics,
-        countReferences: images.countReferences,
-        ...policy,
       })
       const dataSyncs = new DataSyncController({
         ...this.#services,
@@ -186,11 +185,9 @@ export class OperatorReplica {
         phases: this.#dataSyncPhases,
       })
       const workspaces = new WorkspaceController({
-        ...this.#services,
+        ...shared,
         caches: this.#workspaceCaches,
         phases: this.#workspacePhases,
-        countReferences: images.countReferences,
-        ...policy,
       })
       await Promise.all([images, machines, dataSyncs, workspaces].map((one) => one.run(term)))
     } finally {

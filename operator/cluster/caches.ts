@@ -1,5 +1,6 @@
 import { LABELS, vmDiskImage, workspace } from '@open-terrain/constructs'
-import type { KubeObject } from '../kube/kube-object.ts'
+import type { Selection } from '../kube/kube-client.ts'
+import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import {
   CONFIG_MAP,
   DATA_SOURCE,
@@ -15,21 +16,15 @@ import {
   VOLUME_SNAPSHOT_CLASS,
 } from '../kube/resource-types.ts'
 import type { Reflectors } from '../runtime/reflectors.ts'
-import { Store } from '../runtime/store.ts'
+import { Store, type Stored } from '../runtime/store.ts'
 import { cloneSourceKey, unfinishedCloneOf } from './clone-sources.ts'
 import { BY_CLAIM, claimIndex } from './importers.ts'
 import { BY_OWNER, byOwnerOf, familyKey } from './ownership.ts'
-import { type QuotaView, viewQuota } from './quotas.ts'
+import { viewQuota } from './quotas.ts'
 import {
-  type ClaimView,
   type DataSourceView,
-  type DataVolumeView,
   isDefaultClass,
-  type MetaView,
-  type PodView,
-  type SnapshotView,
   type StorageClassView,
-  type StorageProfileView,
   targetOfDataSource,
   viewClaim,
   viewDataSource,
@@ -63,42 +58,38 @@ export const BY_DEFAULT = 'default'
 /** Disks of machines are DataVolumes too, and nobody looks for those so. */
 const ofImage = byOwnerOf(vmDiskImage)
 
-/** Everything that is not ours and more than one kind rests on: one cache of each, for all readers. */
-export class ClusterCaches {
-  readonly reflectors: Reflectors
-  readonly dataVolumes = new Store<DataVolumeView>().index(BY_OWNER, ofImage).index(BY_CLONE_SOURCE, unfinishedCloneOf)
-  readonly claims = new Store<ClaimView>().index(BY_IMAGE_LABEL, byImageLabel).index(BY_OWNER, byOwnerOf(workspace))
-  readonly snapshots = new Store<SnapshotView>().index(BY_OWNER, ofImage)
-  readonly dataSources = new Store<DataSourceView>().index(BY_TARGET, targetOf)
-  readonly pods = new Store<PodView>().index(BY_IMAGE_LABEL, byImageLabel).index(BY_CLAIM, claimIndex)
-  readonly secrets = new Store<MetaView>()
-  readonly configMaps = new Store<MetaView>()
-  readonly namespaces = new Store<MetaView>()
-  readonly storageClasses = new Store<StorageClassView>().index(BY_DEFAULT, (one) =>
-    isDefaultClass(one) ? ['yes'] : [],
-  )
-  readonly snapshotClasses = new Store<MetaView>()
-  readonly storageProfiles = new Store<StorageProfileView>()
-  readonly quotas = new Store<QuotaView>().index(BY_NAMESPACE, byNamespace)
-  readonly workspaces: WorkspaceChildCaches
+export type ClusterCaches = ReturnType<typeof clusterCaches>
 
-  constructor(reflectors: Reflectors) {
-    this.reflectors = reflectors
-    const metadataOnly = { metadataOnly: true }
-    reflectors.add(DATA_VOLUME, this.dataVolumes, viewDataVolume)
-    reflectors.add(PERSISTENT_VOLUME_CLAIM, this.claims, viewClaim)
-    reflectors.add(VOLUME_SNAPSHOT, this.snapshots, viewSnapshot)
-    reflectors.add(DATA_SOURCE, this.dataSources, viewDataSource)
+/** Everything that is not ours and more than one kind rests on: one cache of each, for all readers. */
+export function clusterCaches(reflectors: Reflectors) {
+  const cacheOf = <T extends Stored>(type: ResourceType, view: (object: KubeObject) => T, selection?: Selection) => {
+    const store = new Store<T>()
+    reflectors.add(type, store, view, selection)
+    return store
+  }
+  const metadataOnly = { metadataOnly: true }
+  return {
+    reflectors,
+    dataVolumes: cacheOf(DATA_VOLUME, viewDataVolume)
+      .index(BY_OWNER, ofImage)
+      .index(BY_CLONE_SOURCE, unfinishedCloneOf),
+    claims: cacheOf(PERSISTENT_VOLUME_CLAIM, viewClaim)
+      .index(BY_IMAGE_LABEL, byImageLabel)
+      .index(BY_OWNER, byOwnerOf(workspace)),
+    snapshots: cacheOf(VOLUME_SNAPSHOT, viewSnapshot).index(BY_OWNER, ofImage),
+    dataSources: cacheOf(DATA_SOURCE, viewDataSource).index(BY_TARGET, targetOf),
     // Those of the importers alone: a cluster has far more.
-    reflectors.add(POD, this.pods, viewPod, { labelSelector: LABELS.imageUid })
-    reflectors.add(SECRET, this.secrets, viewSecret, metadataOnly)
-    reflectors.add(CONFIG_MAP, this.configMaps, viewMeta, metadataOnly)
-    reflectors.add(NAMESPACE, this.namespaces, viewNamespace, metadataOnly)
-    reflectors.add(STORAGE_CLASS, this.storageClasses, viewStorageClass)
-    reflectors.add(VOLUME_SNAPSHOT_CLASS, this.snapshotClasses, viewMeta, metadataOnly)
-    reflectors.add(STORAGE_PROFILE, this.storageProfiles, viewStorageProfile)
-    reflectors.add(RESOURCE_QUOTA, this.quotas, viewQuota)
-    this.workspaces = new WorkspaceChildCaches(reflectors)
+    pods: cacheOf(POD, viewPod, { labelSelector: LABELS.imageUid })
+      .index(BY_IMAGE_LABEL, byImageLabel)
+      .index(BY_CLAIM, claimIndex),
+    secrets: cacheOf(SECRET, viewSecret, metadataOnly),
+    configMaps: cacheOf(CONFIG_MAP, viewMeta, metadataOnly),
+    namespaces: cacheOf(NAMESPACE, viewNamespace, metadataOnly),
+    storageClasses: cacheOf(STORAGE_CLASS, viewStorageClass).index(BY_DEFAULT, byDefault),
+    snapshotClasses: cacheOf(VOLUME_SNAPSHOT_CLASS, viewMeta, metadataOnly),
+    storageProfiles: cacheOf(STORAGE_PROFILE, viewStorageProfile),
+    quotas: cacheOf(RESOURCE_QUOTA, viewQuota).index(BY_NAMESPACE, byNamespace),
+    workspaces: new WorkspaceChildCaches(reflectors),
   }
 }
 
@@ -110,4 +101,8 @@ function targetOf(dataSource: DataSourceView): readonly string[] {
 function byImageLabel({ metadata }: KubeObject): readonly string[] {
   const uid = metadata.labels?.[LABELS.imageUid]
   return uid === undefined ? [] : [familyKey(metadata.namespace, uid)]
+}
+
+function byDefault(storageClass: StorageClassView): readonly string[] {
+  return isDefaultClass(storageClass) ? ['yes'] : []
 }

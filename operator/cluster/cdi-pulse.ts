@@ -27,9 +27,8 @@ interface Lease extends KubeObject {
  * Whether CDI is at work, by the Lease of its controller. While it is away nothing moves, though importers go on; where nothing moves because a
  * source is silent, CDI has as little to say. A look is one request, and only while somebody listens: none at all while downloads move.
  */
-export class CdiPulse {
+export class CdiPulse extends LookLoop {
   readonly #options: CdiPulseOptions
-  readonly #loop: LookLoop
   /** By the monotonic clock; undefined while nobody listens. */
   #askedAt: number | undefined
   #lookedAt = 0
@@ -38,13 +37,8 @@ export class CdiPulse {
   #beat: string | undefined
 
   constructor(options: CdiPulseOptions) {
+    super(options, 'vmdiskimage-cdi-pulse', async (_key, signal) => await this.#look(signal))
     this.#options = options
-    this.#loop = new LookLoop(options, 'vmdiskimage-cdi-pulse', async (_key, signal) => await this.#look(signal))
-  }
-
-  /** Serves until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#loop.run(signal)
   }
 
   /** Until when CDI is known to have been at work, by the monotonic clock; asked because something stands still. */
@@ -54,7 +48,7 @@ export class CdiPulse {
       this.#heardAt = now
       this.#lookedAt = now
       this.#beat = undefined
-      this.#loop.lookAfter(KEY, 0)
+      this.lookAfter(KEY, 0)
     }
     this.#askedAt = now
     return this.#beat === '' ? now : this.#heardAt

@@ -1,6 +1,5 @@
 import type { KubeObject } from '../kube/kube-object.ts'
-import type { Removal } from '../runtime/plan-writer.ts'
-import { referTo } from '../runtime/removals.ts'
+import { type Removal, referTo } from '../runtime/plan.ts'
 import { sooner, type Wake } from '../runtime/wake.ts'
 
 /** So long what belongs to an object may take to go. Importers have 30 s to end. */

@@ -48,20 +48,14 @@ interface Noted extends Waiting {
  * Looks live for what Events alone tell of objects that hang. A look is one short list of the Events about one object, for one after the other, and only as
  * long as it hangs: no watch, and nothing at all while all goes well.
  */
-export class EventLooks {
+export class EventLooks extends LookLoop {
   readonly #options: EventLooksOptions
-  readonly #loop: LookLoop
   readonly #noted = new Map<string, Noted>()
   #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: EventLooksOptions) {
+    super(options, options.name, (id, signal) => this.#look(id, signal))
     this.#options = options
-    this.#loop = new LookLoop(options, options.name, (id, signal) => this.#look(id, signal))
-  }
-
-  /** Serves until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#loop.run(signal)
   }
 
   /** Notes that an object hangs. Returns what was found about it. @param id of what is waited for: another object of the same id takes its place */
@@ -73,7 +67,7 @@ export class EventLooks {
     const told = { text: undefined, isLookedAt: false }
     const since = clock.monotonic() + waitMs - patienceMs
     this.#noted.set(id, { ...waiting, since, lookedAt: Number.NEGATIVE_INFINITY, told })
-    this.#loop.lookAfter(id, waitMs)
+    this.lookAfter(id, waitMs)
     return told
   }
 

@@ -64,11 +64,15 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
   const raw: Raw = object
   const conditions: Raw[] = raw.status?.conditions ?? []
   const text = (type: string, status: string): string => {
-    const found = conditions.find((one) => one.type === type && one.status === status)
+    const found = conditionIn(conditions, type, status)
     return found === undefined ? '' : String(found.message || found.reason || type)
   }
   const refusal = (type: string, status: string): Raw =>
-    conditions.find((one) => one.type === type && one.status === status && one.reason === 'FailedCreate')
+    conditionIn(
+      conditions.filter(({ reason }) => reason === 'FailedCreate'),
+      type,
+      status,
+    )
   const [refused, refusedPod] = [refusal('Failure', 'True'), refusal('Synchronized', 'False')]
   const failed = text('Failure', 'True')
   return {
@@ -79,7 +83,7 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     printableStatus: upTo(64, raw.status?.printableStatus),
     runStrategy: raw.spec?.runStrategy ?? '',
     isStartAsked: (raw.status?.stateChangeRequests ?? []).some(({ action }: Raw) => action === 'Start'),
-    isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    isReady: conditionIn(conditions, 'Ready', 'True') !== undefined,
     unready: text('Ready', 'False'),
     trouble: failed || text('Synchronized', 'False') || text('PodScheduled', 'False'),
     failure: refused === undefined ? '' : failed,
@@ -121,15 +125,18 @@ const LIVE_CHANGE = /^(HotPlug|FailedUpdate).*Error$|ChangeError$/
  * migrate waits without saying so; and while they wait, KubeVirt refuses any other number of them.
  */
 function stuckChange(conditions: readonly Raw[]): string {
-  const is = (type: string, status: string) => conditions.some((one) => one.type === type && one.status === status)
-  const failure = conditions.find(({ type, status }) => type === 'Failure' && status === 'True')
+  const failure = conditionIn(conditions, 'Failure', 'True')
   if (LIVE_CHANGE.test(failure?.reason)) return `KubeVirt cannot change the guest while it runs: ${failure.message}`
-  const isStuck = is('HotVCPUChange', 'True') && is('LiveMigratable', 'False')
+  const isStuck = conditionIn(conditions, 'HotVCPUChange', 'True') && conditionIn(conditions, 'LiveMigratable', 'False')
   return isStuck ? 'the machine cannot migrate, so it gets its CPUs when it restarts' : ''
 }
 
+function conditionIn(conditions: readonly Raw[], type: string, status: string): Raw {
+  return conditions.find((one) => one.type === type && one.status === status)
+}
+
 function pauseIn(conditions: readonly Raw[]): PauseFacts | undefined {
-  const found = conditions.find(({ type, status }) => type === 'Paused' && status === 'True')
+  const found = conditionIn(conditions, 'Paused', 'True')
   if (found === undefined) return undefined
   const { reason = '', message = '', lastTransitionTime } = found
   return { reason, message, since: fromTime(lastTransitionTime) }
@@ -145,10 +152,10 @@ export function viewInstance(object: KubeObject): InstanceView {
     kind: object.kind,
     metadata: keptMetadata(object.metadata, INSTANCE),
     phase: raw.status?.phase ?? '',
-    isReady: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    isReady: conditionIn(conditions, 'Ready', 'True') !== undefined,
     unreadySince: unreadySince(raw),
     unreadyReason: conditions.find(({ type, status }) => type === 'Ready' && status !== 'True')?.reason ?? '',
-    hasAgent: conditions.some(({ type, status }) => type === 'AgentConnected' && status === 'True'),
+    hasAgent: conditionIn(conditions, 'AgentConnected', 'True') !== undefined,
     isPaused: pauseIn(conditions) !== undefined,
     nodeName: upTo(253, raw.status?.nodeName) || undefined,
     // The guest says what it likes; a status with more than the schema takes would not be written at all.

@@ -63,6 +63,11 @@ export function controllerOfKind(
   return owner?.kind === kind && groupOf(owner.apiVersion) === group ? owner : undefined
 }
 
+/** Kind of what the object says is its controller, of whatever group. */
+export function controllerKindOf(object: KubeObject): string | undefined {
+  return controllerOf(object)?.kind
+}
+
 /** Whether nothing says to be responsible for it: `--cascade=orphan` leaves objects so. */
 export function isOrphaned(object: KubeObject): boolean {
   return controllerOf(object) === undefined

@@ -17,18 +17,11 @@ export interface HangingPod {
  * Looks live for what keeps the operator's pods from starting where their status does not say it: a volume that cannot be mounted, a network that cannot be set up
  * ({@link EventLooks}: one short list a pod, after half a minute, and every half a minute as long as it hangs).
  */
-export class PodWarnings {
-  readonly #looks: EventLooks
-
+export class PodWarnings extends EventLooks {
   /** @param name in logs and metrics */
   constructor(options: LookLoopOptions, name: string) {
     const [which, read] = ['type=Warning', warningOf] as const
-    this.#looks = new EventLooks({ ...options, name, patienceMs: PATIENCE_MS, which, eventsMax: EVENTS_MAX, read })
-  }
-
-  /** Serves until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#looks.run(signal)
+    super({ ...options, name, patienceMs: PATIENCE_MS, which, eventsMax: EVENTS_MAX, read })
   }
 
   /**
@@ -37,12 +30,12 @@ export class PodWarnings {
    */
   look(key: string, namespace: string, pods: readonly HangingPod[]): ReadonlyMap<string, Told> {
     const hanging = new Set(pods.map(({ uid }) => uid))
-    for (const uid of this.#looks.idsOf(key)) if (!hanging.has(uid)) this.#looks.drop(uid)
-    return new Map(pods.map((pod) => [pod.uid, this.#looks.note(pod.uid, { ...pod, key, namespace })]))
+    for (const uid of this.idsOf(key)) if (!hanging.has(uid)) this.drop(uid)
+    return new Map(pods.map((pod) => [pod.uid, this.note(pod.uid, { ...pod, key, namespace })]))
   }
 
   /** The object is gone. */
   forget(key: string): void {
-    for (const uid of this.#looks.idsOf(key)) this.#looks.drop(uid)
+    for (const uid of this.idsOf(key)) this.drop(uid)
   }
 }

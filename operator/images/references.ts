@@ -34,15 +34,6 @@ export function referencesOf(titles: readonly string[], users = titles): Referen
   return { count: titles.length, names: titles.toSorted().slice(0, NAMES_SHOWN), users: users.toSorted() }
 }
 
-/** All that refers to an image, by a live look. Throws ApiError. */
-export async function countLive(
-  sources: readonly ReferenceSource[],
-  image: ObjectKey,
-  signal: AbortSignal,
-): Promise<References> {
-  return sumReferences(await Promise.all(sources.map((source) => source.live(image, signal))))
-}
-
 export function sumReferences(parts: readonly References[]): References {
   return {
     count: parts.reduce((sum, { count }) => sum + count, 0),

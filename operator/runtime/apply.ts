@@ -1,7 +1,8 @@
 import { isApiError } from '../kube/api-error.ts'
-import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import { Apart, applyChild, type Child, type Siblings, SiblingWriter, type WriteContext } from './child-writes.ts'
 import { FINALIZERS_MAX } from './foreign.ts'
+import type { ChildType, ObjectReference, Touch } from './plan.ts'
 
 /** What is to be written for one Open Terrain object, as data. Carried out by {@link applyChanges} in the order of its members. */
 export interface Changes {
@@ -14,23 +15,12 @@ export interface Changes {
   readonly releaseFinalizer?: string
 }
 
-/** An object that exists, and gets annotations. */
-export interface Touched extends ObjectKey {
-  readonly type: ResourceType
-  /** Nothing else of that name gets them. */
-  readonly uid: string
-  /** Where the annotations follow from the state that was seen. */
-  readonly resourceVersion?: string
-  readonly annotations: Readonly<Record<string, string>>
-}
+type Named<T extends ObjectReference> = Omit<T, 'apiVersion' | 'kind'>
 
-export interface ChildRemoval extends ObjectKey {
-  readonly type: ResourceType
-  /** Nothing else of that name is deleted. */
-  readonly uid: string
-  /** Nor is it, if it has changed since: for what is only right for the state that was seen. */
-  readonly resourceVersion?: string
-  readonly propagationPolicy: 'Foreground' | 'Background'
+/** Where the annotations follow from the state that was seen, with its resourceVersion. */
+export type Touched = Named<Touch> & { readonly type: ResourceType }
+
+export interface ChildRemoval extends Named<ObjectReference>, ChildType {
   /** Whether it has to wait after all: asked right before it is made. */
   readonly isHeldBack?: () => Promise<boolean>
   /** It is accepted, or the object was gone already. What fails after it does not undo that. */

@@ -11,7 +11,7 @@ export interface LookLoopOptions extends LookServices {
   readonly onNews: (key: string) => void
 }
 
-/** Live looks beside a controller, one after the other: what they ask for is not worth a watch. */
+/** Live looks beside a controller, one after the other: what they ask for is not worth a watch. Kinds of looks extend it. */
 export class LookLoop {
   readonly #queue: WorkQueue
   readonly #controller: Controller
@@ -30,7 +30,7 @@ export class LookLoop {
     this.#controller = new Controller({ ...options, name, queue: this.#queue, reconcile: look, workers: 1, metrics })
   }
 
-  lookAfter(key: string, ms: number): void {
+  protected lookAfter(key: string, ms: number): void {
     this.#queue.addAfter(key, ms)
   }
 

@@ -4,7 +4,7 @@ import { DATA_VOLUME } from '../kube/resource-types.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { aLookBench } from './look-bench.fixtures.ts'
 import { ObjectController } from './object-controller.ts'
-import type { ObjectPlan } from './plan-writer.ts'
+import type { ObjectPlan } from './plan.ts'
 import { Store } from './store.ts'
 
 const NOTHING: ObjectPlan = { status: {}, finalizer: 'keep', apply: [], remove: [], events: [] }

@@ -1,6 +1,7 @@
 import { type KubeObject, keyOf, namespaceOf } from '../kube/kube-object.ts'
 import { Controller } from './controller.ts'
-import { type ObjectPlan, type PlanCaches, PlanWriter, type WrittenKind } from './plan-writer.ts'
+import type { ObjectPlan } from './plan.ts'
+import { type PlanCaches, PlanWriter, type WrittenKind } from './plan-writer.ts'
 import { type LiveLooks, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
 import type { Services } from './services.ts'

@@ -5,8 +5,8 @@ import { DATA_VOLUME, SECRET } from '../kube/resource-types.ts'
 import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { fakeLog } from './fake-log.fixtures.ts'
-import { type ObjectPlan, PlanWriter, type Removal } from './plan-writer.ts'
-import { referTo } from './removals.ts'
+import { type ObjectPlan, type Removal, referTo } from './plan.ts'
+import { PlanWriter } from './plan-writer.ts'
 
 let client = new ScriptedClient('n')
 let clock = client.clock

@@ -1,73 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../kube/api-error.ts'
-import { groupOf, type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../kube/kube-object.ts'
+import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { type ApplyContext, applyChanges, type Changes } from './apply.ts'
 import { BUG_REASON, statusWithBug } from './bug.ts'
 import type { ChildRefusals } from './child-refusals.ts'
-import type { EventNote } from './event-recorder.ts'
+import { type ChildType, type ObjectPlan, type ObjectReference, type Removal, referTo } from './plan.ts'
 import type { Precondition, Preconditions } from './preconditions.ts'
 import { redactUrls } from './redact.ts'
 import type { Services } from './services.ts'
-import { transitionOf } from './transition.ts'
 import { sooner, type Wake } from './wake.ts'
 
 /** A DELETE that was accepted, or the release of our finalizer, shows in the cache soon after; so long it is not repeated. */
 const DELETED_SEEN_MS = 30_000
-
-/**
- * What is to be done about one object, as printable data. It is carried out in this order: status, finalizer, children,
- * annotations, removals; the release of the finalizer last.
- */
-export interface ObjectPlan {
-  readonly status: object
-  readonly finalizer: 'add' | 'keep' | 'release'
-  /** Children as they should be. */
-  readonly apply: readonly KubeObject[]
-  /** More of them, each with what has to hold for it alone: nothing else of the plan waits for that. */
-  readonly applyIf?: readonly GuardedChild[]
-  readonly remove: readonly Removal[]
-  readonly touch?: readonly Touch[]
-  readonly events: readonly EventNote[]
-  readonly wake?: Wake | undefined
-  /** Nothing of the plan is carried out where one of them does not hold. */
-  readonly onlyIf?: readonly Precondition[]
-}
-
-/** A child that is only written where all of these hold. */
-export interface GuardedChild {
-  readonly wanted: KubeObject
-  readonly onlyIf: readonly Precondition[]
-}
-
-/** Names an object that was seen: another one of that name is not meant. */
-export interface ObjectReference extends ObjectKey {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly uid: string
-  /** Where it is only meant in the state that was seen. */
-  readonly resourceVersion?: string
-}
-
-/** A child to delete. Or the object itself: not together with a change of its status, which is looked at once more. */
-export interface Removal extends ObjectReference {
-  /** Where it is another one than that of its kind. */
-  readonly propagationPolicy?: 'Background'
-  /** It waits as long as one of them does not hold. */
-  readonly onlyIf?: readonly Precondition[]
-  /** Told on the owner when it is deleted. */
-  readonly event?: EventNote
-}
-
-/** Annotations for an object: a controller that waits before a new try makes it at once when the object changes. */
-export interface Touch extends ObjectReference {
-  readonly annotations: Readonly<Record<string, string>>
-}
-
-/** A kind of children, and how one goes: in the foreground only when all that it owns is gone. */
-export interface ChildType {
-  readonly type: ResourceType
-  readonly propagationPolicy: 'Foreground' | 'Background'
-}
 
 /** The caches that plans are made from. */
 export interface PlanCaches {
@@ -234,21 +178,12 @@ export class PlanWriter<P extends KubeObject> {
 
   #logPlan({ metadata }: P, plan: ObjectPlan, isStatusDue: boolean): void {
     const { finalizer, apply, applyIf = [], remove, touch = [], wake } = plan
-    const count = apply.length + applyIf.length + remove.length + touch.length
-    const isIdle = !isStatusDue && finalizer === 'keep' && count === 0
-    if (isIdle) return
-    const nameOf = ({ kind, name }: { kind: string; name: string }) => `${kind}/${name}`
     const wanted = [...apply, ...applyIf.map((one) => one.wanted)]
-    const children = wanted.map(({ kind, metadata: { name } }) => nameOf({ kind, name }))
-    const facts = {
-      status: isStatusDue,
-      finalizer,
-      apply: children,
-      remove: remove.map(nameOf),
-      touch: touch.map(nameOf),
-      wake,
-    }
-    this.#options.log.debug({ key: keyOf(metadata), ...facts }, `plan for a ${this.#options.type.kind}`)
+    if (!isStatusDue && finalizer === 'keep' && wanted.length + remove.length + touch.length === 0) return
+    const titles = (those: readonly ObjectReference[]) => those.map(({ kind, name }) => `${kind}/${name}`)
+    const children = { apply: titles(wanted.map(referTo)), remove: titles(remove), touch: titles(touch) }
+    const facts = { key: keyOf(metadata), status: isStatusDue, finalizer, ...children, wake }
+    this.#options.log.debug(facts, `plan for a ${this.#options.type.kind}`)
   }
 
   #finalizerChange({ metadata }: P, plan: ObjectPlan): Pick<Changes, 'addFinalizer' | 'releaseFinalizer'> | undefined {
@@ -292,4 +227,26 @@ export class PlanWriter<P extends KubeObject> {
     const current = this.#options.caches.get(this.#options.type, keyOf(metadata))
     return isApiError(error, 'NotFound') && current?.metadata.uid !== metadata.uid
   }
+}
+
+/** What a status of every Open Terrain kind says first. */
+interface Stand {
+  readonly phase?: string
+  readonly reason?: string
+  readonly message?: string
+}
+
+/** Longer ones are in the status. */
+const LOGGED_MAX = 400
+
+/**
+ * What the log tells of a status that was written: one line where the phase or the reason changed. Progress, places in a queue
+ * and the like are no news here.
+ */
+function transitionOf(before: KubeObject, after: object): Readonly<Record<string, string>> | undefined {
+  const { status: was = {} } = before as { readonly status?: Stand }
+  const { phase = '', reason = '', message = '' } = after as Stand
+  if (phase === (was.phase ?? '') && reason === (was.reason ?? '')) return undefined
+  const text = message.length > LOGGED_MAX ? `${message.slice(0, LOGGED_MAX)}…` : message
+  return { ...(was.phase !== undefined && { from: was.phase }), phase, reason, message: redactUrls(text) }
 }

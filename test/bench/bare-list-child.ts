@@ -1,4 +1,4 @@
-import { ClusterCaches } from '../../operator/cluster/caches.ts'
+import { clusterCaches } from '../../operator/cluster/caches.ts'
 import { DataSyncCaches } from '../../operator/controllers/data-sync/caches.ts'
 import { MachineCaches } from '../../operator/controllers/virtual-machine/caches.ts'
 import { ImageCaches } from '../../operator/controllers/vm-disk-image/caches.ts'
@@ -39,7 +39,7 @@ async function main({ kubeconfig }: BareListPlan): Promise<void> {
 function kindsOfOperator(client: KubeClient): readonly Kept[] {
   const options = { client, clock: systemClock, random: Math.random, log: silentLog, onRelist: () => undefined }
   const reflectors = new Reflectors(options)
-  const cluster = new ClusterCaches(reflectors)
+  const cluster = clusterCaches(reflectors)
   const { images } = new ImageCaches(cluster)
   const { machines } = new MachineCaches(reflectors, images, cluster)
   new DataSyncCaches(reflectors, images, cluster)

@@ -11,15 +11,12 @@ import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
 import { FailureCount } from '../../runtime/failure-count.ts'
 import { redactUrls } from '../../runtime/redact.ts'
+import type { Readable } from '../../runtime/store.ts'
 import type { MachineView } from './views.ts'
 import type { CloudInit } from './world.ts'
 
 interface SecretContent extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
-}
-
-interface SecretVersions {
-  get(key: string): KubeObject | undefined
 }
 
 /** A password of one line, with or without a line end behind it: login programs read one a line. */
@@ -28,14 +25,14 @@ const ONE_LINE = /^[^\p{Cc}]{1,256}$/u
 /** Looks up the passwords that a machine's users name, and renders the cloud-init data of its guest. */
 export class CloudInitSource {
   readonly #client: KubeClient
-  readonly #secrets: SecretVersions
+  readonly #secrets: Pick<Readable<KubeObject>, 'get'>
   /** What was rendered last with passwords of Secrets, by uid of the machine. */
   readonly #rendered = new Map<string, { readonly of: string; readonly cloudInit: CloudInit }>()
   /** Of reading a Secret. */
   readonly #failures = new FailureCount()
 
   /** @param secrets tells the versions of Secrets, so that none is read again for nothing */
-  constructor(client: KubeClient, secrets: SecretVersions) {
+  constructor(client: KubeClient, secrets: Pick<Readable<KubeObject>, 'get'>) {
     this.#client = client
     this.#secrets = secrets
   }

@@ -5,8 +5,9 @@ import {
 } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../runtime/clock.ts'
-import { longestWaitSeconds, type Waiter } from '../../runtime/longest-wait.ts'
+import type { Waiter } from '../../runtime/longest-wait.ts'
 import { Meters } from '../../runtime/meters.ts'
+import { PhaseGauge } from '../../runtime/phase-gauge.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 
 type Machine = Pick<Waiter, 'metadata'> & { readonly status: VirtualMachineStatus }
@@ -28,16 +29,14 @@ function lastReady({ conditions = [] }: VirtualMachineStatus): string | undefine
  * Metrics of virtual machines. Gauges are computed when they are scraped. The counter counts what the caches show, not what was written: so neither a lost
  * answer nor a failed write makes it wrong.
  */
-export class MachineMetrics {
+export class MachineMetrics extends PhaseGauge<Machine> {
   readonly #kicks: Counter
   readonly #provisioning: Histogram
-  #machines: () => Iterable<Machine> = () => []
 
   constructor(registry: Registry, clock: Pick<Clock, 'now'>) {
+    super(registry, 'ot_vm_phase', 'VirtualMachines by phase', Object.keys(VIRTUAL_MACHINE_PHASES), 'Provisioning')
     const meters = new Meters(registry)
-    const facts = () => Array.from(this.#machines(), ({ status }) => factsOf(status))
-    const phases = () => facts().map(({ phase }) => phase)
-    meters.counted('ot_vm_phase', 'VirtualMachines by phase', 'phase', phases, Object.keys(VIRTUAL_MACHINE_PHASES))
+    const facts = () => Array.from(this.objects(), ({ status }) => factsOf(status))
     const byReason = (name: string, help: string, isReady: boolean) =>
       meters.counted(name, help, 'reason', () =>
         facts().flatMap(({ phase, reason }) => ((phase === 'Ready') === isReady ? (reason ?? []) : [])),
@@ -53,10 +52,10 @@ export class MachineMetrics {
       'VirtualMachines whose disk CDI copied instead of cloning it',
       () => facts().filter(({ isFullCopy }) => isFullCopy).length,
     )
-    meters.observed(
+    this.observeLongestWait(
       'ot_vm_longest_wait_seconds',
       'How long the VirtualMachine that has waited longest has not been ready; 0 where none waits',
-      () => longestWaitSeconds(this.#machines(), clock.now()),
+      clock,
     )
     this.#provisioning = meters.histogram(
       'ot_vm_provision_seconds',
@@ -74,11 +73,6 @@ export class MachineMetrics {
     const isNew = before.phase !== 'Ready' && after.phase === 'Ready'
     const seconds = (Date.parse(lastReady(after) ?? '') - Date.parse(before.provisioningSince ?? '')) / 1_000
     if (isNew && seconds >= 0) this.#provisioning.observe(seconds)
-  }
-
-  /** Where the gauges are read; undefined where this replica does not lead, and they are empty. */
-  readFrom(machines: (() => Iterable<Machine>) | undefined): void {
-    this.#machines = machines ?? (() => [])
   }
 
   /** What a machine says of its kicks, before and after a change. */

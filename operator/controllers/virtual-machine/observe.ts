@@ -71,7 +71,7 @@ function ours<T extends KubeObject>(owner: KubeObject, object: T | undefined): T
  * @param clone DataVolume of that name
  * @param claim PersistentVolumeClaim of that name
  */
-export function diskOf<T extends KubeObject>(
+function diskOf<T extends KubeObject>(
   vm: MachineView,
   clone: T | undefined,
   claim: KubeObject | undefined,

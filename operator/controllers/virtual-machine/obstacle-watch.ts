@@ -83,19 +83,13 @@ interface Found {
  * where something is refused, for all machines of a namespace together, at most every 30 s, one namespace after the other, and only as
  * long as one of them hangs: no watch, and nothing at all while machines start as they should.
  */
-export class ObstacleWatch {
+export class ObstacleWatch extends LookLoop {
   readonly #options: LookLoopOptions
-  readonly #loop: LookLoop
   readonly #places = new Map<string, Place>()
 
   constructor(options: LookLoopOptions) {
+    super(options, 'virtualmachine-obstacles', (namespace, signal) => this.#look(namespace, signal))
     this.#options = options
-    this.#loop = new LookLoop(options, 'virtualmachine-obstacles', (namespace, signal) => this.#look(namespace, signal))
-  }
-
-  /** Serves until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#loop.run(signal)
   }
 
   /** What is known of the start of a machine; undefined where it is not starting. */
@@ -135,7 +129,7 @@ export class ObstacleWatch {
     const start: Noted = { key: keyOf(metadata), since, ...needs, isLookedAt, isAwaited, obstacle: undefined }
     if (hasHung) start.obstacle = obstacleOf(start, found)
     place.starts.set(uid, start)
-    this.#loop.lookAfter(namespace, since + PATIENCE_MS - now)
+    this.lookAfter(namespace, since + PATIENCE_MS - now)
     return start
   }
 
@@ -230,9 +224,8 @@ async function warningsIn(
     if (instance !== undefined) instances.set(uid, instance)
   if (instances.size === 0) return new Map()
   const about = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal }
-  const events = await eventsIn(client, about, (uid) => instances.get(uid))
-  const told = [...events].map(([instance, ofPod]) => [instance, warningOf(ofPod, now)] as const)
-  return new Map(told.filter((one): one is readonly [string, string] => one[1] !== undefined))
+  const ofPod = (uid: string | undefined) => instances.get(uid)
+  return await toldIn(client, about, ofPod, (events) => warningOf(events, now))
 }
 
 /** What KubeVirt said last of each object for which it cannot create something. */
@@ -243,17 +236,21 @@ async function refusalsIn(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, CreateRefusal>> {
   const about = { namespace, fieldSelector: 'reason=FailedCreate,type=Warning', signal }
-  const events = await eventsIn(client, about, (uid) => (uid !== undefined && refused.has(uid) ? uid : undefined))
-  const told = [...events].map(([uid, ofObject]) => [uid, refusalOf(ofObject)] as const)
-  return new Map(told.filter((one): one is readonly [string, CreateRefusal] => one[1] !== undefined))
+  const ofRefused = (uid: string | undefined) => (uid !== undefined && refused.has(uid) ? uid : undefined)
+  return await toldIn(client, about, ofRefused, refusalOf)
 }
 
-/** @param groupOf by uid of what an Event is about; undefined: it is left out */
-async function eventsIn(
+/**
+ * What Events tell, by the group that they are of.
+ * @param groupOf by uid of what an Event is about; undefined: it is left out
+ * @param read what those of a group tell; undefined: nothing
+ */
+async function toldIn<T>(
   client: KubeClient,
   options: ListOptions,
   groupOf: (uid: string | undefined) => string | undefined,
-): Promise<Map<string, PodEvent[]>> {
+  read: (events: readonly PodEvent[]) => T | undefined,
+): Promise<ReadonlyMap<string, T>> {
   const events = new Map<string, PodEvent[]>()
   let count = 0
   for await (const event of listAll(client, EVENT, { ...options, project: viewPodEvent })) {
@@ -265,7 +262,8 @@ async function eventsIn(
     events.set(group, ofGroup)
     ofGroup.push(event)
   }
-  return events
+  const told = [...events].map(([group, ofGroup]) => [group, read(ofGroup)] as const)
+  return new Map(told.filter((one): one is readonly [string, T & {}] => one[1] !== undefined))
 }
 
 function nameOf({ metadata }: KubeObject): string {

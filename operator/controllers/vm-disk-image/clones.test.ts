@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ClusterCaches } from '../../cluster/caches.ts'
+import { clusterCaches } from '../../cluster/caches.ts'
 import { viewDataSource, viewDataVolume } from '../../cluster/views.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -21,7 +21,7 @@ let clones: Clones
 beforeEach(() => {
   client = new ScriptedClient()
   caches = new ImageCaches(
-    new ClusterCaches(
+    clusterCaches(
       new Reflectors({
         client,
         clock: new FakeClock(),

@@ -1,22 +1,27 @@
 import { BY_CLONE_SOURCE, BY_TARGET } from '../../cluster/caches.ts'
-import { cloneSourceKey } from '../../cluster/clone-sources.ts'
-import { BY_OWNER, childrenOf, familyKey } from '../../cluster/ownership.ts'
+import { type CloneSource, cloneSourceKey, unfinishedCloneOf } from '../../cluster/clone-sources.ts'
+import { BY_OWNER, childrenOf, familyKey, ownerAmong } from '../../cluster/ownership.ts'
+import { targetOfDataSource } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
+import { type ReferenceSource, type References, referenceOf, referencesOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import type { Uncloned } from '../../runtime/preconditions.ts'
 import type { ImageCaches } from './caches.ts'
-import { LiveClones } from './live-clones.ts'
+import { isOfMachine, LiveClones } from './live-clones.ts'
 
 type Child = Uncloned['uncloned']
 
-/** Who reads from the children of an image: DataVolumes of anybody, in any namespace, that are still being filled. */
-export class Clones {
-  readonly live: LiveClones
+/**
+ * Who reads from the children of an image: DataVolumes of anybody, in any namespace, that are still being filled. They count as references to the image, and as
+ * its users, but for those of machines, which count themselves.
+ */
+export class Clones implements ReferenceSource {
+  readonly #live: LiveClones
   readonly #caches: ImageCaches
 
   constructor(client: KubeClient, caches: ImageCaches) {
-    this.live = new LiveClones(client)
+    this.#live = new LiveClones(client)
     this.#caches = caches
   }
 
@@ -29,11 +34,53 @@ export class Clones {
     const sources = this.#sourcesOf(child, image)
     const { dataVolumes } = this.#caches.cluster
     if ([...sources].some((key) => dataVolumes.find(BY_CLONE_SOURCE, key).length > 0)) return true
-    return look === 'live' && (await this.live.readFrom(child, sources, signal))
+    return look === 'live' && (await this.#live.readFrom(child, sources, signal))
+  }
+
+  cached(image: ObjectKey): References {
+    const { dataVolumes } = this.#caches.cluster
+    const clones = [...this.#sourcesOfAll(image)].flatMap((source) => dataVolumes.find(BY_CLONE_SOURCE, source))
+    return referencesOf(clones.filter((clone) => !isOfMachine(clone)).map(referenceOf))
+  }
+
+  /** Throws ApiError. */
+  async live(image: ObjectKey, signal: AbortSignal): Promise<References> {
+    const sources = this.#sourcesOfAll(image)
+    const clones = sources.size === 0 ? [] : await this.#live.of(sources, signal)
+    return referencesOf(clones.filter((clone) => !clone.isOfMachine).map(({ title }) => title))
+  }
+
+  onChange(listener: (imageKey: string) => void): () => void {
+    return this.#caches.cluster.dataVolumes.onChange(({ before, after }) => {
+      const [was] = before === undefined ? [] : unfinishedCloneOf(before)
+      const [is] = after === undefined ? [] : unfinishedCloneOf(after)
+      const source = before?.cloneOf ?? after?.cloneOf
+      if (was === is || source === undefined) return
+      const image = this.#imageOf(source)
+      if (image !== undefined) listener(image)
+    })
+  }
+
+  /** Key of the image that a clone reads from, if it is one's. */
+  #imageOf({ kind, namespace, name }: CloneSource): string | undefined {
+    const { images, cluster } = this.#caches
+    const { snapshots, dataVolumes, dataSources } = cluster
+    const key = keyOf({ namespace, name })
+    if (kind === 'DataSource') {
+      if (images.get(key) !== undefined) return key
+      const alias = dataSources.get(key)
+      const target = alias && targetOfDataSource(alias)
+      return target === undefined || target.kind === 'DataSource' ? undefined : this.#imageOf(target)
+    }
+    const child = kind === 'VolumeSnapshot' ? snapshots.get(key) : dataVolumes.get(key)
+    const image = child && ownerAmong(child, images)
+    return image && keyOf(image.metadata)
   }
 
   /** Keys of all that a clone of the image may name, as far as the caches know. */
-  sourcesOfAll(image: ImageView): ReadonlySet<string> {
+  #sourcesOfAll(key: ObjectKey): ReadonlySet<string> {
+    const image = this.#caches.images.get(keyOf(key))
+    if (image === undefined) return new Set()
     return new Set(this.#childrenOf(image).flatMap((child) => [...this.#sourcesOf(child, image)]))
   }
 

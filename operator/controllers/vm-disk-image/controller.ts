@@ -1,22 +1,28 @@
 import { FINALIZERS } from '@open-terrain/constructs'
 import type { ImageView } from '../../images/image-view.ts'
+import { sumReferences } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { traceOf } from '../../runtime/redact.ts'
 import { refreshQueuePositions } from './admission/queue-positions.ts'
+import { LEDGER_NAME } from './admission/slot-ledger.ts'
 import { IMAGE } from './caches.ts'
 import { IMAGE_CHILDREN, type ImagePlan } from './decide/image-plan.ts'
 import { imagePaceOf } from './decide/pace.ts'
 import { planImage } from './decide/plan.ts'
 import { factsBetween, refusalEvent } from './decide/status.ts'
-import { feedQueue, primeQueue } from './feed.ts'
-import { countDownloads, fleetFactsOf } from './image-facts.ts'
-import { type ImageControllerOptions, ImageSources } from './image-sources.ts'
-import { noticeLookAlikes } from './look-alike-watch.ts'
+import { type ImageControllerOptions, type ImageSources, imageSources } from './image-sources.ts'
+import { noticeLookAlikes } from './look-alikes.ts'
 import { hasImageChild, observeImage } from './observe.ts'
+import { primeQueue } from './prime-queue.ts'
+import { listenForImageTriggers } from './triggers.ts'
 
+/** Hundreds of references may come or go at once: they are counted together. */
+const REFERENCES_SETTLE_MS = 100
+/** The time of the next attempt, or the end of all attempts, of those that have failed already is written again so often. */
+const RETIMED_EVERY_MS = 20
 /** An image whose writes take longer is not waited for by those behind it. */
 const STUCK_AFTER_MS = 5_000
 
@@ -26,11 +32,15 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
   /** Images whose queue position is to be written now, though nothing else changed. */
   readonly #positionDue = new Set<string>()
   readonly #sources: ImageSources
+  /** All that refers to an image, by a live look. Throws ApiError. */
+  readonly countReferences: ReferenceCount
 
   constructor(options: ImageControllerOptions) {
     const { caches, clock, log, metrics } = options
-    const sources = new ImageSources(options, (key) => this.queue.add(key, 'urgent'))
-    const { admission, claimRefusals, cdiPulse, clones, countReferences } = sources
+    const sources = imageSources(options, (key) => this.queue.add(key, 'urgent'))
+    const { admission, claimRefusals, cdiPulse, clones } = sources
+    const countReferences: ReferenceCount = async (image, signal) =>
+      sumReferences(await Promise.all(sources.references.map((source) => source.live(image, signal))))
     const onDue = (key: string, uid: string) => {
       this.#positionDue.add(uid)
       this.queue.add(key)
@@ -58,23 +68,24 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
         admission,
         claimRefusals,
         cdiPulse,
-        { run: (signal) => refreshQueuePositions({ admission, images: caches.images, clock, log, signal, onDue }) },
+        { run: (signal) => refreshQueuePositions({ admission, images: caches.images, clock, log }, onDue, signal) },
       ],
     })
     this.#options = options
     this.#sources = sources
+    this.countReferences = countReferences
   }
 
   override async run(signal: AbortSignal): Promise<void> {
     const { caches, metrics, clock } = this.#options
     const { queue } = this
     const { admission } = this.#sources
-    const stops = feedQueue(queue, { ...this.#options, ...this.#sources, onGone: (uid) => this.forget(uid) })
-    metrics.readFrom(() => fleetFactsOf(admission, caches))
+    const stops = this.#listenForImages()
+    metrics.readFrom({ admission, images: caches.images })
     try {
       await admission.takeOver(signal)
       // What the last list told is the work of who led before, and counted there.
-      stops.push(...countDownloads(metrics, caches), ...noticeLookAlikes(this.#options))
+      stops.push(...metrics.count(caches), ...noticeLookAlikes(caches, this.#options))
       await primeQueue(queue, caches.images, {
         plan: (image) => this.#planFirst(image),
         hasSlot: (uid) => admission.slotOf(uid) !== undefined,
@@ -88,14 +99,38 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     }
   }
 
-  get countReferences(): ReferenceCount {
-    return this.#sources.countReferences
-  }
-
   override forget(uid: string): void {
     super.forget(uid)
-    this.#sources.forget(uid)
+    const { admission, progress, claimRefusals } = this.#sources
+    admission.forget(uid)
+    progress.forget(uid)
+    claimRefusals.drop(uid)
     this.#positionDue.delete(uid)
+  }
+
+  /** Enqueues each image when something that concerns it changes. Returns functions that stop this. */
+  #listenForImages() {
+    const { caches, namespace, onPolicyChange } = this.#options
+    const { admission, references } = this.#sources
+    const { queue } = this
+    const ledger = `${namespace}/${LEDGER_NAME}`
+    return [
+      ...listenForImageTriggers(caches, { queue, admission, ledger, onGone: (uid) => this.forget(uid) }),
+      onPolicyChange(({ isLimitAlone }) => {
+        admission.wake()
+        if (!isLimitAlone) this.#replanAll()
+      }),
+      ...references.map((source) => source.onChange((key) => queue.addAfter(key, REFERENCES_SETTLE_MS, 'urgent'))),
+    ]
+  }
+
+  /** For an image that has failed, another policy may mean a write: thousands of those come one after the other. */
+  #replanAll(): void {
+    let failed = 0
+    for (const [key, { status }] of this.#options.caches.images.entries()) {
+      const hasFailed = status.nextRetryTime !== undefined || (status.budget?.downloads ?? 0) > 0
+      this.queue.addAfter(key, hasFailed ? failed++ * RETIMED_EVERY_MS : 0)
+    }
   }
 
   /** One that cannot be planned must not keep the others waiting; its own reconcile says what is wrong. */

@@ -4,8 +4,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { SECOND } from '../../runtime/times.fixtures.ts'
-import { AdmissionBench } from './admission/admission.fixtures.ts'
+import { AdmissionBench, aHolder } from './admission/admission.fixtures.ts'
 import { ImageMetrics } from './image-metrics.ts'
+import { anImage } from './image-objects.fixtures.ts'
 
 let bench = new AdmissionBench()
 afterEach(async () => {
@@ -73,7 +74,9 @@ describe('the gauges', () => {
       { artifact: artifact('5Gi') },
       { phase: 'Failed', conditions: [{ ...condition('Reconciling'), reason: 'RetryLimitExceeded' }] },
     ]
-    const facts = { slotsInUse: 2, limit: 4, queued: 7, withoutSlot: 1, statuses }
+    const holders = [aHolder('a'), aHolder('b')]
+    const admission = { state: { limit: 4, holders }, queue: { size: 7 }, countStrays: () => 1 }
+    const images = new Map(statuses.map((status, at) => [at, anImage({}, { status })]))
     const read = async () => [
       ...(await lines(registry, 'ot_sync_active')),
       ...(await lines(registry, 'ot_sync_concurrency_limit')),
@@ -85,7 +88,7 @@ describe('the gauges', () => {
       ...(await lines(registry, 'ot_vmdi_failed{')),
       ...(await lines(registry, 'ot_vmdi_deletion_blocked')),
     ]
-    metrics.readFrom(() => facts)
+    metrics.readFrom({ admission, images })
     expect(await read()).toEqual([
       'ot_sync_active 2',
       'ot_sync_concurrency_limit 4',

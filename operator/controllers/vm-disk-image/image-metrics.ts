@@ -1,24 +1,23 @@
 import { type Attempt, PHASES, parseQuantity, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
+import { ownerAmong } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { StatusCondition } from '../../runtime/conditions.ts'
 import { Meters } from '../../runtime/meters.ts'
 import { reasonOf } from '../../runtime/standing.ts'
+import type { Store } from '../../runtime/store.ts'
+import type { Admission } from './admission/admission.ts'
+import type { ImageCaches } from './caches.ts'
 import { ImageWaits } from './image-waits.ts'
 
 /** What looks like a child of an image, and may be none. */
 const IMITATED = ['DataVolume', 'VolumeSnapshot', 'PersistentVolumeClaim', 'Pod']
 const WAITS = [1, 5, 15, 60, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400]
 
-/** What there is now, in the eyes of the replica that leads. */
-export interface FleetFacts {
-  readonly slotsInUse: number
-  readonly limit: number
-  /** Images that wait for a slot. */
-  readonly queued: number
-  /** The operator's downloads that hold no slot. */
-  readonly withoutSlot: number
-  readonly statuses: readonly VMDiskImageStatus[]
+/** What the gauges are read from, in the replica that leads. */
+interface Fleet {
+  readonly admission: Pick<Admission, 'state' | 'countStrays'> & { readonly queue: { readonly size: number } }
+  readonly images: Pick<Store<ImageView>, 'values'>
 }
 
 /**
@@ -35,38 +34,34 @@ export class ImageMetrics {
   readonly #duration: Histogram
   readonly #removed: Counter
   readonly #clock: { now(): number }
-  #facts: (() => FleetFacts) | undefined
+  #fleet: Fleet | undefined
 
   constructor(registry: Registry, clock: { now(): number }) {
     const meters = new Meters(registry)
     this.#clock = clock
-    const observed = (name: string, help: string, read: (facts: FleetFacts) => number) =>
-      meters.observed(name, help, () => (this.#facts === undefined ? 0 : read(this.#facts())))
-    observed('ot_sync_active', 'Slots in use: images that are downloading', ({ slotsInUse }) => slotsInUse)
-    observed('ot_sync_concurrency_limit', 'Slots that there are (policy key concurrency)', ({ limit }) => limit)
-    observed('ot_sync_queue_length', 'Images that wait for a slot', ({ queued }) => queued)
-    observed(
-      'ot_sync_without_slot',
-      'Downloads that hold no slot; each is stopped as soon as it is seen',
-      ({ withoutSlot }) => withoutSlot,
+    const ofSlots = (name: string, help: string, read: (admission: Fleet['admission']) => number | undefined) =>
+      meters.observed(name, help, () => (this.#fleet && read(this.#fleet.admission)) ?? 0)
+    ofSlots('ot_sync_active', 'Slots in use: images that are downloading', ({ state }) => state?.holders.length)
+    ofSlots('ot_sync_concurrency_limit', 'Slots that there are (policy key concurrency)', ({ state }) => state?.limit)
+    ofSlots('ot_sync_queue_length', 'Images that wait for a slot', ({ queue }) => queue.size)
+    ofSlots('ot_sync_without_slot', 'Downloads that hold no slot; each is stopped as soon as it is seen', (admission) =>
+      admission.countStrays(),
     )
-    observed('ot_vmdi_references', 'References to VMDiskImages, all together', ({ statuses }) =>
-      statuses.reduce((sum, { references }) => sum + (references?.count ?? 0), 0),
-    )
+    const statuses = () => Array.from(this.#fleet?.images.values() ?? [], ({ status }) => status)
+    const total = (name: string, help: string, of: (status: VMDiskImageStatus) => number) =>
+      meters.observed(name, help, () => statuses().reduce((sum, status) => sum + of(status), 0))
     const having = (name: string, help: string, type: string) =>
-      observed(name, help, ({ statuses }) => statuses.filter((status) => isTrue(status, type)).length)
+      total(name, help, (status) => (isTrue(status, type) ? 1 : 0))
+    total('ot_vmdi_references', 'References to VMDiskImages, all together', ({ references }) => references?.count ?? 0)
     having('ot_vmdi_unreferenced', 'VMDiskImages that nothing refers to', 'Unreferenced')
-    observed(
-      'ot_vmdi_unreferenced_bytes',
-      'Smallest size of clones of VMDiskImages that nothing refers to',
-      ({ statuses }) =>
-        statuses.reduce((sum, status) => sum + (isTrue(status, 'Unreferenced') ? bytesOf(status) : 0), 0),
+    total('ot_vmdi_unreferenced_bytes', 'Smallest size of clones of VMDiskImages that nothing refers to', (status) =>
+      isTrue(status, 'Unreferenced') ? bytesOf(status) : 0,
     )
     having('ot_vmdi_deletion_blocked', 'VMDiskImages that are to be deleted and are in use', 'DeletionBlocked')
-    const phases = () => (this.#facts?.().statuses ?? []).flatMap(({ phase }) => phase ?? [])
+    const phases = () => statuses().flatMap(({ phase }) => phase ?? [])
     meters.counted('ot_vmdi_phase', 'VMDiskImages by phase', 'phase', phases, Object.keys(PHASES))
     meters.counted('ot_vmdi_failed', 'VMDiskImages that are Failed, by reason', 'reason', () =>
-      (this.#facts?.().statuses ?? []).flatMap((status) => (status.phase === 'Failed' ? (reasonOf(status) ?? []) : [])),
+      statuses().flatMap((status) => (status.phase === 'Failed' ? (reasonOf(status) ?? []) : [])),
     )
     this.#lookAlikes = meters.counter(
       'ot_look_alikes_total',
@@ -101,8 +96,8 @@ export class ImageMetrics {
   }
 
   /** Where the gauges are read; undefined where this replica does not lead, and they are 0. */
-  readFrom(facts: (() => FleetFacts) | undefined): void {
-    this.#facts = facts
+  readFrom(fleet: Fleet | undefined): void {
+    this.#fleet = fleet
   }
 
   /** An image got a slot. */
@@ -112,8 +107,22 @@ export class ImageMetrics {
     if (since !== undefined) this.#wait.observe(Math.max(0, now - since) / 1_000)
   }
 
+  /** Counts downloads that begin, waits and attempts that end: only a leader brings about any of them. Returns how to stop. */
+  count({ images, cluster }: ImageCaches) {
+    return [
+      cluster.dataVolumes.onChange(({ before, after }) => {
+        const isNew = before === undefined && after !== undefined
+        if (isNew && ownerAmong(after, images) !== undefined) this.#started.inc()
+      }),
+      images.onChange(({ before, after }) => {
+        this.#waited(before, after)
+        if (before !== undefined) this.attempted(before.status.attempts, after?.status.attempts)
+      }),
+    ]
+  }
+
   /** What an image says of its wait, before and after a change. */
-  waited(before: ImageView | undefined, after: ImageView | undefined): void {
+  #waited(before: ImageView | undefined, after: ImageView | undefined): void {
     const uid = (after ?? before)?.metadata.uid ?? ''
     const ended = this.#waits.take(uid, before?.status, after?.status, this.#clock.now())
     if (ended !== undefined) this.#blocked.observe({ reason: ended.reason }, ended.seconds)
@@ -122,10 +131,6 @@ export class ImageMetrics {
   /** An image was deleted because nothing refers to it. */
   removed({ lastReferencedTime }: VMDiskImageStatus): void {
     this.#removed.inc({ why: lastReferencedTime === undefined ? 'NeverReferenced' : 'LastReferenceWent' })
-  }
-
-  started(): void {
-    this.#started.inc()
   }
 
   /** What an image says of its attempts, before and after a change. */

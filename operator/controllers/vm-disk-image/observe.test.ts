@@ -1,6 +1,6 @@
 import { LABELS, MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { ClusterCaches } from '../../cluster/caches.ts'
+import { clusterCaches } from '../../cluster/caches.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { AdmissionBench } from './admission/admission.fixtures.ts'
@@ -25,7 +25,7 @@ const NAME = 'img-0'
 function build() {
   const { admission, client, clock, log } = new AdmissionBench()
   const caches = new ImageCaches(
-    new ClusterCaches(new Reflectors({ client, clock, log, random: () => 0, onRelist: () => undefined })),
+    clusterCaches(new Reflectors({ client, clock, log, random: () => 0, onRelist: () => undefined })),
   )
   const look = (status: VMDiskImageStatus = {}) =>
     observeImage(anImage({}, { status }), {

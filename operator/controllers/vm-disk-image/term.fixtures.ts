@@ -1,5 +1,5 @@
 import { FINALIZERS, type Policy } from '@open-terrain/constructs'
-import { ClusterCaches } from '../../cluster/caches.ts'
+import { clusterCaches } from '../../cluster/caches.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
@@ -36,7 +36,7 @@ export class Term {
   constructor() {
     const { client, clock, log } = this
     this.caches = new ImageCaches(
-      new ClusterCaches(new Reflectors({ client, clock, log, random: () => 0.5, onRelist: () => undefined })),
+      clusterCaches(new Reflectors({ client, clock, log, random: () => 0.5, onRelist: () => undefined })),
     )
     this.#put('v1', 'Secret', { name: 'creds', namespace: 'team' })
     this.#put('storage.k8s.io/v1', 'StorageClass', { name: 'fast' })

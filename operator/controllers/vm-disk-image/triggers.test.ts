@@ -1,6 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ClusterCaches } from '../../cluster/caches.ts'
+import { clusterCaches } from '../../cluster/caches.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
@@ -14,7 +14,7 @@ let caches: ImageCaches
 let enqueued: string[]
 beforeEach(() => {
   caches = new ImageCaches(
-    new ClusterCaches(
+    clusterCaches(
       new Reflectors({
         client: new ScriptedClient(),
         clock: new FakeClock(),
@@ -26,10 +26,10 @@ beforeEach(() => {
   )
   enqueued = []
   listenForImageTriggers(caches, {
-    image: () => undefined,
-    enqueue: ({ metadata }) => enqueued.push(metadata.name),
-    downloads: () => undefined,
-    configMap: () => undefined,
+    queue: { add: (key) => enqueued.push(key) },
+    admission: { checkLedger: () => undefined, downloadsChanged: () => undefined },
+    ledger: 'sync-operator/ledger',
+    onGone: () => undefined,
   })
 })
 
@@ -47,11 +47,12 @@ describe('an image that waits for the name of its second snapshot', () => {
     expect(name).not.toBe(walk.status.artifact?.name)
     caches.images.put(anImage({ name: 'bystander', uid: 'bystander' }, { spec: SPEC, status: walk.status }))
     caches.images.put(walk.world.image)
+    enqueued.length = 0
     const theirs = aSnapshot({ name, namespace: 'team', uid: 'theirs', resourceVersion: '900' })
     caches.cluster.snapshots.put(theirs)
-    expect(enqueued.splice(0)).toEqual(['img'])
+    expect(enqueued.splice(0)).toEqual(['team/img'])
     caches.cluster.snapshots.remove({ ...theirs, metadata: { ...theirs.metadata, resourceVersion: '901' } })
-    expect(enqueued).toEqual(['img'])
+    expect(enqueued).toEqual(['team/img'])
   })
 })
 
@@ -62,11 +63,12 @@ describe('a change of a child', () => {
     const labelled = { ...snapshot, metadata: { ...snapshot.metadata, labels: { [LABELS.imageUid]: 'uid-img' } } }
     const at = (resourceVersion: string) => ({ ...labelled, metadata: { ...labelled.metadata, resourceVersion } })
     caches.images.put(image)
+    enqueued.length = 0
     caches.cluster.snapshots.put(at('901'))
-    expect(enqueued.splice(0)).toEqual(['img'])
+    expect(enqueued.splice(0)).toEqual(['team/img'])
     caches.cluster.snapshots.put(at('902'))
     expect(enqueued).toEqual([])
     caches.cluster.snapshots.put({ ...at('903'), readyToUse: !snapshot.readyToUse })
-    expect(new Set(enqueued)).toEqual(new Set(['img']))
+    expect(new Set(enqueued)).toEqual(new Set(['team/img']))
   })
 })

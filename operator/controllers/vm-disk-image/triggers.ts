@@ -2,30 +2,29 @@ import { LABELS } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import { isTerminating, type KubeObject } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { whenContentChanged, whenCreatedOrDeleted } from '../../runtime/predicates.ts'
 import type { Change } from '../../runtime/store.ts'
-import type { Lane } from '../../runtime/work-queue.ts'
+import type { Lane, WorkQueue } from '../../runtime/work-queue.ts'
+import type { Admission } from './admission/admission.ts'
 import { BY_CONFIG_MAP, BY_SECRET, BY_UID, IMAGE, type ImageCaches, siblingKey } from './caches.ts'
 
-/** What to do about a change. */
-export interface Reactions {
-  /** An image itself came, changed or went. */
-  readonly image: (change: Change<ImageView>) => void
-  /** Look at an image again. */
-  readonly enqueue: (image: ImageView, lane: Lane) => void
-  /** Something about downloads changed in this namespace. */
-  readonly downloads: (namespace: string) => void
-  /** Somebody deleted this ConfigMap, or changed it. */
-  readonly configMap: (key: string) => void
+/** Who is told of changes. */
+interface Listeners {
+  readonly queue: Pick<WorkQueue, 'add'>
+  readonly admission: Pick<Admission, 'checkLedger' | 'downloadsChanged'>
+  /** Key of the ledger. */
+  readonly ledger: string
+  /** An image is gone. */
+  readonly onGone: (uid: string) => void
 }
 
 /** From changes in the caches to images that they concern. No decision is made here. Returns how to stop listening. */
-export function listenForImageTriggers(caches: ImageCaches, reactions: Reactions) {
+export function listenForImageTriggers(caches: ImageCaches, { queue, admission, ledger, onGone }: Listeners) {
   const { images, cluster } = caches
   const enqueue = (found: Iterable<ImageView>, lane: Lane = 'urgent') => {
-    for (const image of found) reactions.enqueue(image, lane)
+    for (const { metadata } of found) queue.add(keyOf(metadata), lane)
   }
   const allWaiting = () =>
     enqueue(
@@ -45,7 +44,7 @@ export function listenForImageTriggers(caches: ImageCaches, reactions: Reactions
   }
   const download = (change: Change<KubeObject>) => {
     child(change)
-    reactions.downloads((change.after ?? change.before)?.metadata.namespace ?? '')
+    admission.downloadsChanged((change.after ?? change.before)?.metadata.namespace ?? '')
   }
   /** A prime claim has no label, and comes after its pod at times: it is by name that it leads to the image of its target. */
   const claim = (change: Change<KubeObject>) => {
@@ -56,18 +55,23 @@ export function listenForImageTriggers(caches: ImageCaches, reactions: Reactions
     download(change)
   }
   return [
-    images.onChange(reactions.image),
+    images.onChange(({ key, before, after }) => {
+      if (after === undefined) onGone(before?.metadata.uid ?? '')
+      // What is new waits behind what is under way: a thousand arrivals must not delay a teardown.
+      queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
+    }),
     cluster.dataVolumes.onChange(whenContentChanged(download)),
     cluster.pods.onChange(whenContentChanged(download)),
     cluster.claims.onChange(whenContentChanged(claim)),
     cluster.snapshots.onChange(whenContentChanged(child)),
     cluster.dataSources.onChange(({ key }) => {
-      const image = images.get(key)
-      if (image !== undefined) reactions.enqueue(image, 'urgent')
+      if (images.get(key) !== undefined) queue.add(key, 'urgent')
     }),
     cluster.secrets.onChange(named(BY_SECRET)),
     cluster.configMaps.onChange(named(BY_CONFIG_MAP)),
-    cluster.configMaps.onChange(({ key }) => reactions.configMap(key)),
+    cluster.configMaps.onChange(({ key, after }) => {
+      if (key === ledger) admission.checkLedger(after)
+    }),
     cluster.namespaces.onChange(({ key, before, after }) => {
       if (isTerminating(before) !== isTerminating(after)) enqueue(images.find(BY_NAMESPACE, key))
     }),

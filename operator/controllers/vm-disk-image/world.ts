@@ -15,15 +15,20 @@ export interface Holder {
   readonly claimant: string
 }
 
-/** The API server, or CDI's webhook, refused the DataVolume of this revision. */
-export interface Refusal {
+/** Why an image cannot start now. It takes no slot, blocks nobody, and starts when this has changed. */
+export interface Blocked {
+  readonly reason: Reason
+  /** One sentence: what is missing, and what to do. */
+  readonly message: string
+  /** Wall clock, ms: when it is over, where that is known. */
+  readonly until?: number | undefined
+}
+
+/** The API server, or CDI's webhook, refused the DataVolume of this revision. Without an end it holds until the spec changes. */
+export interface Refusal extends Blocked {
   readonly revision: string
   /** A new budget is a new try. */
   readonly budgetKey: string
-  readonly reason: Reason
-  readonly message: string
-  /** Wall clock, ms: not to be tried again before. Absent: not at all, until the spec changes. */
-  readonly until: number | undefined
 }
 
 /** A refusal that is not in the book yet, which says how long it holds. */

@@ -9,7 +9,7 @@ import {
 } from '@open-terrain/constructs'
 import { expect, onTestFinished } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../../../constructs/api/proposed-workspace.fixtures.ts'
-import { ClusterCaches } from '../../cluster/caches.ts'
+import { clusterCaches } from '../../cluster/caches.ts'
 import { type ImageView, viewImage } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
@@ -64,7 +64,7 @@ export class WorkspaceBench {
     const [log, random, runtimeMetrics] = [fakeLog(), () => 0.5, new RuntimeMetrics()]
     const basics = { client, clock, random, log }
     const reflectors = new Reflectors({ ...basics, onRelist: () => undefined })
-    const cluster = new ClusterCaches(reflectors)
+    const cluster = clusterCaches(reflectors)
     const images = new Store<ImageView>()
     reflectors.add(vmDiskImage, images, viewImage)
     const machines = new Store<MachineFacts>().index('namespace', ({ metadata }) => [metadata.namespace ?? ''])

@@ -17,7 +17,6 @@ import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/v
 import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { attemptOf } from '../../../operator/controllers/vm-disk-image/decide/attempts.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
-import type { ImageMetrics } from '../../../operator/controllers/vm-disk-image/image-metrics.ts'
 import type { ImageView } from '../../../operator/images/image-view.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import type { KubeClient } from '../../../operator/kube/kube-client.ts'
@@ -39,7 +38,7 @@ const STUCK_AFTER_MS = 200
 const RETRY_MS = 1_000
 
 /** The admission counts admissions, and nothing else. */
-const UNCOUNTED = { admitted: () => undefined } as unknown as ImageMetrics
+const UNCOUNTED = { admitted: () => undefined }
 
 export interface GateProcessOptions {
   readonly process: SimulatedProcess

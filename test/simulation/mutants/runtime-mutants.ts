@@ -1,6 +1,6 @@
 import type { ApiError } from '../../../operator/kube/api-error.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
-import type { ObjectPlan } from '../../../operator/runtime/plan-writer.ts'
+import type { ObjectPlan } from '../../../operator/runtime/plan.ts'
 import type { Precondition } from '../../../operator/runtime/preconditions.ts'
 import type { Change, Stored } from '../../../operator/runtime/store.ts'
 import type { Mutant } from '../mutant.ts'

@@ -1,5 +1,5 @@
 import { type DataSyncStatus, problemsText } from '@open-terrain/constructs'
-import type { ObjectPlan } from '../../../runtime/plan-writer.ts'
+import type { ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
 import type { DataSyncWorld } from '../world.ts'
 import { type ImageStep, planImageOf } from './image.ts'

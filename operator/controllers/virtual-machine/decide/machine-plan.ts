@@ -12,7 +12,7 @@ import {
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../kube/resource-types.ts'
-import type { ChildType, ObjectPlan } from '../../../runtime/plan-writer.ts'
+import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import type { MachineStanding, Remark } from './status.ts'
@@ -70,12 +70,8 @@ export function isDeployed({ clone, claim, machine }: Pick<MachineWorld, 'clone'
 }
 
 /** Whether there is a root disk, or CDI will make it: that it cannot where somebody else's claim has the name. */
-export function hasDisk({
-  clone,
-  claim,
-  foreignClaim,
-}: { [part in 'clone' | 'claim' | 'foreignClaim']: unknown }): boolean {
-  return claim !== undefined || (clone !== undefined && foreignClaim === undefined)
+export function hasDisk(of: Readonly<Record<'clone' | 'claim' | 'foreignClaim', unknown>>): boolean {
+  return of.claim !== undefined || (of.clone !== undefined && of.foreignClaim === undefined)
 }
 
 /** Whether its disk is being deleted, which lasts as long as a guest runs from it. */

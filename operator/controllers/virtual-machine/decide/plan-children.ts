@@ -64,16 +64,14 @@ export function imageSizeOf(image: ImageView | undefined): string | undefined {
 }
 
 /** The disk as it should be. */
-export function wantedClone({ world, spec }: MachineDraft, image: Extract<ImageState, { kind: 'ready' }>) {
-  const { artifact } = image.image.status
-  if (artifact === undefined) throw new Error('an image that is ready has an artifact')
+export function wantedClone({ world, spec }: MachineDraft, { image, artifact }: ImageState & { kind: 'ready' }) {
   return renderCloneDataVolume({
     vm: refOf(world),
     artifact,
-    imageNamespace: image.image.metadata.namespace ?? '',
-    storageClass: storageClassOf(image.image),
+    imageNamespace: image.metadata.namespace ?? '',
+    storageClass: storageClassOf(image),
     diskSize: spec.resources.diskSize,
-    imageSize: imageSizeOf(image.image),
+    imageSize: imageSizeOf(image),
   })
 }
 

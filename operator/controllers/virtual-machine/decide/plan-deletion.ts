@@ -1,6 +1,6 @@
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
-import { removalOf } from '../../../runtime/removals.ts'
+import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import type { MachineWorld } from '../world.ts'
 import { type MachinePlan, refused } from './machine-plan.ts'
 import { leftClaim, withMachineStanding } from './status.ts'
@@ -13,10 +13,10 @@ const LOOK_MS = 60_000
  */
 export function planMachineDeletion(world: MachineWorld, now: number): MachinePlan {
   const { vm, machine, instance, clone, secret } = world
-  if (isOrphaning(vm)) return { status: vm.status, finalizer: 'keep', apply: [], remove: [], events: [] }
+  if (isOrphaning(vm)) return { ...NOTHING_TO_DO, status: vm.status }
   const runs = machine ?? instance
   const next = runs ?? clone ?? secret
-  if (next === undefined) return { status: vm.status, finalizer: 'release', apply: [], remove: [], events: [] }
+  if (next === undefined) return { ...NOTHING_TO_DO, status: vm.status, finalizer: 'release' }
   const left = leftClaim(world)
   const since = fromTime(next.metadata.deletionTimestamp) ?? now
   const late = now - since >= LOOK_MS ? '; see which finalizers it has, and whether KubeVirt and CDI run' : ''
@@ -36,11 +36,9 @@ export function planMachineDeletion(world: MachineWorld, now: number): MachinePl
     now,
   )
   return {
+    ...NOTHING_TO_DO,
     status,
-    finalizer: 'keep',
-    apply: [],
     remove: removalOf(next),
-    events: [],
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
   }
 }

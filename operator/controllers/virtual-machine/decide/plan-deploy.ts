@@ -2,8 +2,8 @@ import { ANNOTATIONS, cloudInitFingerprint, type VirtualMachineStatus, vmChildNa
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
+import { removalOf } from '../../../runtime/plan.ts'
 import type { NamedObject } from '../../../runtime/preconditions.ts'
-import { removalOf } from '../../../runtime/removals.ts'
 import { withMore } from '../../../runtime/standing.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
@@ -23,7 +23,9 @@ const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by t
 /** Disk, Secret and machine, of an image that is ready, or of a disk that is there already. */
 export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   const { cloudInit } = draft.world
-  const step = planDiskless(draft) ?? whatBlocks(draft) ?? planDisk(draft, image) ?? planRun(draft)
+  const blocked = whatBlocks(draft)
+  const standstill = blocked && { standing: blocked }
+  const step: Step = planDiskless(draft, blocked) ?? standstill ?? planDisk(draft, image) ?? planRun(draft)
   if (cloudInit.kind === 'rendered') return step
   const wake = cloudInit.isRefused ? sooner(step.wake, SECRET_LOOK) : step.wake
   if (step.standing.reason === 'MissingPasswordSecret') return { ...step, wake }
@@ -35,15 +37,14 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
  * KubeVirt starts a machine by whatever claim has the name of its disk. So one without a disk goes, before a stranger's claim comes or with the guest
  * that was started by it; the disk is made when it is gone.
  */
-function planDiskless(draft: MachineDraft): Step | undefined {
+function planDiskless(draft: MachineDraft, blocked: MachineStanding | undefined): Step | undefined {
   const { vm, machine, instance, clone, foreignClaim } = draft.world
   if (machine === undefined || hasDisk(draft.world)) return undefined
-  const blocked = whatBlocks(draft)
   // A guest needs the claim to start, not to run: what was started by ours runs on, as long as no other claim is there.
   if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running')
     return lastRun(draft, blocked)
   const again = waiting('Cloning', 'the root disk is gone, and is recreated')
-  const stands = blocked?.standing ?? (clone === undefined ? again : standingOfClone(draft, clone))
+  const stands = blocked ?? (clone === undefined ? again : standingOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name`
   const standing = withMore(stands, `; ${why}`)
   const remove = removalOf(machine)
@@ -52,7 +53,7 @@ function planDiskless(draft: MachineDraft): Step | undefined {
     ...(remove.length > 0 && { onlyIf: [{ absent: diskNames(vm), whose: 'ours' as const }] }),
     status: { addresses: undefined },
   }
-  return blocked === undefined ? judged(draft, standing, step) : { ...blocked, ...step, standing }
+  return blocked === undefined ? judged(draft, standing, step) : { ...step, standing }
 }
 
 /** What makes up a root disk. */
@@ -64,35 +65,34 @@ function diskNames({ metadata: { namespace = '', name } }: MachineWorld['vm']): 
  * A guest whose disk is gone has the last copy of what it wrote: it is reported, and left alone however long it hangs. A new disk that came
  * before it stops would be taken for the one that it was started from.
  */
-function lastRun({ world }: MachineDraft, blocked: Step | undefined): Step {
-  const status = shownRun(world)
-  if (blocked === undefined) return { standing: standing(world), status }
-  return { ...blocked, standing: withMore(blocked.standing, lossOf(world)), status }
+function lastRun({ world }: MachineDraft, blocked: MachineStanding | undefined): Step {
+  const stands = blocked === undefined ? standing(world) : withMore(blocked, lossOf(world))
+  return { standing: stands, status: shownRun(world) }
 }
 
-function whatBlocks(draft: MachineDraft): Step | undefined {
+function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
   const { vm, conflict, orphan, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
   if (conflict !== undefined) {
     const message = `${conflict} exists and belongs to somebody else: it is left alone; delete or rename it, or give the virtual machine another name`
-    return { standing: failed('NameConflict', message) }
+    return failed('NameConflict', message)
   }
   // Not a stranger's, which people may delete without a loss.
   if (orphan !== undefined) {
     const owner = `uid ${vm.metadata.uid}, controller: true`
     const message = `${orphan} was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (${owner}), or delete it with all that it holds, and it is recreated`
-    return { standing: failed('NameConflict', message) }
+    return failed('NameConflict', message)
   }
   if (leaving !== undefined) {
     const message = `${leaving} has a name that the virtual machine needs, belongs to somebody else, and is being deleted: the virtual machine goes on when that is gone; where it stays, see its finalizers`
-    return { standing: waiting('NamesakeTerminating', message) }
+    return waiting('NamesakeTerminating', message)
   }
-  if (!hasDataVolumes) return { standing: waiting('CDIMissing', 'the cluster does not serve DataVolumes: install CDI') }
+  if (!hasDataVolumes) return waiting('CDIMissing', 'the cluster does not serve DataVolumes: install CDI')
   if (!hasKubeVirt) {
     const message = 'the cluster does not serve VirtualMachines of KubeVirt: install KubeVirt'
-    return { standing: waiting('KubeVirtMissing', message) }
+    return waiting('KubeVirtMissing', message)
   }
   const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
-  return isKnown ? undefined : { standing: waiting('MissingPasswordSecret', cloudInit.message) }
+  return isKnown ? undefined : waiting('MissingPasswordSecret', cloudInit.message)
 }
 
 /** KubeVirt's machine: there, as it should be, and how it is doing. */

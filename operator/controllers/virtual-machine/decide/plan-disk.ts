@@ -1,8 +1,8 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
+import { removalOf } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
-import { removalOf } from '../../../runtime/removals.ts'
 import { withMore } from '../../../runtime/standing.ts'
 import type { CloneFacts } from '../views.ts'
 import { standingOfDisk } from './judge.ts'
@@ -78,12 +78,12 @@ function whyReplaced(draft: MachineDraft, clone: CloneFacts): Replacement | unde
 function newDisk(draft: MachineDraft, image: ImageState): Step {
   if (image.kind !== 'ready') return image.step
   const wanted = wantedClone(draft, image)
-  const source = image.image.status.artifact
-  const which = `${source?.kind} ${image.shown?.namespace}/${source?.name}`
+  const { kind, name, revision: sourceRevision } = image.artifact
+  const which = `${kind} ${image.shown?.namespace}/${name}`
   return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
     apply: [...wantedSecret(draft.world), wanted],
     status: {
-      clone: { name: wanted.metadata.name, ...wantsOf(draft), ...(source && { sourceRevision: source.revision }) },
+      clone: { name: wanted.metadata.name, ...wantsOf(draft), sourceRevision },
       bootedAt: undefined,
       specHash: undefined,
       secretUID: undefined,

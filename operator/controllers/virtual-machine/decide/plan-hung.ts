@@ -5,7 +5,7 @@ import type { MachineWorld } from '../world.ts'
 import { answers, POD_GOES, waitsForConsumer } from './judge.ts'
 import { hasBooted, losesDisk, type Work } from './machine-plan.ts'
 import { storageClassOf } from './plan-children.ts'
-import { isReady } from './plan-image.ts'
+import { artifactOf } from './plan-image.ts'
 import { runStrategyOf } from './plan-off.ts'
 
 /** A part of a machine that may hang, and that is created again when it is deleted. */
@@ -101,7 +101,7 @@ export function canHang({ image, storageClass }: MachineWorld, clone: CloneFacts
     !AT_REST.has(phase) &&
     !waitsForConsumer(clone) &&
     !said.some(({ reason, message }) => WAITS_FOR_PEOPLE.has(reason) || WAITING.test(message)) &&
-    isReady(image) &&
+    artifactOf(image) !== undefined &&
     (storageClass !== undefined || storageClassOf(image) === undefined)
   )
 }

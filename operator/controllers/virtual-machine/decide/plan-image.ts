@@ -1,4 +1,4 @@
-import type { VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs'
+import type { Artifact, VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs'
 import {
   type Ensured,
   ensureImage,
@@ -8,7 +8,7 @@ import {
 } from '../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { referenceOf } from '../../../images/references.ts'
-import { keyOf } from '../../../kube/kube-object.ts'
+import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
 import { failed, isDeployed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
@@ -24,31 +24,27 @@ interface Seen {
 
 /** What a machine can expect of its image. */
 export type ImageState =
-  | (Seen & { readonly kind: 'ready'; readonly image: ImageView })
+  | (Seen & { readonly kind: 'ready'; readonly image: ImageView; readonly artifact: Artifact })
   | (Seen & { readonly kind: 'not yet'; readonly step: Step })
 
 export function imageState(draft: MachineDraft): ImageState {
   const { world, spec } = draft
   const { image } = world
   const shown = shownImage(world, spec)
+  const artifact = artifactOf(image)
   // A disk that is there already has no use for the artifact any more.
-  if (isReady(image) && (world.hasCloneSource || isDeployed(world))) {
-    const { artifact } = image.status
-    return {
-      kind: 'ready',
-      image,
-      shown,
-      condition: { holds: true, reason: 'ImageReady', message: `${artifact?.kind} ${artifact?.name} can be cloned` },
-    }
+  if (image !== undefined && artifact !== undefined && (world.hasCloneSource || isDeployed(world))) {
+    const message = `${artifact.kind} ${artifact.name} can be cloned`
+    return { kind: 'ready', image, artifact, shown, condition: { holds: true, reason: 'ImageReady', message } }
   }
   const step = image === undefined ? missing(draft) : present(draft, image)
   const { reason, message } = (isDeployed(world) && afterwards(draft)) || step.standing
   return { kind: 'not yet', step, shown, condition: { holds: false, reason, message } }
 }
 
-/** Whether a disk can be cloned from it: not from one that goes. */
-export function isReady(image: ImageView | undefined): image is ImageView {
-  return image?.status.artifact !== undefined && image.metadata.deletionTimestamp === undefined
+/** What a disk can be cloned from: nothing of an image that goes. */
+export function artifactOf(image: ImageView | undefined): Artifact | undefined {
+  return isTerminating(image) ? undefined : image?.status.artifact
 }
 
 /** What becomes of an image that goes, or is gone, when the disk is there already. */

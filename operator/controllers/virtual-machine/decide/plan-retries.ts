@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import type { InstanceView, KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import { referTo } from '../../../runtime/removals.ts'
+import { referTo } from '../../../runtime/plan.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
 import type { Step } from './machine-plan.ts'

@@ -1,6 +1,6 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import { removalOf } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import { answers, standsStill } from './judge.ts'

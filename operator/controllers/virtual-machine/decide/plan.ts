@@ -2,6 +2,7 @@ import { FINALIZERS, problemsText, type VirtualMachineSpec, warningsOf } from '@
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
 import { mismatches } from '../../../images/decide/ensure-image.ts'
 import { cutMessage } from '../../../runtime/conditions.ts'
+import { NOTHING_TO_DO } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import {
@@ -110,9 +111,7 @@ function finish(
     now,
   )
   return {
-    apply: [],
-    remove: [],
-    events: [],
+    ...NOTHING_TO_DO,
     ...work,
     status,
     steady: cutMessage(steadyOf(standing)),

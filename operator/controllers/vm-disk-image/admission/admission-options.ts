@@ -2,12 +2,11 @@ import type { ClaimView, DataVolumeView, PodView } from '../../../cluster/views.
 import type { ImageView } from '../../../images/image-view.ts'
 import type { Basics } from '../../../runtime/basics.ts'
 import type { Store } from '../../../runtime/store.ts'
-import type { ImageMetrics } from '../image-metrics.ts'
-import type { Patience } from './orphaned-downloads.ts'
+import type { Patience } from '../decide/judge.ts'
 import type { SlotLedger } from './slot-ledger.ts'
 
 export interface AdmissionOptions extends Basics {
-  readonly metrics: ImageMetrics
+  readonly metrics: { admitted(image: ImageView | undefined): void }
   readonly ledger: SlotLedger
   /** Identity of this process. */
   readonly me: string

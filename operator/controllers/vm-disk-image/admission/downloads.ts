@@ -108,23 +108,14 @@ export function refusal({ revision, target }: Start, reason: Refusal['reason'], 
 }
 
 function renderFor({ namespace, name, uid, revision, attempt, target }: Start): KubeObject {
-  const {
-    sourceType = 'blank',
-    url,
-    secretRef,
-    certConfigMap,
-    checksum,
-    diskSize = '',
-    storageClass,
-    volumeName,
-    specName,
-  } = target
+  const { sourceType: type = 'blank', url, secretRef, certConfigMap, checksum } = target
+  const { volumeName, diskSize = '', storageClass, specName } = target
   return renderDataVolume({
     image: { name, namespace, uid, specName },
     name: volumeName,
     revision,
     attempt,
-    source: { type: sourceType, url, secretRef, certConfigMap, checksum },
+    source: { type, url, secretRef, certConfigMap, checksum },
     diskSize,
     storageClass,
   }) as KubeObject

@@ -4,7 +4,9 @@ import { keyOf } from '../../../kube/kube-object.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Store } from '../../../runtime/store.ts'
 import { isFinished } from '../decide/judge.ts'
-import { LEAVING_MS } from './teardown.ts'
+
+/** So long after it was deleted nobody asks what a DataVolume still does: CDI and the garbage collector are at work. */
+const LEAVING_MS = 15_000
 
 interface Leaving {
   readonly key: string

@@ -1,12 +1,9 @@
-import type { Policy } from '@open-terrain/constructs'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Store } from '../../../runtime/store.ts'
+import type { Patience } from '../decide/judge.ts'
 import { isOrphan } from './downloads.ts'
-
-/** How long a download may take. */
-export type Patience = Pick<Policy, 'stallTimeoutMs' | 'attemptTimeoutMs'>
 
 interface Orphan {
   readonly key: string

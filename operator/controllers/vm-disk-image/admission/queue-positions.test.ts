@@ -25,14 +25,7 @@ async function build(told: readonly number[], limit = 0) {
   }
   await settled()
   const due: string[] = []
-  void refreshQueuePositions({
-    admission: bench.admission,
-    images: bench.images,
-    clock: bench.clock,
-    log: bench.log,
-    signal: stop.signal,
-    onDue: (key) => due.push(key),
-  })
+  void refreshQueuePositions(bench, (key) => due.push(key), stop.signal)
   return { bench, due }
 }
 

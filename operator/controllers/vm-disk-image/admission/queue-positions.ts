@@ -1,7 +1,7 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import type { ImageView } from '../../../images/image-view.ts'
-import { type Clock, sleep } from '../../../runtime/clock.ts'
-import type { Logger } from '../../../runtime/log.ts'
+import type { Basics } from '../../../runtime/basics.ts'
+import { sleep } from '../../../runtime/clock.ts'
 import { traceOf } from '../../../runtime/redact.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { Store } from '../../../runtime/store.ts'
@@ -17,29 +17,25 @@ const WAITED_MS = 60_000
  * Keeps queue positions from going stale for those who wait long. Everybody's position changes with every admission, so
  * rewriting all of them would cost the square of the queue's length: each second, only the one that is furthest off is due.
  */
-export async function refreshQueuePositions(options: {
-  readonly admission: Admission
-  readonly images: Store<ImageView>
-  readonly clock: Clock
-  readonly log: Logger
-  readonly signal: AbortSignal
-  readonly onDue: (key: string, uid: string) => void
-}): Promise<void> {
-  const { clock, signal, onDue } = options
+export async function refreshQueuePositions(
+  options: QueuePositionsOptions,
+  onDue: (key: string, uid: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
-    await sleep(clock, EVERY_MS, signal).catch(() => undefined)
+    await sleep(options.clock, EVERY_MS, signal).catch(() => undefined)
     if (signal.aborted) return
     const furthest = furthestOff(options)
     if (furthest !== undefined) onDue(furthest.key, furthest.uid)
   }
 }
 
-function furthestOff({
-  admission,
-  images,
-  clock,
-  log,
-}: Parameters<typeof refreshQueuePositions>[0]): Start | undefined {
+interface QueuePositionsOptions extends Pick<Basics, 'clock' | 'log'> {
+  readonly admission: Admission
+  readonly images: Store<ImageView>
+}
+
+function furthestOff({ admission, images, clock, log }: QueuePositionsOptions): Start | undefined {
   const now = clock.now()
   const isPaused = admission.state?.limit === 0
   let furthest: Start | undefined

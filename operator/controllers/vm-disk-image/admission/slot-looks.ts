@@ -1,6 +1,11 @@
 import { isWaitingForDependents } from '../../../cluster/dependents.ts'
 import { importersOf } from '../../../cluster/importers.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
+import { isChildOf } from '../../../cluster/ownership.ts'
+import { isApiError } from '../../../kube/api-error.ts'
+import { find } from '../../../kube/find.ts'
+import type { KubeClient, RequestOptions } from '../../../kube/kube-client.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import type { SharedLooks } from '../../../kube/shared-looks.ts'
 import { Semaphore } from '../../../runtime/semaphore.ts'
 import type { Holder } from '../world.ts'
@@ -9,7 +14,6 @@ import { slotKeyOf } from './decide/slots.ts'
 import { livePods, lookForDataVolume, lookForImporters } from './downloads.ts'
 import type { ImporterNotes } from './importer-notes.ts'
 import type { LeavingDownloads } from './leaving-downloads.ts'
-import { hasFillableClaim, stopWaitingForDependents } from './teardown.ts'
 
 /** Somebody may have written thousands of holders: other requests must not wait behind all of them. */
 const LOOKS_AT_ONCE = 16
@@ -59,5 +63,30 @@ export class SlotLooks {
     if (isWaitingForDependents(found)) await stopWaitingForDependents(client, found, { signal })
     else leaving.setOver(found)
     return false
+  }
+}
+
+/**
+ * Whether a DataVolume that is being deleted has a claim that CDI may fill. For one that is being deleted as well it starts no importer,
+ * whatever finalizer keeps it; a prime claim follows its target.
+ */
+async function hasFillableClaim(client: KubeClient, dataVolume: KubeObject, options: RequestOptions): Promise<boolean> {
+  const claim = await find(client, PERSISTENT_VOLUME_CLAIM, dataVolume.metadata, options)
+  return claim !== undefined && !isTerminating(claim) && isChildOf(claim, dataVolume)
+}
+
+/**
+ * Deletes it once more, in the background: that takes off the finalizer by which the garbage collector waits for what belongs to it. Somebody
+ * may have given it a dependent that never goes.
+ */
+async function stopWaitingForDependents(
+  client: KubeClient,
+  { metadata }: KubeObject,
+  options: RequestOptions,
+): Promise<void> {
+  try {
+    await client.delete(DATA_VOLUME, metadata, { ...options, propagationPolicy: 'Background', uid: metadata.uid })
+  } catch (error) {
+    if (!isApiError(error, 'NotFound', 'Conflict')) throw error
   }
 }

@@ -1,16 +1,7 @@
-import { isUrlAllowed, type Reason } from '@open-terrain/constructs'
-import type { ImageWorld } from '../world.ts'
+import { isUrlAllowed } from '@open-terrain/constructs'
+import type { Blocked, ImageWorld } from '../world.ts'
 import { isFinished } from './judge.ts'
 import { type DefaultedField, originOf, type Target } from './target.ts'
-
-/** Why an image cannot start now. It takes no slot, blocks nobody, and starts when this has changed. */
-export interface Blocked {
-  readonly reason: Reason
-  /** One sentence: what is missing, and what to do. */
-  readonly message: string
-  /** Wall clock, ms: when it is over, where that is known. */
-  readonly until?: number | undefined
-}
 
 type Check = (target: Target, world: ImageWorld) => Blocked | undefined
 

@@ -2,10 +2,10 @@ import { FINALIZERS, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/c
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
-import type { ChildType, ObjectPlan } from '../../../runtime/plan-writer.ts'
+import { type ChildType, NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import type { Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
 import type { Wake } from '../../../runtime/wake.ts'
-import type { ImageWorld } from '../world.ts'
+import type { Holder, ImageWorld } from '../world.ts'
 import { type ImageStanding, withImageStanding } from './status.ts'
 import type { Target } from './target.ts'
 
@@ -26,15 +26,10 @@ export const IMAGE_CHILDREN: readonly ChildType[] = [
 ]
 
 /** What the admission needs to know to download an image. */
-export interface Start {
+export interface Start extends Omit<Holder, 'claimant'> {
   readonly key: string
-  readonly uid: string
-  readonly namespace: string
-  readonly name: string
   readonly generation: number | undefined
   readonly ticket: string
-  readonly revision: string
-  readonly attempt: number
   /** The ticket and the finalizer are written and seen. Until then it keeps its place, and holds off those behind it. */
   readonly admissible: boolean
   readonly target: Target
@@ -74,7 +69,7 @@ export function uncloned({ kind, metadata: { namespace = '', name } }: KubeObjec
 type PlanRest = Partial<Omit<ImagePlan, 'status'>>
 
 export function planWith(status: VMDiskImageStatus, rest: PlanRest): ImagePlan {
-  return { finalizer: 'keep', apply: [], remove: [], events: [], ...rest, status }
+  return { ...NOTHING_TO_DO, ...rest, status }
 }
 
 /** The plan of an image that stands there. From here on it has children, or may: the finalizer keeps it as long as they are there. */

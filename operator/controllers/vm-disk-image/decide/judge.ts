@@ -1,10 +1,10 @@
-import type { Reason } from '@open-terrain/constructs'
+import type { Policy, Reason } from '@open-terrain/constructs'
 import type { ContainerEnd } from '../../../cluster/importer-container.ts'
 import { saidOfClaim } from '../../../cluster/said-of-claim.ts'
 import type { DataVolumeView, PodView } from '../../../cluster/views.ts'
 import type { ConditionView } from '../../../runtime/interned.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
-import type { Observation } from '../world.ts'
+import type { ImageWorld } from '../world.ts'
 import { awaitedBy } from './awaited.ts'
 
 /** How a download is doing. */
@@ -30,14 +30,12 @@ export interface Failure {
   readonly downloads: number
 }
 
-export interface JudgeContext {
-  readonly observation: Observation
+/** How long a download may take. */
+export type Patience = Pick<Policy, 'stallTimeoutMs' | 'attemptTimeoutMs'>
+
+export interface JudgeContext extends Patience, Pick<ImageWorld, 'observation' | 'isCdiAway'> {
   /** Milliseconds since the attempt began. */
   readonly ageMs: number
-  readonly stallTimeoutMs: number
-  readonly attemptTimeoutMs: number
-  /** CDI acts on nothing: how long something takes says nothing about it then. */
-  readonly isCdiAway: boolean
 }
 
 /**
@@ -157,6 +155,7 @@ function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext, failed: 
   const last = lastSeen(dataVolume)
   const where = last === '' ? '' : `; last seen: ${last}`
   const isStalled = observation.unchangedMs >= stallTimeoutMs
+  // While CDI acts on nothing, how long something takes says nothing about it.
   if (context.isCdiAway || (ageMs < attemptTimeoutMs && !isStalled)) return undefined
   if (downloadsOf(dataVolume, observation.starts) === 0) {
     const waited = ageMs >= attemptTimeoutMs ? attemptTimeoutMs : stallTimeoutMs

@@ -3,8 +3,8 @@ import type { DataVolumeView } from '../../../cluster/views.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { removalOf } from '../../../runtime/plan.ts'
 import type { Unchanged } from '../../../runtime/preconditions.ts'
-import { removalOf } from '../../../runtime/removals.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { NOTHING_SEEN } from '../world.ts'
 import { attemptOf, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
@@ -158,12 +158,7 @@ function judged(dataVolume: DataVolumeView, { world, now, status }: ImageDraft):
   const { uid, creationTimestamp } = dataVolume.metadata
   const isCurrent = status.dataVolumeUID === uid
   const startedAt = fromTime(isCurrent ? status.startedAt : creationTimestamp) ?? now
-  const { observation, policy, isCdiAway } = world
-  return judgeDataVolume(dataVolume, {
-    observation: observation.dataVolumeUid === uid ? observation : NOTHING_SEEN,
-    ageMs: Math.max(0, now - startedAt),
-    stallTimeoutMs: policy.stallTimeoutMs,
-    attemptTimeoutMs: policy.attemptTimeoutMs,
-    isCdiAway,
-  })
+  const { policy, isCdiAway } = world
+  const observation = world.observation.dataVolumeUid === uid ? world.observation : NOTHING_SEEN
+  return judgeDataVolume(dataVolume, { ...policy, isCdiAway, observation, ageMs: Math.max(0, now - startedAt) })
 }

@@ -7,7 +7,7 @@ import {
 } from '@open-terrain/constructs'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { removalOf } from '../../../runtime/removals.ts'
+import { removalOf } from '../../../runtime/plan.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { ImageWorld } from '../world.ts'
 import { type Expiry, type ImageDraft, type ImagePlan, uncloned, unreferenced } from './image-plan.ts'

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import type { ChildType, ObjectPlan } from '../../../runtime/plan-writer.ts'
+import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import type { Blueprint, Component, ComponentStanding } from './component.ts'
 

@@ -1,5 +1,5 @@
 import { vmDiskImage } from '@open-terrain/constructs'
-import type { ChildType } from '../../../runtime/plan-writer.ts'
+import type { ChildType } from '../../../runtime/plan.ts'
 import type { ComponentKind } from './component-kind.ts'
 import { ANSIBLE_KIND } from './components/ansible.ts'
 import { CONTAINER_CLUSTER_KIND } from './components/container-cluster.ts'

@@ -1,7 +1,7 @@
 import { FINALIZERS, problemsText } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
+import { removalOf } from '../../../runtime/plan.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
-import { removalOf } from '../../../runtime/removals.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'

@@ -1,5 +1,5 @@
 import type { WorkspaceStatus } from '@open-terrain/constructs'
-import type { ObjectPlan } from '../../../runtime/plan-writer.ts'
+import type { ObjectPlan } from '../../../runtime/plan.ts'
 
 /** What is to be done about one workspace, as printable data. */
 export interface WorkspacePlan extends ObjectPlan {

@@ -37,16 +37,9 @@ export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitt
   const free = isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0
   const holding = new Set(kept.map(({ uid }) => uid))
   const taken = heads(Math.min(free, TAKEN_AT_ONCE)).filter(({ uid }) => !holding.has(uid))
-  const holders = taken.map(
-    ({ uid, namespace, name, revision, attempt }): Holder => ({
-      uid,
-      namespace,
-      name,
-      revision,
-      attempt,
-      claimant: me,
-    }),
-  )
+  const holders = taken.map(({ uid, namespace, name, revision, attempt }): Holder => {
+    return { uid, namespace, name, revision, attempt, claimant: me }
+  })
   const { isSettling = false } = ledger
   const hasSettled = isSettling && isAdmitting
   const isChange = taken.length > 0 || kept.length !== ledger.holders.length || limit !== ledger.limit || hasSettled

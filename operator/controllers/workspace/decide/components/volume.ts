@@ -3,7 +3,7 @@ import type { ClaimView } from '../../../../cluster/views.ts'
 import type { PersistentVolumeView } from '../../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../../kube/resource-types.ts'
-import { removalOf } from '../../../../runtime/removals.ts'
+import { removalOf } from '../../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
   type Component,

@@ -5,56 +5,9 @@ import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
-import type { Admission } from './admission/admission.ts'
-import { LEDGER_NAME } from './admission/slot-ledger.ts'
-import type { ImageControllerOptions } from './image-sources.ts'
-import { listenForImageTriggers } from './triggers.ts'
 
-/** Hundreds of references may come or go at once: they are counted together. */
-const REFERENCES_SETTLE_MS = 100
-/** The time of the next attempt, or the end of all attempts, of those that have failed already is written again so often. */
-const RETIMED_EVERY_MS = 20
 /** Planning thousands of images at the start must not keep a Lease from being renewed. */
 const PRIMED_AT_ONCE = 200
-
-interface FeedOptions extends Pick<ImageControllerOptions, 'caches' | 'references' | 'namespace' | 'onPolicyChange'> {
-  readonly admission: Admission
-  /** An image is gone. */
-  readonly onGone: (uid: string) => void
-}
-
-/** Enqueues each image when something that concerns it changes. Returns functions that stop this. */
-export function feedQueue(queue: WorkQueue, options: FeedOptions) {
-  const { caches, admission, references, namespace, onPolicyChange, onGone } = options
-  return [
-    ...listenForImageTriggers(caches, {
-      image: ({ key, before, after }) => {
-        if (after === undefined) onGone(before?.metadata.uid ?? '')
-        // What is new waits behind what is under way: a thousand arrivals must not delay a teardown.
-        queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
-      },
-      enqueue: (image, lane) => queue.add(keyOf(image.metadata), lane),
-      downloads: (namespace) => admission.downloadsChanged(namespace),
-      configMap: (key) => {
-        if (key === `${namespace}/${LEDGER_NAME}`) admission.checkLedger(caches.cluster.configMaps.get(key))
-      },
-    }),
-    onPolicyChange(({ isLimitAlone }) => {
-      admission.wake()
-      if (!isLimitAlone) replanAll(queue, caches.images)
-    }),
-    ...references.map((source) => source.onChange((key) => queue.addAfter(key, REFERENCES_SETTLE_MS, 'urgent'))),
-  ]
-}
-
-/** For an image that has failed, another policy may mean a write: thousands of those come one after the other. */
-function replanAll(queue: WorkQueue, images: Store<ImageView>): void {
-  let failed = 0
-  for (const [key, { status }] of images.entries()) {
-    const hasFailed = status.nextRetryTime !== undefined || (status.budget?.downloads ?? 0) > 0
-    queue.addAfter(key, hasFailed ? failed++ * RETIMED_EVERY_MS : 0)
-  }
-}
 
 /**
  * Before anybody is admitted, all images that may wait must have been planned once, or the first ones to be looked at would be the first to start. In

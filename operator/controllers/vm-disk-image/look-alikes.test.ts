@@ -1,19 +1,13 @@
+import { LABELS, MANAGER } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import { Store } from '../../runtime/store.ts'
+import { BY_UID } from './caches.ts'
+import { anImage } from './image-objects.fixtures.ts'
 import { LookAlikes } from './look-alikes.ts'
 
-const TYPE = {
-  group: 'pelotech.ot',
-  version: 'v1alpha1',
-  kind: 'VMDiskImage',
-  plural: 'vmdiskimages',
-  namespaced: true,
-}
-const image: KubeObject = {
-  apiVersion: 'pelotech.ot/v1alpha1',
-  kind: 'VMDiskImage',
-  metadata: { name: 'img', namespace: 'team', uid: 'u1' },
-}
+const image = anImage({ uid: 'u1' })
 const OWNER = { apiVersion: image.apiVersion, kind: image.kind, name: 'img', uid: 'u1', controller: true }
 const child = (metadata: Partial<ObjectMeta>): KubeObject => ({
   apiVersion: 'cdi.kubevirt.io/v1beta1',
@@ -25,17 +19,17 @@ function build() {
   const told: string[] = []
   let found = 0
   let now = 0
+  const images = new Store<ImageView>().index(BY_UID, ({ metadata }) => [metadata.uid ?? ''])
+  images.put(image)
   const lookAlikes = new LookAlikes({
-    type: TYPE,
-    uidLabel: 'uid',
-    managerLabel: { key: 'by', value: 'us' },
-    owners: new Map([['team/img', image]]),
-    ownerWithUid: (uid) => (uid === 'u1' ? image : undefined),
-    monotonic: () => now,
-    onFound: () => {
-      found += 1
+    images,
+    clock: { monotonic: () => now },
+    metrics: {
+      lookAlike: () => {
+        found += 1
+      },
     },
-    tell: (subject, message) => told.push(`${subject.metadata.name}: ${message}`),
+    events: { record: (subject, { message }) => told.push(`${subject.metadata.name}: ${message}`) },
   })
   const later = () => {
     now += 10 * 60_000
@@ -47,19 +41,23 @@ describe('an object', () => {
   it.each<[string, Partial<ObjectMeta>, string | undefined]>([
     ['is a child', { namespace: 'team', ownerReferences: [OWNER] }, undefined],
     ['says nothing', {}, undefined],
-    ['has a label in the namespace of the image', { namespace: 'team', labels: { uid: 'u1' } }, undefined],
+    [
+      'has a label in the namespace of the image',
+      { namespace: 'team', labels: { [LABELS.imageUid]: 'u1' } },
+      undefined,
+    ],
     [
       'is of a namesake of another group',
       { ownerReferences: [{ ...OWNER, apiVersion: 'nope.example/v1' }] },
       undefined,
     ],
-    ['has a label elsewhere', { labels: { uid: 'u1' } }, 'img'],
+    ['has a label elsewhere', { labels: { [LABELS.imageUid]: 'u1' } }, 'img'],
     ['has the owner elsewhere', { ownerReferences: [OWNER] }, 'img'],
     ['names it wrongly', { namespace: 'team', ownerReferences: [{ ...OWNER, name: 'other' }] }, 'img'],
     ['names nobody', { ownerReferences: [{ ...OWNER, uid: 'made up' }] }, 'x'],
     [
       'names nobody of that group',
-      { labels: { by: 'us' }, ownerReferences: [{ ...OWNER, apiVersion: 'nope.example/v1' }] },
+      { labels: { [LABELS.managedBy]: MANAGER }, ownerReferences: [{ ...OWNER, apiVersion: 'nope.example/v1' }] },
       'x',
     ],
   ])('that %s', (_what, metadata, expected) => {
@@ -74,13 +72,13 @@ describe('an object', () => {
     const { lookAlikes, told, later, found } = build()
     for (let number = 0; number < 5_000; number += 1) {
       const name = `x-${number}`
-      lookAlikes.see(child({ name, uid: name, labels: { uid: 'u1' } }))
+      lookAlikes.see(child({ name, uid: name, labels: { [LABELS.imageUid]: 'u1' } }))
       lookAlikes.see(child({ name, uid: name, ownerReferences: [{ ...OWNER, uid: name }] }))
     }
     expect(found()).toBe(10_000)
     expect(told).toHaveLength(20)
     later()
-    lookAlikes.see(child({ labels: { uid: 'u1' } }))
+    lookAlikes.see(child({ labels: { [LABELS.imageUid]: 'u1' } }))
     expect(told.at(-1)).toContain('img: DataVolume tenant/x says that it belongs to this VMDiskImage')
   })
 })

@@ -4,8 +4,8 @@ import type { ImageView } from '../../images/image-view.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { Store } from '../../runtime/store.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
-import { primeQueue } from './feed.ts'
 import { anImage, REFRESH, SPEC } from './image-objects.fixtures.ts'
+import { primeQueue } from './prime-queue.ts'
 
 const PARSED = SPEC as unknown as VMDiskImageSpec
 
