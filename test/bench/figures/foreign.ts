@@ -9,6 +9,7 @@ import type { BundledOperator } from '../bundled-operator.ts'
 import { atMost, type Chapter } from '../figure.ts'
 import { untilQuiet } from '../requests.ts'
 import { inParallel, Stage } from '../stage.ts'
+import { stopwatch } from '../stopwatch.ts'
 import { storeFinishedImages } from '../stored-images.ts'
 
 const FOREIGN = 500
@@ -37,9 +38,9 @@ export async function measureForeign(tell: (line: string) => void): Promise<Chap
     await using operator = await stage.startOperator()
     const gap = await longestGap(stage.client, operator, async () => {
       await untilQuiet(operator)
-      const startedAt = systemClock.monotonic()
+      const passed = stopwatch()
       await Promise.all([deleteSome(stage.client), changeForeign(stage.client, run)])
-      deletions.push((systemClock.monotonic() - startedAt) / 1_000)
+      deletions.push(passed())
       await untilQuiet(operator)
     })
     const memory = await operator.memory()
