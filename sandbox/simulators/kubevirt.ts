@@ -8,8 +8,6 @@ import type { KubevirtOptions } from './kubevirt-options.ts'
 import type { Pod } from './models.ts'
 import { BY_CLAIM, BY_INSTANCE, type World } from './world.ts'
 
-const PARALLEL = 8
-
 /**
  * KubeVirt as an ordinary API client: a VirtualMachine has a VirtualMachineInstance, that has a launcher pod, and in it
  * a guest runs. Nothing is kept in memory that matters: a restarted simulator goes on from what the cluster shows.
@@ -58,7 +56,7 @@ export class KubevirtSimulator {
   }
 
   start(): void {
-    for (const { worker } of this.#parts()) worker.start(PARALLEL)
+    for (const { worker } of this.#parts()) worker.start()
   }
 
   async stop(): Promise<void> {
