@@ -4,6 +4,20 @@ import { reasonOf } from './standing.ts'
 import { START } from './times.fixtures.ts'
 import type { Wake } from './wake.ts'
 
+/** What is particular about the object that a world of a test is about. */
+export interface ObjectOverrides<Status> {
+  readonly metadata?: Partial<ObjectMeta>
+  readonly status?: Status
+  /** Laid over the usual spec; undefined members are left out. */
+  readonly spec?: Readonly<Record<string, unknown>>
+  readonly policy?: Partial<Policy>
+}
+
+/** Without the members that are undefined. */
+export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
 /** What walks of all kinds have: a world that plans are applied to, in the order in which a controller would. */
 export abstract class PlanWalk<World extends { readonly policy: Policy }> {
   abstract world: World

@@ -8,7 +8,7 @@ import {
 import { type InstanceView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
+import { given, PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import type { Removal } from '../../runtime/plan-writer.ts'
 import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { machinePaceOf } from './decide/pace.ts'
@@ -22,7 +22,7 @@ import {
   type KubeVirtStatus,
   PUBLISHED,
 } from './machine-objects.fixtures.ts'
-import { aWorld, given, type WorldOverrides } from './machine-world.fixtures.ts'
+import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
 import type { CloneFacts, MachineView } from './views.ts'
 import type { MachineWorld } from './world.ts'
 

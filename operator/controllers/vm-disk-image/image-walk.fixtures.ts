@@ -3,12 +3,12 @@ import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
+import { given, PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import type { ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
 import { isImageStatusDue } from './decide/status.ts'
 import { aClaim, aDataVolume, CDI, childMeta, ownedBy } from './image-objects.fixtures.ts'
-import { aWorld, given, type WorldOverrides } from './image-world.fixtures.ts'
+import { aWorld, type WorldOverrides } from './image-world.fixtures.ts'
 import { type Holder, type ImageWorld, NOTHING_SEEN } from './world.ts'
 
 /**
