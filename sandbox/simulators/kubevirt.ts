@@ -27,9 +27,10 @@ export class KubevirtSimulator {
   constructor(world: World, options: KubevirtOptions) {
     this.#world = world
     this.#faults = new MachineFaults(() => this.#wake())
-    this.#machines = new Machines(world, options, this.#faults)
-    this.#instances = new Instances(world, options, this.#faults)
-    this.#launchers = new Launchers(world, options, this.#faults)
+    const parts = { world, options, faults: this.#faults }
+    this.#machines = new Machines(parts)
+    this.#instances = new Instances(parts)
+    this.#launchers = new Launchers(parts)
     world.machines.onChange(({ key }) => this.#machines.worker.queue.add(key))
     world.instances.onChange(({ key, before, after }) => {
       this.#machines.worker.queue.add(key)
