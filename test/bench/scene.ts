@@ -9,6 +9,17 @@ export const LIMIT = 10
 export const IMPORT_MS = 100
 const IMAGES_TIMEOUT_MS = 60_000
 
+export interface Memory {
+  readonly residentMb: number
+  /** The most that was resident. */
+  readonly peakMb: number
+}
+
+export async function memoryOf(operator: BundledOperator): Promise<Memory> {
+  const { resident, peak } = await operator.memory()
+  return { residentMb: resident / 1e6, peakMb: peak / 1e6 }
+}
+
 /** What it took until everything rested. */
 export interface Span {
   readonly requests: Requests

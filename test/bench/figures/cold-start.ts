@@ -1,11 +1,10 @@
 import { systemClock } from '../../../operator/runtime/clock.ts'
-import { atMost, type Figure } from '../figure.ts'
+import { atMost, type Figure, RUNS } from '../figure.ts'
 import type { Observer } from '../observer.ts'
 import { untilQuiet } from '../requests.ts'
 import type { Stage } from '../stage.ts'
 import { quotients } from '../statistics.ts'
 
-const RUNS = 3
 /** Slots that each cold start finds free, and nobody else. */
 const SLOTS = 10
 const TIMEOUT_MS = 600_000

@@ -1,7 +1,7 @@
 import type { Chapter, Figure } from '../figure.ts'
 import { requestTable } from '../request-table.ts'
 import { total } from '../requests.ts'
-import { IMPORT_MS, LIMIT, type Span, sceneOn } from '../scene.ts'
+import { IMPORT_MS, LIMIT, type Memory, memoryOf, type Span, sceneOn } from '../scene.ts'
 import { Stage } from '../stage.ts'
 
 export interface DataSyncLoad {
@@ -11,13 +11,12 @@ export interface DataSyncLoad {
   readonly runs: number
 }
 
-interface DataSyncRun {
+interface DataSyncRun extends Memory {
   /** The same images, created one by one. */
   readonly byHand: Span
   readonly first: Span
   /** As many DataSyncs again, which want the same. */
   readonly shared: Span
-  readonly peakMb: number
 }
 
 const NAMESPACES = 4
@@ -112,5 +111,5 @@ async function throughDataSyncs(
     )
   const first = await release('first', dataSyncs)
   const shared = await release('second', 2 * dataSyncs)
-  return { first, shared, peakMb: (await operator.memory()).peak / 1e6 }
+  return { first, shared, ...(await memoryOf(operator)) }
 }

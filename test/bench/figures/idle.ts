@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { atMost, type Chapter, exactly } from '../figure.ts'
+import { atMost, type Chapter, exactly, RUNS } from '../figure.ts'
 import { difference, total, untilQuiet, withoutRenewals, writesIn } from '../requests.ts'
 import { Stage } from '../stage.ts'
 import { stopwatch } from '../stopwatch.ts'
 
-const RUNS = 3
 export const IDLE_MS = 60_000
 
 /** The operator that has nothing to do, on a cluster without images. */

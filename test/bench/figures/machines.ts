@@ -2,7 +2,7 @@ import { runBareMachines } from '../bare-machines.ts'
 import { atMost, type Chapter, type Figure } from '../figure.ts'
 import { requestTable } from '../request-table.ts'
 import { readsIn, total } from '../requests.ts'
-import { LIMIT, type Span, sceneOn } from '../scene.ts'
+import { LIMIT, type Memory, memoryOf, type Span, sceneOn } from '../scene.ts'
 import { Stage } from '../stage.ts'
 
 export interface MachineLoad {
@@ -13,11 +13,9 @@ export interface MachineLoad {
 }
 
 /** What one run gave. */
-interface MachineRun extends Span {
+interface MachineRun extends Span, Memory {
   /** Until as many run that a bare client created. */
   readonly bareSeconds: number
-  readonly residentMb: number
-  readonly peakMb: number
 }
 
 const TIMEOUT_MS = 60_000
@@ -61,10 +59,10 @@ async function oneRun({ machines, images }: MachineLoad): Promise<MachineRun> {
     () => stage.createMachines('machine', machines, (at) => `image-${at % images}`),
     () => observer.until('every machine is Ready', () => observer.readyMachines.size === machines, timeoutMs),
   )
-  const { resident, peak } = await operator.memory()
+  const memory = await memoryOf(operator)
   await operator.terminate()
   const bareSeconds = await runBareMachines(stage.client, machines, timeoutMs)
-  return { ...made, bareSeconds, residentMb: resident / 1e6, peakMb: peak / 1e6 }
+  return { ...made, ...memory, bareSeconds }
 }
 
 function figuresOf({ machines, images }: MachineLoad, runs: readonly MachineRun[]): Figure[] {

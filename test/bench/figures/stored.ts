@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { atMost, type Chapter, exactly } from '../figure.ts'
+import { atMost, type Chapter, exactly, RUNS } from '../figure.ts'
 import { difference, total, untilQuiet, withoutRenewals, writesIn } from '../requests.ts'
 import { Stage } from '../stage.ts'
 import { stopwatch } from '../stopwatch.ts'
@@ -9,7 +9,6 @@ import { IDLE_MS } from './idle.ts'
 
 const IMAGES = 10_000
 const SPREAD = 8
-const RUNS = 3
 
 /** The operator over 10,000 finished images and their children. */
 export async function measureStored(tell: (line: string) => void): Promise<Chapter> {

@@ -2,7 +2,7 @@ import { modelOf, runBareWorkspaces } from '../bare-workspaces.ts'
 import { atMost, type Chapter, type Figure } from '../figure.ts'
 import { requestTable } from '../request-table.ts'
 import { total } from '../requests.ts'
-import { LIMIT, type Span, sceneOn } from '../scene.ts'
+import { LIMIT, type Memory, memoryOf, type Span, sceneOn } from '../scene.ts'
 import { Stage } from '../stage.ts'
 
 export interface WorkspaceLoad {
@@ -10,7 +10,7 @@ export interface WorkspaceLoad {
   readonly runs: number
 }
 
-interface WorkspaceRun {
+interface WorkspaceRun extends Memory {
   /** The same machines, created one by one. */
   readonly machines: Span
   readonly made: Span
@@ -18,8 +18,6 @@ interface WorkspaceRun {
   /** Of one workspace, as its status counts them. */
   readonly components: number
   readonly bareSeconds: number
-  readonly residentMb: number
-  readonly peakMb: number
 }
 
 const IMAGES = 10
@@ -104,7 +102,7 @@ async function oneRun({ workspaces }: WorkspaceLoad): Promise<WorkspaceRun> {
     () => stage.createWorkspaces('lab', workspaces, imageAt),
     () => observer.until('all workspaces', () => countReady() === workspaces + 1, timeoutMs),
   )
-  const { resident, peak } = await operator.memory()
+  const memory = await memoryOf(operator)
   const removed = await span(
     () => stage.deleteWorkspaces('lab', workspaces),
     () => observer.until('that all are gone', () => observer.workspaces.size === 1, timeoutMs),
@@ -117,8 +115,7 @@ async function oneRun({ workspaces }: WorkspaceLoad): Promise<WorkspaceRun> {
     removed,
     components,
     bareSeconds: await runBareWorkspaces(stage.client, bare),
-    residentMb: resident / 1e6,
-    peakMb: peak / 1e6,
+    ...memory,
   }
 }
 
