@@ -1,6 +1,14 @@
 import type { Mutant } from '../mutant.ts'
 import { altered, seam } from '../seam.ts'
 import { IMAGES, SHARED } from './product-modules.ts'
+import { takingOver } from './reference-breaks.ts'
+
+/** A failed attempt costs something else than its downloads. */
+const failuresCosting = (costOf: (downloads: number) => number) =>
+  seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
+    const verdict = judgeDataVolume(dataVolume, context)
+    return verdict.state === 'failed' ? { ...verdict, downloads: costOf(verdict.downloads) } : verdict
+  })
 
 /** Deliberate breaks of what is decided and written for images. */
 export const IMAGE_MUTANTS: readonly Mutant[] = [
@@ -37,19 +45,13 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'restarts that nobody saw cost nothing',
     invariant: 4,
-    seam: seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
-      const verdict = judgeDataVolume(dataVolume, context)
-      return verdict.state === 'failed' ? { ...verdict, downloads: Math.min(1, verdict.downloads) } : verdict
-    }),
+    seam: failuresCosting((downloads) => Math.min(1, downloads)),
     kind: 'unattended',
   },
   {
     name: 'an attempt in which no importer ran is paid for',
     invariant: 4,
-    seam: seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
-      const verdict = judgeDataVolume(dataVolume, context)
-      return verdict.state === 'failed' ? { ...verdict, downloads: Math.max(1, verdict.downloads) } : verdict
-    }),
+    seam: failuresCosting((downloads) => Math.max(1, downloads)),
     kind: 'outages',
   },
   {
@@ -100,9 +102,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the alias of a namesake is taken over',
     invariant: 6,
-    seam: seam(SHARED.ownership, 'isChildOf', (isChildOf) => (object, owner) => {
-      return object.kind === 'DataSource' || isChildOf(object, owner)
-    }),
+    seam: takingOver(({ kind }) => kind === 'DataSource'),
     kind: 'undisturbed',
   },
   {

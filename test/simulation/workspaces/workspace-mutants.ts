@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.ts'
 import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'
-import { countingFromCaches, countingNothing } from '../mutants/reference-breaks.ts'
+import { countingFromCaches, countingNothing, takingOver } from '../mutants/reference-breaks.ts'
 import { seam } from '../seam.ts'
 
 /** A kind of component that stands elsewhere than it does. */
@@ -55,9 +55,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'what has the name of a part is one',
     invariant: 6,
-    seam: seam(SHARED.ownership, 'isChildOf', (isChildOf) => (object, owner) => {
-      return owner.kind === 'Workspace' || isChildOf(object, owner)
-    }),
+    seam: takingOver((_object, { kind }) => kind === 'Workspace'),
     kind: 'workspacesLate',
   },
   {
