@@ -36,7 +36,7 @@ interface Stored extends KubeObject {
  * A world that its plans are applied to, as the controller and the API server would, with the other actors (the image, CDI, KubeVirt,
  * people) in the hands of the test. `told` has every event, in order.
  */
-export class Walk extends PlanWalk<MachineWorld> {
+export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
   override world: MachineWorld
   told: string[] = []
   /** Kinds that were removed, each with the world in which it was. */
@@ -81,9 +81,7 @@ export class Walk extends PlanWalk<MachineWorld> {
     return planMachine(this.world, this.now)
   }
 
-  override step(): boolean {
-    const plan = this.plan()
-    const before = this.log.length
+  protected override carryOut(plan: MachinePlan): void {
     const { isStatusDue: isDue } = machinePaceOf(this.status, plan.status)
     if (isDue) {
       this.#setVM({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
@@ -96,7 +94,6 @@ export class Walk extends PlanWalk<MachineWorld> {
     const isDiskless = plan.onlyIf?.some((one) => 'absent' in one && one.whose === 'ours')
     if (isDiskless && hasDisk(this.world)) throw new Error('it has a disk')
     for (const removal of plan.remove) this.#remove(removal)
-    return this.log.length > before
   }
 
   after(ms: number): this {
