@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, statusHead } from './shared.ts'
+import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
 
 /** Most vms of one DataSync. */
 export const VMS_MAX = 100
@@ -17,16 +17,7 @@ export const DATA_SYNC_PHASES = {
 export type DataSyncPhase = (typeof DATA_SYNC_PHASES)[keyof typeof DATA_SYNC_PHASES]
 
 /** Types of the conditions. All of them are always there. */
-export const DATA_SYNC_CONDITIONS = {
-  /** Every image is ready, and as this spec wants it. */
-  Ready: 'Ready',
-  /** Work goes on. */
-  Reconciling: 'Reconciling',
-  /** Work cannot go on without a change. */
-  Stalled: 'Stalled',
-  /** The DataSync is Succeeded or Failed with the spec of `observedGeneration`. */
-  Settled: 'Settled',
-} as const
+export const DATA_SYNC_CONDITIONS = SETTLING_CONDITIONS
 
 const phase = z.enum(DATA_SYNC_PHASES)
 
@@ -41,15 +32,17 @@ const image = z
   })
   .describe('The image of one vm.')
 
-export const dataSyncStatus = z
-  .object({
-    ...statusHead(phase, 'DataSync', {
-      phase: 'Where the images are on their way: Queued, Syncing, Succeeded or Failed.',
-      conditions:
-        'Ready: every image is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the DataSync is Succeeded or Failed with this ' +
-        'spec: who waits for it can stop waiting.',
-    }),
-    progress: z.string().max(16).describe('Progress of all downloads together, such as 45.3%.').optional(),
+export const dataSyncStatus = statusOf(
+  phase,
+  'DataSync',
+  {
+    phase: 'Where the images are on their way: Queued, Syncing, Succeeded or Failed.',
+    conditions:
+      'Ready: every image is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the DataSync is Succeeded or Failed with this ' +
+      'spec: who waits for it can stop waiting.',
+  },
+  {
+    progress: maybeText(16, 'Progress of all downloads together, such as 45.3%.'),
     counts: z
       .object({
         total: count().describe('Images of this DataSync.'),
@@ -60,7 +53,7 @@ export const dataSyncStatus = z
       })
       .describe('How many images are in which phase.')
       .optional(),
-    ready: z.string().max(16).describe('Images that are ready, of all, such as 3/5.').optional(),
+    ready: maybeText(16, 'Images that are ready, of all, such as 3/5.'),
     images: z
       .array(image)
       .max(VMS_MAX)
@@ -70,8 +63,8 @@ export const dataSyncStatus = z
         'x-kubernetes-list-map-keys': ['vm'],
       })
       .optional(),
-  })
-  .describe('What the operator observed. Written by the operator alone.')
+  },
+)
 
 export type DataSyncStatus = z.output<typeof dataSyncStatus>
 export type DataSyncImage = z.output<typeof image>

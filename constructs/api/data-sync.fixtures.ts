@@ -1,20 +1,15 @@
-import { accepted, refused, type SpecFixture } from './spec.fixtures.ts'
+import { accepted, manifest, refused, type SpecFixture } from './spec.fixtures.ts'
 
 const URL = 'https://images.example.com/lab/attacker.qcow2'
 
 /** Where the proposal of the DataSync shows it, with a list where it describes one in words. */
-export const PROPOSED_DATA_SYNC = {
-  apiVersion: 'pelotech.ot/v1alpha1',
-  kind: 'DataSync',
-  metadata: { name: 'sync-workspace-123' },
-  spec: {
-    workspaceId: '035',
-    vms: [
-      { name: 'attacker', url: 'https://s3.us-gov-west-1.amazonaws.com/b/attacker.qcow2', sourceType: 's3' },
-      { name: 'web-server', url: 'https://images.example.com/web-server.qcow2', sourceType: 'http' },
-    ],
-  },
-} as const
+export const PROPOSED_DATA_SYNC = manifest('DataSync', 'sync-workspace-123', {
+  workspaceId: '035',
+  vms: [
+    { name: 'attacker', url: 'https://s3.us-gov-west-1.amazonaws.com/b/attacker.qcow2', sourceType: 's3' },
+    { name: 'web-server', url: 'https://images.example.com/web-server.qcow2', sourceType: 'http' },
+  ],
+})
 
 const least = { workspaceId: '035', vms: [{ name: 'a', url: URL, sourceType: 'http' }] }
 /** A spec of one vm, with these fields beside its name. */

@@ -2,8 +2,16 @@ import { expect, it } from 'vitest'
 import type { Parsed } from './parse-spec.ts'
 import type { SpecFixture } from './spec.fixtures.ts'
 
-/** The parser of a kind judges specs as its fixtures say. */
-export function judgesSpecs(fixtures: readonly SpecFixture[], parse: (raw: unknown) => Parsed<unknown>): void {
+/** The parser of a kind reads the spec that its proposal shows, and judges others as its fixtures say. */
+export function judgesSpecs(
+  fixtures: readonly SpecFixture[],
+  parse: (raw: unknown) => Parsed<unknown>,
+  proposed: unknown,
+): void {
+  it('reads the manifest of the proposal as it is written', () => {
+    expect(parse(proposed)).toEqual({ ok: true, spec: proposed })
+  })
+
   it.each(fixtures.filter(({ valid }) => valid))('accepts $name', ({ spec }) => {
     expect(parse(spec)).toMatchObject({ ok: true })
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { BAD_QUOTAS } from './policy.fixtures.ts'
 import {
   isUrlAllowed,
   POLICY_DEFAULTS,
@@ -117,19 +118,7 @@ const BAD: readonly (readonly [string, string])[] = [
     (value) => ['allowedSourceUrls', value] as const,
   ),
   ...['CAP_CHOWN', 'net_admin', '*', 'NET_ADMIN;SYS_TIME'].map((value) => ['allowedCapabilities', value] as const),
-  ...[
-    'pods',
-    'pods=',
-    'pods=1.5',
-    'pods=-1',
-    'pods=1,pods=2',
-    'gpu=1',
-    'cpu=two',
-    'cpu=2=3',
-    'count/pods=1.5',
-    'cpu=1e99999999',
-    '__proto__=1',
-  ].map((value) => ['workspaceQuota', value] as const),
+  ...BAD_QUOTAS.map((value) => ['workspaceQuota', value] as const),
   ...['', 'macvtap'].map((value) => ['networkDriver', value] as const),
   ...['var/lib', '/var/../etc', '/'].map((value) => ['localVolumeRoot', value] as const),
 ]

@@ -81,6 +81,11 @@ export function dateTime(description: string): z.ZodString {
   return z.string().max(64).meta({ description, format: 'date-time' })
 }
 
+/** Text of a status, where there is one. */
+export function maybeText(max: number, description: string) {
+  return z.string().max(max).describe(description).optional()
+}
+
 /** Count that cannot be negative. */
 export function count(): z.ZodInt {
   return z.int().min(0)
@@ -136,21 +141,42 @@ export function conditions(description: string) {
     .meta({ description, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
 }
 
-/** What the status of each kind begins with. @param who what people call an object of the kind */
-export function statusHead<Phase extends z.ZodType>(
+/** Conditions that each kind has: whether there is still something to come. */
+export const PROGRESS_CONDITIONS = {
+  /** Work goes on. */
+  Reconciling: 'Reconciling',
+  /** Work cannot go on without a change. */
+  Stalled: 'Stalled',
+} as const
+
+/** Conditions of what comes to an end, and is ready or not then. */
+export const SETTLING_CONDITIONS = {
+  /** All is there, as the spec of `observedGeneration` wants it. */
+  Ready: 'Ready',
+  ...PROGRESS_CONDITIONS,
+  /** The phase is a last one, with the spec of `observedGeneration`: what else happens takes a change. */
+  Settled: 'Settled',
+} as const
+
+/** The status of a kind: what all of them begin with, and fields of its own. @param who what people call an object of the kind */
+export function statusOf<Phase extends z.ZodType, Fields extends z.ZodRawShape>(
   phase: Phase,
   who: string,
   says: { readonly phase: string; readonly conditions: string },
+  fields: Fields,
 ) {
-  return {
-    observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
-    phase: phase.describe(says.phase).optional(),
-    reason: z.string().max(1024).describe(`One word that says why the ${who} is in this phase.`).optional(),
-    message: z
-      .string()
-      .max(4096)
-      .describe(`A sentence that says what is going on or what the ${who} waits for.`)
-      .optional(),
-    conditions: conditions(says.conditions).optional(),
-  }
+  return z
+    .object({
+      observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
+      phase: phase.describe(says.phase).optional(),
+      reason: z.string().max(1024).describe(`One word that says why the ${who} is in this phase.`).optional(),
+      message: z
+        .string()
+        .max(4096)
+        .describe(`A sentence that says what is going on or what the ${who} waits for.`)
+        .optional(),
+      conditions: conditions(says.conditions).optional(),
+      ...fields,
+    })
+    .describe('What the operator observed. Written by the operator alone.')
 }

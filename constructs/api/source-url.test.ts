@@ -177,6 +177,17 @@ describe('parseSourceUrl', () => {
 })
 
 const ANYWHERE = undefined
+/** It holds for the ones, and not for the others. */
+function judges(what: string, holds: (url: string) => boolean, { yes, no }: Record<'yes' | 'no', readonly string[]>) {
+  it.each(yes)(`${what}: takes %j`, (url) => {
+    expect(holds(url)).toBe(true)
+  })
+
+  it.each(no)(`${what}: refuses %j`, (url) => {
+    expect(holds(url)).toBe(false)
+  })
+}
+
 const LIST = [
   'https://images.example.com/vms',
   'https://mirror.example:8443/',
@@ -188,99 +199,93 @@ const LIST = [
 ]
 
 describe('isSourceUrlAllowed', () => {
-  it.each([
-    'https://images.example.com/a.qcow2',
-    'http://minio.storage.svc:9000/b/k',
-    'https://8.8.8.8/a',
-    'https://[2606:4700::1]/a',
-    'gs://bucket/object',
-    'docker://registry.example.com/org/img',
-    'docker://org/img',
-    'oci-archive:///images/a.tar',
-    'https://s3.us-gov-west-1.amazonaws.com/uki-lrn-vm-images/images/lab-151/1.0.0/attacker.qcow2',
-    'https://images.example.com/a/../b',
-  ])('without a list: allows %s', (url) => {
-    expect(isSourceUrlAllowed(url, ANYWHERE)).toBe(true)
+  judges('without a list', (url) => isSourceUrlAllowed(url, ANYWHERE), {
+    yes: [
+      'https://images.example.com/a.qcow2',
+      'http://minio.storage.svc:9000/b/k',
+      'https://8.8.8.8/a',
+      'https://[2606:4700::1]/a',
+      'gs://bucket/object',
+      'docker://registry.example.com/org/img',
+      'docker://org/img',
+      'oci-archive:///images/a.tar',
+      'https://s3.us-gov-west-1.amazonaws.com/uki-lrn-vm-images/images/lab-151/1.0.0/attacker.qcow2',
+      'https://images.example.com/a/../b',
+    ],
+    no: [
+      'http://10.0.0.8/a',
+      'http://172.16.0.1/a',
+      'http://192.168.1.1/a',
+      'http://100.64.0.1/a',
+      'http://127.0.0.1/a',
+      'http://169.254.169.254/latest',
+      'http://localhost/a',
+      'http://2130706433/a',
+      'http://0x7f000001/a',
+      'http://0177.0.0.1/a',
+      'http://127.1/a',
+      'http://0/a',
+      'http://[::1]/a',
+      'http://[::ffff:10.0.0.8]/a',
+      'http://[::ffff:a00:8]/a',
+      'http://[fd12::1]/a',
+      'http://[fe80::1]/a',
+      'http://[64:ff9b::a00:8]/a',
+      'http://[2002:a00:8::]/a',
+      'http://a..b/a',
+      'http://user@images.example.com/a',
+      'http://images.example.com\\@10.0.0.8/a',
+      'docker://10.0.0.8:5000/img',
+      'docker://localhost/img',
+      'docker://2130706433/img',
+      'file:///etc/passwd',
+      'not a url',
+      '',
+    ],
   })
 
-  it.each([
-    'http://10.0.0.8/a',
-    'http://172.16.0.1/a',
-    'http://192.168.1.1/a',
-    'http://100.64.0.1/a',
-    'http://127.0.0.1/a',
-    'http://169.254.169.254/latest',
-    'http://localhost/a',
-    'http://2130706433/a',
-    'http://0x7f000001/a',
-    'http://0177.0.0.1/a',
-    'http://127.1/a',
-    'http://0/a',
-    'http://[::1]/a',
-    'http://[::ffff:10.0.0.8]/a',
-    'http://[::ffff:a00:8]/a',
-    'http://[fd12::1]/a',
-    'http://[fe80::1]/a',
-    'http://[64:ff9b::a00:8]/a',
-    'http://[2002:a00:8::]/a',
-    'http://a..b/a',
-    'http://user@images.example.com/a',
-    'http://images.example.com\\@10.0.0.8/a',
-    'docker://10.0.0.8:5000/img',
-    'docker://localhost/img',
-    'docker://2130706433/img',
-    'file:///etc/passwd',
-    'not a url',
-    '',
-  ])('without a list: refuses %s', (url) => {
-    expect(isSourceUrlAllowed(url, ANYWHERE)).toBe(false)
-  })
-
-  it.each([
-    'https://images.example.com/vms',
-    'https://images.example.com/vms/',
-    'https://images.example.com/vms/a.qcow2',
-    'https://images.example.com/vms?x=1',
-    'https://IMAGES.example.com.:443/vms/a',
-    'https://mirror.example:8443/anything',
-    'https://mirror.example:8443',
-    'http://10.0.0.8/a',
-    'http://10.0.0.8:80/a',
-    'gs://bucket/a/b',
-    'docker://registry.example.com/org/img:tag',
-    'docker://kubevirt/img',
-    'docker://docker.io/kubevirt/img',
-    'oci-archive:///images/a.tar',
-  ])('with a list: allows %s', (url) => {
-    expect(isSourceUrlAllowed(url, LIST)).toBe(true)
-  })
-
-  it.each([
-    'https://images.example.com/',
-    'https://images.example.com/vms2/a',
-    'https://images.example.com/VMS/a',
-    'https://images.example.com/vms/../secret',
-    'https://images.example.com/vms/%2e%2e/secret',
-    'https://images.example.com/vms/..%2Fsecret',
-    'https://images.example.com/vms/.%2e%5csecret',
-    'https://images.example.com/%76ms/a',
-    'https://images.example.com:8443/vms/a',
-    'http://images.example.com/vms/a',
-    'https://evil.example/vms/a',
-    'https://images.example.com.evil.example/vms/a',
-    'https://aimages.example.com/vms/a',
-    'https://mirror.example/a',
-    'http://10.0.0.9/a',
-    'http://10.0.0.80/a',
-    'http://10.8/a',
-    'gs://bucket2/a/b',
-    'gs://bucket/ab',
-    'docker://registry.example.com/organisation/img',
-    'docker://evil.io/kubevirt/img',
-    'oci-archive:///images2/a.tar',
-    'oci-archive:///images/../etc/a.tar',
-  ])('with a list: refuses %s', (url) => {
-    expect(isSourceUrlAllowed(url, LIST)).toBe(false)
+  judges('with a list', (url) => isSourceUrlAllowed(url, LIST), {
+    yes: [
+      'https://images.example.com/vms',
+      'https://images.example.com/vms/',
+      'https://images.example.com/vms/a.qcow2',
+      'https://images.example.com/vms?x=1',
+      'https://IMAGES.example.com.:443/vms/a',
+      'https://mirror.example:8443/anything',
+      'https://mirror.example:8443',
+      'http://10.0.0.8/a',
+      'http://10.0.0.8:80/a',
+      'gs://bucket/a/b',
+      'docker://registry.example.com/org/img:tag',
+      'docker://kubevirt/img',
+      'docker://docker.io/kubevirt/img',
+      'oci-archive:///images/a.tar',
+    ],
+    no: [
+      'https://images.example.com/',
+      'https://images.example.com/vms2/a',
+      'https://images.example.com/VMS/a',
+      'https://images.example.com/vms/../secret',
+      'https://images.example.com/vms/%2e%2e/secret',
+      'https://images.example.com/vms/..%2Fsecret',
+      'https://images.example.com/vms/.%2e%5csecret',
+      'https://images.example.com/%76ms/a',
+      'https://images.example.com:8443/vms/a',
+      'http://images.example.com/vms/a',
+      'https://evil.example/vms/a',
+      'https://images.example.com.evil.example/vms/a',
+      'https://aimages.example.com/vms/a',
+      'https://mirror.example/a',
+      'http://10.0.0.9/a',
+      'http://10.0.0.80/a',
+      'http://10.8/a',
+      'gs://bucket2/a/b',
+      'gs://bucket/ab',
+      'docker://registry.example.com/organisation/img',
+      'docker://evil.io/kubevirt/img',
+      'oci-archive:///images2/a.tar',
+      'oci-archive:///images/../etc/a.tar',
+    ],
   })
 
   it('never allows what is local, even if the list says so', () => {
@@ -294,29 +299,26 @@ describe('isSourceUrlAllowed', () => {
 })
 
 describe('isUrlPrefix', () => {
-  it.each([
-    'https://a.example',
-    'https://a.example/',
-    'http://10.0.0.8:9000/x',
-    'docker://registry.example.com',
-    'docker://registry.example.com/',
-    'docker://registry.example.com/org',
-    'gs://bucket',
-  ])('takes %s', (prefix) => {
-    expect(isUrlPrefix(prefix)).toBe(true)
-  })
-
-  it.each([
-    '',
-    '*',
-    'a.example',
-    's3://bucket',
-    'https://',
-    'https://*.example',
-    'https://u@a.example',
-    'https://a.example?x',
-    'https://a.example/../b',
-  ])('refuses %j', (prefix) => {
-    expect(isUrlPrefix(prefix)).toBe(false)
+  judges('a prefix', isUrlPrefix, {
+    yes: [
+      'https://a.example',
+      'https://a.example/',
+      'http://10.0.0.8:9000/x',
+      'docker://registry.example.com',
+      'docker://registry.example.com/',
+      'docker://registry.example.com/org',
+      'gs://bucket',
+    ],
+    no: [
+      '',
+      '*',
+      'a.example',
+      's3://bucket',
+      'https://',
+      'https://*.example',
+      'https://u@a.example',
+      'https://a.example?x',
+      'https://a.example/../b',
+    ],
   })
 })

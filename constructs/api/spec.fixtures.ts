@@ -21,6 +21,14 @@ export const refused = (name: string, spec: unknown, path: string, says?: string
   ...(says !== undefined && { says }),
 })
 
+/** An object of ours as people write it. */
+export const manifest = <const Kind extends string, const Spec>(kind: Kind, name: string, spec: Spec) => ({
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind,
+  metadata: { name },
+  spec,
+})
+
 const shown = (value: unknown) => {
   const text = JSON.stringify(value) ?? String(value)
   return text.length <= 60 ? text : `${text.slice(0, 40)}... of ${text.length}`

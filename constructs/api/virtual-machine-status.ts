@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, dateTime, statusHead } from './shared.ts'
+import { count, dateTime, maybeText, PROGRESS_CONDITIONS, statusOf } from './shared.ts'
 import { PHASES } from './vm-disk-image-status.ts'
 
 export const VIRTUAL_MACHINE_PHASES = {
@@ -18,10 +18,7 @@ export const VIRTUAL_MACHINE_CONDITIONS = {
   Ready: 'Ready',
   /** The image has an artifact that a disk can be cloned from. */
   ImageReady: 'ImageReady',
-  /** Work goes on. */
-  Reconciling: 'Reconciling',
-  /** Work cannot go on without a change. */
-  Stalled: 'Stalled',
+  ...PROGRESS_CONDITIONS,
   /** The machine is Ready or Failed with the spec of `observedGeneration`: what else happens takes a change. */
   Settled: 'Settled',
   /** The spec is accepted, but is not rendered as it is written. */
@@ -40,7 +37,7 @@ const image = z
   .object({
     namespace: z.string().max(63).describe('Its namespace.'),
     name: z.string().max(253).describe('Its name.'),
-    uid: z.string().max(64).describe('Its uid. Absent while it does not exist.').optional(),
+    uid: maybeText(64, 'Its uid. Absent while it does not exist.'),
     phase: z
       .enum(PHASES)
       .describe('Its phase. Absent while it does not exist or has no status, and once the machine has a disk.')
@@ -51,24 +48,20 @@ const image = z
       )
       .optional(),
     queuePositionTime: dateTime('When it had this queuePosition.').optional(),
-    revision: z.string().max(64).describe('Revision of its published artifact.').optional(),
+    revision: maybeText(64, 'Revision of its published artifact.'),
   })
   .describe('The VMDiskImage that the disk is cloned from, as it was last seen.')
 
 const clone = z
   .object({
     name: z.string().max(63).describe('Its name, in the namespace of the virtual machine; its claim is called alike.'),
-    uid: z.string().max(64).describe('Its uid. Absent while it does not exist.').optional(),
-    image: z.string().max(320).describe('The image that it is made from, as <namespace>/<name>.').optional(),
-    diskSize: z
-      .string()
-      .max(64)
-      .describe('Size that was asked for when it was made. Absent where none was.')
-      .optional(),
+    uid: maybeText(64, 'Its uid. Absent while it does not exist.'),
+    image: maybeText(320, 'The image that it is made from, as <namespace>/<name>.'),
+    diskSize: maybeText(64, 'Size that was asked for when it was made. Absent where none was.'),
     generation: count().describe('metadata.generation that it was made for.').optional(),
-    sourceRevision: z.string().max(64).describe('Revision of the image that it is made from.').optional(),
-    phase: z.string().max(64).describe('Its phase in the words of CDI.').optional(),
-    progress: z.string().max(16).describe('How far it is, such as 42.0%.').optional(),
+    sourceRevision: maybeText(64, 'Revision of the image that it is made from.'),
+    phase: maybeText(64, 'Its phase in the words of CDI.'),
+    progress: maybeText(16, 'How far it is, such as 42.0%.'),
     progressTime: dateTime(
       'Since when phase and progress are the same. Absent while CDI waits for something, and once the disk is complete.',
     ).optional(),
@@ -78,9 +71,9 @@ const clone = z
 const kubevirt = z
   .object({
     name: z.string().max(63).describe('Its name, in the namespace of the virtual machine.'),
-    uid: z.string().max(64).describe('Its uid. Absent while it does not exist.').optional(),
-    printableStatus: z.string().max(64).describe('Its state in the words of KubeVirt.').optional(),
-    nodeName: z.string().max(253).describe('Node that the machine runs on.').optional(),
+    uid: maybeText(64, 'Its uid. Absent while it does not exist.'),
+    printableStatus: maybeText(64, 'Its state in the words of KubeVirt.'),
+    nodeName: maybeText(253, 'Node that the machine runs on.'),
   })
   .describe('The VirtualMachine of KubeVirt.')
 
@@ -90,28 +83,22 @@ const kicks = z
       'How many times the operator deleted an instance, or a disk that was not complete, to make it again.',
     ),
     lastTime: dateTime('When one was last deleted.').optional(),
-    instanceUID: z
-      .string()
-      .max(64)
-      .describe('Uid of the instance that was last deleted, so that none is counted twice.')
-      .optional(),
-    dataVolumeUID: z
-      .string()
-      .max(64)
-      .describe('Uid of the DataVolume that was last deleted, so that none is counted twice.')
-      .optional(),
+    instanceUID: maybeText(64, 'Uid of the instance that was last deleted, so that none is counted twice.'),
+    dataVolumeUID: maybeText(64, 'Uid of the DataVolume that was last deleted, so that none is counted twice.'),
   })
   .describe('What was done to revive the machine since it was last ready or its spec changed.')
 
-export const virtualMachineStatus = z
-  .object({
-    ...statusHead(z.enum(VIRTUAL_MACHINE_PHASES), 'machine', {
-      phase: 'Where the virtual machine is on its way: Provisioning, Failed or Ready.',
-      conditions:
-        'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work goes on, or ' +
-        'cannot without a change. Settled: the machine is Ready or Failed with this spec, and who waits for it can stop waiting. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +
-        'template. FullCopy: the disk is no cheap clone. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk.',
-    }),
+export const virtualMachineStatus = statusOf(
+  z.enum(VIRTUAL_MACHINE_PHASES),
+  'machine',
+  {
+    phase: 'Where the virtual machine is on its way: Provisioning, Failed or Ready.',
+    conditions:
+      'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work goes on, or ' +
+      'cannot without a change. Settled: the machine is Ready or Failed with this spec, and who waits for it can stop waiting. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +
+      'template. FullCopy: the disk is no cheap clone. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk.',
+  },
+  {
     image: image.optional(),
     clone: clone.optional(),
     kubevirt: kubevirt.optional(),
@@ -126,16 +113,13 @@ export const virtualMachineStatus = z
     bootedAt: dateTime(
       'When the machine was first seen running from its disk. From then on the disk is never replaced.',
     ).optional(),
-    specHash: z
-      .string()
-      .max(64)
-      .describe(
-        'Fingerprint of the cloud-init data of the first start. If it differs from the current one, a change waits.',
-      )
-      .optional(),
-    secretUID: z.string().max(64).describe('Uid of the Secret that specHash is about.').optional(),
+    specHash: maybeText(
+      64,
+      'Fingerprint of the cloud-init data of the first start. If it differs from the current one, a change waits.',
+    ),
+    secretUID: maybeText(64, 'Uid of the Secret that specHash is about.'),
     kicks: kicks.optional(),
-  })
-  .describe('What the operator observed. Written by the operator alone.')
+  },
+)
 
 export type VirtualMachineStatus = z.output<typeof virtualMachineStatus>

@@ -15,12 +15,7 @@ import {
 } from './virtual-machine.ts'
 
 describe('parseVirtualMachineSpec', () => {
-  judgesSpecs(VIRTUAL_MACHINE_FIXTURES, parseVirtualMachineSpec)
-
-  it('reads the manifest of the proposal as it is written', () => {
-    const { spec } = PROPOSED_VIRTUAL_MACHINE
-    expect(parseVirtualMachineSpec(spec)).toEqual({ ok: true, spec })
-  })
+  judgesSpecs(VIRTUAL_MACHINE_FIXTURES, parseVirtualMachineSpec, PROPOSED_VIRTUAL_MACHINE.spec)
 
   it('reads numbers as texts, and drops what it does not know and what has no value', () => {
     const raw = {

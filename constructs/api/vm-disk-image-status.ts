@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, dateTime, matching, statusHead } from './shared.ts'
+import { count, dateTime, matching, maybeText, statusOf } from './shared.ts'
 
 export const PHASES = {
   /** Waits for a slot, for something that is missing, or for its next attempt. */
@@ -28,7 +28,7 @@ const attempt = z
     endedAt: dateTime('When its end was seen.').optional(),
     durationSeconds: count().describe('Seconds from start to end.').optional(),
     downloads: count().describe('Downloads that it cost: 1, and one for each restart that was seen.').optional(),
-    dataVolumeUID: z.string().max(64).describe('Uid of the DataVolume that downloaded it.').optional(),
+    dataVolumeUID: maybeText(64, 'Uid of the DataVolume that downloaded it.'),
   })
   .describe('One attempt to download the image.')
 
@@ -39,18 +39,10 @@ const artifact = z
       .describe('Kind of the object that disks are cloned from.'),
     name: z.string().max(253).describe('Its name, in the namespace of the image.'),
     revision: z.string().max(64).describe('Revision that it holds.'),
-    storageClass: z
-      .string()
-      .max(253)
-      .describe('Storage class of the downloaded volume; only a clone in the same one is cheap.')
-      .optional(),
-    snapshotClass: z.string().max(253).describe('Volume snapshot class that it was taken with.').optional(),
-    restoreSize: z.string().max(64).describe('Smallest size of a clone, as a quantity.').optional(),
-    volumeMode: z
-      .string()
-      .max(64)
-      .describe('Volume mode of the downloaded volume: Filesystem or Block. Clones need the same.')
-      .optional(),
+    storageClass: maybeText(253, 'Storage class of the downloaded volume; only a clone in the same one is cheap.'),
+    snapshotClass: maybeText(253, 'Volume snapshot class that it was taken with.'),
+    restoreSize: maybeText(64, 'Smallest size of a clone, as a quantity.'),
+    volumeMode: maybeText(64, 'Volume mode of the downloaded volume: Filesystem or Block. Clones need the same.'),
     accessModes: z
       .array(z.string().max(64).describe('One access mode.'))
       .max(8)
@@ -60,14 +52,16 @@ const artifact = z
   })
   .describe('What disks are cloned from.')
 
-export const vmDiskImageStatus = z
-  .object({
-    ...statusHead(z.enum(PHASES), 'image', {
-      phase: 'Where the image is on its way: Queued, Syncing, Snapshotting, Succeeded or Failed.',
-      conditions:
-        'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
-        'Settled: it is Failed, or Succeeded with an artifact of this spec, and who waits for it can stop waiting. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
-    }),
+export const vmDiskImageStatus = statusOf(
+  z.enum(PHASES),
+  'image',
+  {
+    phase: 'Where the image is on its way: Queued, Syncing, Snapshotting, Succeeded or Failed.',
+    conditions:
+      'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
+      'Settled: it is Failed, or Succeeded with an artifact of this spec, and who waits for it can stop waiting. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
+  },
+  {
     ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')
       .describe('Place in the queue: a decimal number, the smallest of all is served first.')
       .optional(),
@@ -78,26 +72,22 @@ export const vmDiskImageStatus = z
       )
       .optional(),
     queuePositionTime: dateTime('When the image had this queuePosition.').optional(),
-    progress: z.string().max(16).describe('Progress of the download, such as 42.0%.').optional(),
-    revision: z
-      .string()
-      .max(64)
-      .describe('Revision that is wanted: 8 hexadecimal digits over what decides about the content.')
-      .optional(),
+    progress: maybeText(16, 'Progress of the download, such as 42.0%.'),
+    revision: maybeText(64, 'Revision that is wanted: 8 hexadecimal digits over what decides about the content.'),
     defaults: z
       .object({
-        sourceType: z.string().max(64).describe('From the policy key defaultSourceType.').optional(),
-        diskSize: z.string().max(64).describe('From the policy key defaultDiskSize.').optional(),
-        storageClass: z.string().max(253).describe('From the policy key defaultStorageClass.').optional(),
-        snapshotClass: z.string().max(253).describe('From the policy key defaultSnapshotClass.').optional(),
-        secretRef: z.string().max(253).describe('From the policy key defaultSecretRef.').optional(),
-        certConfigMap: z.string().max(253).describe('From the policy key defaultCertConfigMap.').optional(),
+        sourceType: maybeText(64, 'From the policy key defaultSourceType.'),
+        diskSize: maybeText(64, 'From the policy key defaultDiskSize.'),
+        storageClass: maybeText(253, 'From the policy key defaultStorageClass.'),
+        snapshotClass: maybeText(253, 'From the policy key defaultSnapshotClass.'),
+        secretRef: maybeText(253, 'From the policy key defaultSecretRef.'),
+        certConfigMap: maybeText(253, 'From the policy key defaultCertConfigMap.'),
       })
       .describe('Policy values that apply where the spec is silent, frozen when the revision was first queued.')
       .optional(),
     attempt: count().describe('Number of the running or last attempt, from 1.').optional(),
     startedAt: dateTime('When the running or last attempt began to download.').optional(),
-    dataVolumeUID: z.string().max(64).describe('Uid of the DataVolume of the running or last attempt.').optional(),
+    dataVolumeUID: maybeText(64, 'Uid of the DataVolume of the running or last attempt.'),
     nextRetryTime: dateTime('When the next attempt may start, after a failed one.').optional(),
     budget: z
       .object({
@@ -116,11 +106,10 @@ export const vmDiskImageStatus = z
       })
       .describe('Downloads that the revision has used; at most 1 and the policy key retryLimit.')
       .optional(),
-    importerPodUID: z
-      .string()
-      .max(64)
-      .describe('Uid of the importer pod of the running attempt. Another one means that the download started over.')
-      .optional(),
+    importerPodUID: maybeText(
+      64,
+      'Uid of the importer pod of the running attempt. Another one means that the download started over.',
+    ),
     attempts: z.array(attempt).max(5).describe('The last attempts, oldest first.').optional(),
     artifact: artifact.optional(),
     snapshotStartedAt: dateTime('When the wait for the current snapshot began.').optional(),
@@ -136,8 +125,8 @@ export const vmDiskImageStatus = z
       .optional(),
     unreferencedSince: dateTime('Since when nothing refers to the image.').optional(),
     lastReferencedTime: dateTime('When something last referred to the image.').optional(),
-  })
-  .describe('What the operator observed. Written by the operator alone.')
+  },
+)
 
 export type VMDiskImageStatus = z.output<typeof vmDiskImageStatus>
 export type Artifact = z.output<typeof artifact>

@@ -1,11 +1,8 @@
-import { accepted, refused, type SpecFixture } from './spec.fixtures.ts'
+import { accepted, manifest, refused, type SpecFixture } from './spec.fixtures.ts'
 
 /** What the proposal shows, with the dash that its rendering lost in front of the condition. */
 export const PROPOSED_IMAGE = {
-  apiVersion: 'pelotech.ot/v1alpha1',
-  kind: 'VMDiskImage',
-  metadata: { name: 'sync-workspace-123' },
-  spec: {
+  ...manifest('VMDiskImage', 'sync-workspace-123', {
     storageClass: 'gp3',
     snapshotClass: 'ebs-snapshot',
     secretRef: 'foo-bar',
@@ -13,7 +10,7 @@ export const PROPOSED_IMAGE = {
     url: 'https://s3.us-gov-west-1.amazonaws.com/uki-lrn-vm-images/images/lab-151/1.0.0/attacker.qcow2',
     sourceType: 's3',
     diskSize: '24Gi',
-  },
+  }),
   status: {
     phase: 'Queued',
     message: 'Request is waiting for an available worker.',

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { explainsReasons, judgesSpecs } from './kind-suite.fixtures.ts'
-import { SPEC_FIXTURES } from './vm-disk-image.fixtures.ts'
+import { PROPOSED_IMAGE, SPEC_FIXTURES } from './vm-disk-image.fixtures.ts'
 import { parseVMDiskImageSpec, REASON_HELP, REASONS, revisionOf, vmDiskImage } from './vm-disk-image.ts'
 
 describe('parseVMDiskImageSpec', () => {
-  judgesSpecs(SPEC_FIXTURES, parseVMDiskImageSpec)
+  judgesSpecs(SPEC_FIXTURES, parseVMDiskImageSpec, PROPOSED_IMAGE.spec)
 
   it('reads a diskSize in bytes as a text', () => {
     expect(parseVMDiskImageSpec({ sourceType: 'blank', diskSize: 1048576 })).toEqual({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, statusHead } from './shared.ts'
+import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
 
 export const WORKSPACE_PHASES = {
   /** The workspace is being stood up, or waits for something. */
@@ -12,16 +12,7 @@ export const WORKSPACE_PHASES = {
 export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
 
 /** Types of the conditions. All of them are always there. */
-export const WORKSPACE_CONDITIONS = {
-  /** Every component is ready, with the spec of `observedGeneration`. */
-  Ready: 'Ready',
-  /** Work goes on. */
-  Reconciling: 'Reconciling',
-  /** Work cannot go on without a change. */
-  Stalled: 'Stalled',
-  /** The workspace is Ready or Failed with the spec of `observedGeneration`. */
-  Settled: 'Settled',
-} as const
+export const WORKSPACE_CONDITIONS = SETTLING_CONDITIONS
 
 /** Components that are listed: more than a spec can ask for. */
 const COMPONENTS_MAX = 512
@@ -36,23 +27,21 @@ const component = z
     name: z.string().max(253).describe('Its name, as in the spec where it has one there.'),
     phase: phase.describe('Where it is on its way: Provisioning, Failed or Ready.'),
     reason: z.string().max(1024).describe('One word that says why it is in this phase.'),
-    message: z
-      .string()
-      .max(COMPONENT_MESSAGE_MAX)
-      .describe('A sentence that says what is going on or what it waits for.')
-      .optional(),
+    message: maybeText(COMPONENT_MESSAGE_MAX, 'A sentence that says what is going on or what it waits for.'),
   })
   .describe('One component.')
 
-export const workspaceStatus = z
-  .object({
-    ...statusHead(phase, 'workspace', {
-      phase: 'Where the workspace is on its way: Provisioning, Failed or Ready.',
-      conditions:
-        'Ready: every component is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the workspace is Ready or Failed with ' +
-        'this spec: who waits for it can stop waiting.',
-    }),
-    ready: z.string().max(16).describe('Components that are ready, of all, such as 3/7.').optional(),
+export const workspaceStatus = statusOf(
+  phase,
+  'workspace',
+  {
+    phase: 'Where the workspace is on its way: Provisioning, Failed or Ready.',
+    conditions:
+      'Ready: every component is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the workspace is Ready or Failed with ' +
+      'this spec: who waits for it can stop waiting.',
+  },
+  {
+    ready: maybeText(16, 'Components that are ready, of all, such as 3/7.'),
     counts: z
       .object({
         total: count().describe('Components of the workspace.'),
@@ -62,16 +51,8 @@ export const workspaceStatus = z
       })
       .describe('How many components are in which phase.')
       .optional(),
-    waitingFor: z
-      .string()
-      .max(256)
-      .describe('What the workspace waits for, in a few words. Absent where it waits for nothing.')
-      .optional(),
-    namespace: z
-      .string()
-      .max(63)
-      .describe('Namespace that everything of the workspace is in. Absent until it exists.')
-      .optional(),
+    waitingFor: maybeText(256, 'What the workspace waits for, in a few words. Absent where it waits for nothing.'),
+    namespace: maybeText(63, 'Namespace that everything of the workspace is in. Absent until it exists.'),
     components: z
       .array(component)
       .max(COMPONENTS_MAX)
@@ -81,8 +62,8 @@ export const workspaceStatus = z
         'x-kubernetes-list-map-keys': ['kind', 'name'],
       })
       .optional(),
-  })
-  .describe('What the operator observed. Written by the operator alone.')
+  },
+)
 
 export type WorkspaceStatus = z.output<typeof workspaceStatus>
 export type WorkspaceComponent = z.output<typeof component>

@@ -30,23 +30,20 @@ export function workspaceLabels({ name, uid }: WorkspaceRef): Readonly<Record<st
   return { [LABELS.workspace]: labelValue(name), [LABELS.workspaceUid]: uid, [LABELS.managedBy]: MANAGER }
 }
 
-/** Metadata of what is in the workspace's namespace. As on other children, nothing is copied from the user's object. */
-export function workspaceChildMetadata(child: {
+interface ChildNames {
   readonly workspace: WorkspaceRef
   readonly name: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
-}): WorkspaceChildMetadata & { readonly namespace: string } {
+}
+
+/** Metadata of what is in the workspace's namespace. As on other children, nothing is copied from the user's object. */
+export function workspaceChildMetadata(child: ChildNames): WorkspaceChildMetadata & { readonly namespace: string } {
   return { ...clusterWideMetadata(child), namespace: child.workspace.name }
 }
 
 /** Metadata of what is in no namespace, such as the namespace itself. */
-export function clusterWideMetadata(child: {
-  readonly workspace: WorkspaceRef
-  readonly name: string
-  readonly labels?: Readonly<Record<string, string>>
-  readonly annotations?: Readonly<Record<string, string>>
-}): WorkspaceChildMetadata {
+export function clusterWideMetadata(child: ChildNames): WorkspaceChildMetadata {
   const { name, labels, annotations } = child
   return {
     name,

@@ -50,11 +50,7 @@ describe('errors', () => {
   })
 
   it('with Retry-After close the budget for everybody', async () => {
-    const clock = new FakeClock()
-    const budget = new RequestBudget(clock, 100, 100)
-    const limited = new HttpKubeClient({ connection: bench.connection, userAgent: 'x', budget })
-    bench.answer = (response) => respond(response, 429, {}, { 'retry-after': '3' })
-    await expect(limited.get(CONFIG_MAP, KEY)).rejects.toMatchObject({ retryAfterMs: 3_000 })
+    const { clock, limited } = await heldOff(3)
     bench.answer = (response) => respond(response, 200, aConfigMap())
     let isSent = false
     const second = limited.get(CONFIG_MAP, KEY).then(() => {
@@ -68,11 +64,7 @@ describe('errors', () => {
   })
 
   it('keep back a request that is no longer valid when its turn comes, and say that it was not sent', async () => {
-    const clock = new FakeClock()
-    const budget = new RequestBudget(clock, 100, 100)
-    const limited = new HttpKubeClient({ connection: bench.connection, userAgent: 'x', budget })
-    bench.answer = (response) => respond(response, 429, {}, { 'retry-after': '6' })
-    await expect(limited.get(CONFIG_MAP, KEY)).rejects.toMatchObject({ retryAfterMs: 6_000 })
+    const { clock, limited } = await heldOff(6)
     bench.answer = (response) => respond(response, 201, aConfigMap())
     const isStillValid = () => clock.monotonic() < 5_000
     const create = limited.create(DATA_VOLUME, aConfigMap(), { isStillValid })
@@ -158,3 +150,13 @@ describe('a server that hangs', () => {
     await close()
   })
 })
+
+/** A client that the server has told to come again after so many seconds. */
+async function heldOff(seconds: number) {
+  const clock = new FakeClock()
+  const budget = new RequestBudget(clock, 100, 100)
+  const limited = new HttpKubeClient({ connection: bench.connection, userAgent: 'x', budget })
+  bench.answer = (response) => respond(response, 429, {}, { 'retry-after': String(seconds) })
+  await expect(limited.get(CONFIG_MAP, KEY)).rejects.toMatchObject({ retryAfterMs: seconds * 1_000 })
+  return { clock, limited }
+}

@@ -4,8 +4,25 @@ import { reasonOf } from './standing.ts'
 import { START } from './times.fixtures.ts'
 import type { Wake } from './wake.ts'
 
+/** What is particular about the object that a world of a test is about. */
+export interface ObjectOverrides<Status> {
+  readonly metadata?: Partial<ObjectMeta>
+  readonly status?: Status
+  /** Laid over the usual spec; undefined members are left out. */
+  readonly spec?: Readonly<Record<string, unknown>>
+  readonly policy?: Partial<Policy>
+}
+
+/** Without the members that are undefined. */
+export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
 /** What walks of all kinds have: a world that plans are applied to, in the order in which a controller would. */
-export abstract class PlanWalk<World extends { readonly policy: Policy }> {
+export abstract class PlanWalk<
+  World extends { readonly policy: Policy },
+  Plan extends { readonly wake?: Wake | undefined },
+> {
   abstract world: World
   now = START
   /** Every write, in order. */
@@ -19,10 +36,16 @@ export abstract class PlanWalk<World extends { readonly policy: Policy }> {
 
   abstract get status(): Parameters<typeof reasonOf>[0] & { readonly phase?: string | undefined }
 
-  abstract plan(): { readonly wake?: Wake | undefined }
+  abstract plan(): Plan
+
+  protected abstract carryOut(plan: Plan): void
 
   /** Plans once and carries it out. True when something was written. */
-  abstract step(): boolean
+  step(): boolean {
+    const before = this.log.length
+    this.carryOut(this.plan())
+    return this.log.length > before
+  }
 
   /** `phase/reason`. */
   get stand(): string {

@@ -128,32 +128,14 @@ export class ControlPlane {
     return this.#state.directory
   }
 
-  /** SIGTERM: requests in flight are answered, watches end. */
-  stopApiServer(): Promise<void> {
-    return this.#state.apiServer.stop()
+  /** Stopped by SIGTERM it answers the requests in flight, and ends watches; killed, it breaks connections. It starts again on its port, with its certificates. */
+  get apiServer(): ServerProcess {
+    return this.#state.apiServer
   }
 
-  /** SIGKILL: connections break. */
-  killApiServer(): Promise<void> {
-    return this.#state.apiServer.kill()
-  }
-
-  /** On the same port, with the same etcd and certificates. */
-  startApiServer(): Promise<void> {
-    return this.#state.apiServer.start()
-  }
-
-  stopEtcd(): Promise<void> {
-    return this.#state.etcd.stop()
-  }
-
-  killEtcd(): Promise<void> {
-    return this.#state.etcd.kill()
-  }
-
-  /** On the same port and data. */
-  startEtcd(): Promise<void> {
-    return this.#state.etcd.start()
+  /** It starts again on its port and data. */
+  get etcd(): ServerProcess {
+    return this.#state.etcd
   }
 
   /** Makes etcd forget all revisions but the present one. The API server's own watch caches keep theirs until it ends. */

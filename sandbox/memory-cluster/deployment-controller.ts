@@ -5,7 +5,7 @@ import { DEPLOYMENT, POD } from '../../operator/kube/resource-types.ts'
 import { REPLICA_SET } from '../resource-types.ts'
 import { isTerminating } from './deletion.ts'
 import { rolloutStatus } from './deployment-status.ts'
-import { DueKeys } from './due-keys.ts'
+import { type DueKeys, dueAfterCommits } from './due-keys.ts'
 import { isSameJson } from './json.ts'
 import type { Commit } from './object-store.ts'
 import {
@@ -33,17 +33,19 @@ export class DeploymentController {
 
   constructor(parts: WorkloadParts) {
     this.#parts = parts
-    this.#due = new DueKeys(parts.later, (key) => this.#sync(key))
-    parts.store.onCommit((commit) => this.#onCommit(commit))
+    this.#due = dueAfterCommits(
+      parts,
+      (commit) => this.#keysOf(commit),
+      (key) => this.#sync(key),
+    )
   }
 
-  #onCommit({ type, resource, object }: Commit): void {
-    const { namespace } = object.metadata
-    if (resource === DEPLOYMENT && type !== 'DELETED') this.#due.add(keyOf(object.metadata))
+  #keysOf({ type, resource, object }: Commit): readonly string[] {
+    if (resource === DEPLOYMENT) return type === 'DELETED' ? [] : [keyOf(object.metadata)]
     const isGonePod = resource === POD && type === 'DELETED'
     const replicaSet = resource === REPLICA_SET ? object : isGonePod ? this.#replicaSetOf(object) : undefined
     const owner = replicaSet?.metadata.ownerReferences?.find(({ kind }) => kind === 'Deployment')
-    if (owner !== undefined) this.#due.add(`${namespace}/${owner.name}`)
+    return owner === undefined ? [] : [`${object.metadata.namespace}/${owner.name}`]
   }
 
   #sync(key: string): void {

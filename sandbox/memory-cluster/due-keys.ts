@@ -1,3 +1,5 @@
+import type { Commit, ObjectStore } from './object-store.ts'
+
 /** Keys that a controller of the cluster has to look at: each once, a moment later, however often it changes until then. */
 export class DueKeys {
   readonly #later: (work: () => void) => void
@@ -18,4 +20,22 @@ export class DueKeys {
       this.#look(key)
     })
   }
+}
+
+export interface DueKeysParts {
+  readonly store: ObjectStore
+  readonly later: (work: () => void) => void
+}
+
+/** @param keysOf what has to be looked at after a commit */
+export function dueAfterCommits(
+  { store, later }: DueKeysParts,
+  keysOf: (commit: Commit) => readonly string[],
+  look: (key: string) => void,
+): DueKeys {
+  const due = new DueKeys(later, look)
+  store.onCommit((commit) => {
+    for (const key of keysOf(commit)) due.add(key)
+  })
+  return due
 }

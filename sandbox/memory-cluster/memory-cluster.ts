@@ -7,6 +7,7 @@ import {
   type ResourceType,
 } from '../../operator/kube/kube-object.ts'
 import { CUSTOM_RESOURCE_DEFINITION } from '../../operator/kube/resource-types.ts'
+import { drawn } from '../drawn.ts'
 import { ApiServer } from './api-server.ts'
 import { DeploymentController } from './deployment-controller.ts'
 import type { Fate, Passage, RequestInfo, ServerView } from './faults.ts'
@@ -27,11 +28,9 @@ import type { Time } from './virtual-time.ts'
 
 const ADMINISTRATOR = 'administrator'
 /** One way, when nobody decides otherwise. */
-const LEAST_HOP_MS = 0.5
-const HOP_SPREAD_MS = 3
+const HOP_MS = { least: 0.5, spread: 3 }
 /** From a change to what the controllers of Kubernetes do about it. */
-const LEAST_CONTROLLER_MS = 2
-const CONTROLLER_SPREAD_MS = 20
+const CONTROLLER_MS = { least: 2, spread: 20 }
 /** From a namespace to its default ServiceAccount. */
 const ACCOUNT_MS = 1
 
@@ -85,9 +84,7 @@ export class MemoryCluster {
     this.#random = random
     const store = this.#store
     store.onCommit(({ revision }) => this.#timeline.note(revision, time.elapsedMs))
-    const later = (work: () => void) => {
-      time.schedule(LEAST_CONTROLLER_MS + CONTROLLER_SPREAD_MS * random(), work)
-    }
+    const later = (work: () => void) => void time.schedule(drawn(CONTROLLER_MS, random), work)
     const quotas = new Quotas(store, later)
     const now = () => time.epochMs + time.elapsedMs
     const accounts = new ServiceAccounts(store, now, (work) => void time.schedule(ACCOUNT_MS, work))
@@ -210,7 +207,7 @@ export class MemoryCluster {
   }
 
   #hopMs(): number {
-    return LEAST_HOP_MS + HOP_SPREAD_MS * this.#random()
+    return drawn(HOP_MS, this.#random)
   }
 }
 

@@ -2,7 +2,7 @@ import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { ApiServer } from './api-server.ts'
 import { isTerminating } from './deletion.ts'
-import { DueKeys } from './due-keys.ts'
+import { dueAfterCommits } from './due-keys.ts'
 import type { Commit, ObjectStore } from './object-store.ts'
 
 const ACTOR = 'namespace-controller'
@@ -18,25 +18,25 @@ export interface NamespaceControllerParts {
 export class NamespaceController {
   readonly #parts: NamespaceControllerParts
   readonly #terminating = new Set<string>()
-  readonly #due: DueKeys
 
   constructor(parts: NamespaceControllerParts) {
     this.#parts = parts
-    this.#due = new DueKeys(parts.later, (name) => this.#empty(name))
-    parts.store.onCommit((commit) => this.#onCommit(commit))
+    dueAfterCommits(
+      parts,
+      (commit) => this.#namesOf(commit),
+      (name) => this.#empty(name),
+    )
   }
 
-  #onCommit({ type, resource, object }: Commit): void {
+  #namesOf({ type, resource, object }: Commit): readonly string[] {
     const { name, namespace } = object.metadata
-    if (resource.plural === NAMESPACE.plural && resource.group === NAMESPACE.group) {
-      if (type === 'DELETED') this.#terminating.delete(name)
-      else if (isTerminating(object)) {
-        this.#terminating.add(name)
-        this.#due.add(name)
-      }
-    } else if (type === 'DELETED' && namespace !== undefined && this.#terminating.has(namespace)) {
-      this.#due.add(namespace)
+    if (resource.plural !== NAMESPACE.plural || resource.group !== NAMESPACE.group) {
+      return type === 'DELETED' && namespace !== undefined && this.#terminating.has(namespace) ? [namespace] : []
     }
+    if (type === 'DELETED') this.#terminating.delete(name)
+    if (type === 'DELETED' || !isTerminating(object)) return []
+    this.#terminating.add(name)
+    return [name]
   }
 
   #empty(name: string): void {

@@ -3,7 +3,7 @@ import { apiVersionOf, type KubeObject, keyOf } from '../../operator/kube/kube-o
 import { POD } from '../../operator/kube/resource-types.ts'
 import { REPLICA_SET } from '../resource-types.ts'
 import { isTerminating } from './deletion.ts'
-import { DueKeys } from './due-keys.ts'
+import { type DueKeys, dueAfterCommits } from './due-keys.ts'
 import { isSameJson } from './json.ts'
 import type { Commit } from './object-store.ts'
 import { conditionOf, controllerUid, counted, type ReplicaPod, type ReplicaSet, without } from './workload-objects.ts'
@@ -22,15 +22,7 @@ export class ReplicaSetController {
 
   constructor(parts: WorkloadParts) {
     this.#parts = parts
-    this.#due = new DueKeys(parts.later, (key) => this.#sync(key))
-    parts.store.onCommit((commit) => this.#onCommit(commit))
-  }
-
-  #onCommit({ type, resource, object }: Commit): void {
-    if (resource === REPLICA_SET && type !== 'DELETED') this.#due.add(keyOf(object.metadata))
-    if (resource !== POD) return
-    const owner = object.metadata.ownerReferences?.find(({ controller, kind }) => controller && kind === 'ReplicaSet')
-    if (owner !== undefined) this.#due.add(`${object.metadata.namespace}/${owner.name}`)
+    this.#due = dueAfterCommits(parts, keysOf, (key) => this.#sync(key))
   }
 
   #sync(key: string): void {
@@ -119,6 +111,13 @@ export class ReplicaSetController {
         pod.status?.phase !== 'Failed',
     )
   }
+}
+
+function keysOf({ type, resource, object }: Commit): readonly string[] {
+  if (resource === REPLICA_SET) return type === 'DELETED' ? [] : [keyOf(object.metadata)]
+  if (resource !== POD) return []
+  const owner = object.metadata.ownerReferences?.find(({ controller, kind }) => controller && kind === 'ReplicaSet')
+  return owner === undefined ? [] : [`${object.metadata.namespace}/${owner.name}`]
 }
 
 function isReady({ status }: ReplicaPod): boolean {

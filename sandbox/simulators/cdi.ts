@@ -6,15 +6,13 @@ import { ClonePopulator } from './clone.ts'
 import { statusIn } from './dv-status.ts'
 import { Egress } from './egress.ts'
 import type { Fault, FaultScript, ScriptOptions, Target } from './faults.ts'
-import { Kubelet } from './kubelet.ts'
+import { IMPORTERS_AT_ONCE, Kubelet } from './kubelet.ts'
 import { type DataVolume, isTerminating, ownerUid, uidOf } from './models.ts'
 import { Populator } from './populator.ts'
 import { type CloneSource, sourceOf, targetOf } from './source.ts'
 import type { Transfer } from './transfer.ts'
 import { Worker } from './worker.ts'
 import { BY_CLAIM, BY_DATA_VOLUME, dataVolumeKey, type World } from './world.ts'
-
-const PARALLEL = 16
 
 /**
  * CDI's controller as an ordinary API client: imports, blank disks and clones by the populator path.
@@ -70,7 +68,7 @@ export class CdiSimulator {
 
   start(): void {
     this.#kubelet.start()
-    this.#worker.start(PARALLEL)
+    this.#worker.start(IMPORTERS_AT_ONCE)
     this.#lease.start()
   }
 

@@ -11,7 +11,8 @@ import type { Transfer } from './transfer.ts'
 import { Worker } from './worker.ts'
 import { BY_CLAIM, type World } from './world.ts'
 
-const PARALLEL = 16
+/** Importers that are looked after at once, each by one worker. */
+export const IMPORTERS_AT_ONCE = 16
 /** A kubelet shows `terminated` for about so long before it says CrashLoopBackOff. */
 const TERMINATED_MS = 1_000
 
@@ -73,7 +74,7 @@ export class Kubelet {
   }
 
   start(): void {
-    this.worker.start(PARALLEL)
+    this.worker.start(IMPORTERS_AT_ONCE)
   }
 
   async stop(): Promise<void> {

@@ -3,18 +3,17 @@ import { isApiError } from '../../operator/kube/api-error.ts'
 import { keyOf } from '../../operator/kube/kube-object.ts'
 import { POD, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
 import { Delays } from './delays.ts'
-import { type MachineFaults, type MachineRunFault, PAUSES } from './kubevirt-faults.ts'
+import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
+import { type MachineRunFault, PAUSES } from './kubevirt-faults.ts'
 import { hasRun, type Instance, type InstancePhase, type InstanceStatus, isFinal } from './kubevirt-models.ts'
 import { guestInterfaces } from './kubevirt-network.ts'
 import { INSTANCE_FINALIZER, launcherPod } from './kubevirt-objects.ts'
-import type { KubevirtOptions } from './kubevirt-options.ts'
 import { type ShortCondition, shortened, withTimes } from './kubevirt-status.ts'
 import { disksOf, hasFailed, isReadyToLaunch, type MachineDisk, needsTemporaryPod } from './kubevirt-volumes.ts'
 import { isTerminating, type Pod, uidOf } from './models.ts'
 import { Retries, toldOf } from './retries.ts'
 import { nodeOf } from './scheduler.ts'
-import { Worker } from './worker.ts'
-import { BY_INSTANCE, type World } from './world.ts'
+import { BY_INSTANCE } from './world.ts'
 
 const NOT_ALL_READY: ShortCondition = [
   'DataVolumesReady',
@@ -48,31 +47,20 @@ const GATE_CLOSED: ShortCondition = [
 ]
 
 /** KubeVirt's controller of instances, with the guests that they run: waits for the disks, makes the launcher pod, boots. */
-export class Instances {
-  readonly worker: Worker
-  readonly #world: World
-  readonly #options: KubevirtOptions
-  readonly #faults: MachineFaults
-  readonly #boots: Delays
-  readonly #ends: Delays
-  readonly #gates: Delays
-  readonly #retries: Retries
+export class Instances extends KubevirtController {
+  readonly #boots = new Delays(this.world)
+  readonly #ends = new Delays(this.world)
+  readonly #gates = new Delays(this.world)
+  readonly #retries = new Retries(this.world, this.options)
   /** How the run of a guest is to end, by uid of its instance; undefined when nothing is scripted. */
   readonly #runs = new Map<string, MachineRunFault | undefined>()
 
-  constructor(world: World, options: KubevirtOptions, faults: MachineFaults) {
-    this.#world = world
-    this.#options = options
-    this.#faults = faults
-    this.#boots = new Delays(world)
-    this.#ends = new Delays(world)
-    this.#gates = new Delays(world)
-    this.#retries = new Retries(world, options)
-    this.worker = new Worker(world, 'kubevirt instances', (key) => this.#reconcile(key))
+  constructor(parts: KubevirtParts) {
+    super('kubevirt instances', parts)
   }
 
-  async #reconcile(key: string): Promise<void> {
-    const instance = this.#world.instances.get(key)
+  protected async reconcile(key: string): Promise<void> {
+    const instance = this.world.instances.get(key)
     if (instance === undefined) {
       this.#boots.forget(key)
       this.#ends.forget(key)
@@ -80,9 +68,9 @@ export class Instances {
       this.#retries.forget(key)
       return
     }
-    const [pod] = this.#world.pods.find(BY_INSTANCE, uidOf(instance))
+    const [pod] = this.world.pods.find(BY_INSTANCE, uidOf(instance))
     if (isTerminating(instance) || isFinal(instance)) return await this.#windDown(instance, pod)
-    const disks = disksOf(this.#world, instance.metadata.namespace ?? '', instance.spec)
+    const disks = disksOf(this.world, instance.metadata.namespace ?? '', instance.spec)
     if (pod === undefined && disks.some(hasFailed)) return await this.#enter(instance, 'Failed', [NOT_SCHEDULED])
     if (pod === undefined && hasRun(instance)) return await this.#enter(instance, 'Failed', [NOT_RUNNING])
     if (pod === undefined) return await this.#prepare(key, instance, disks)
@@ -93,14 +81,14 @@ export class Instances {
   async #windDown(instance: Instance, pod: Pod | undefined): Promise<void> {
     const isOver = pod === undefined || hasEnded(pod)
     if (pod !== undefined && !isTerminating(pod) && (isTerminating(instance) || !isOver)) {
-      await this.#world.remove(POD, pod)
+      await this.world.remove(POD, pod)
     }
     if (!isOver)
       return await this.#enter(instance, instance.status?.phase ?? 'Pending', withOthers(instance, POD_TERMINATING))
     const ended = isFinal(instance) ? instance : await this.#finish(instance, hasRun(instance) ? 'Succeeded' : 'Failed')
     if (!isTerminating(ended)) return
     this.#runs.delete(uidOf(ended))
-    await this.#world.letGo(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, ended, INSTANCE_FINALIZER)
+    await this.world.letGo(VIRTUAL_MACHINE_INSTANCE, this.world.instances, ended, INSTANCE_FINALIZER)
   }
 
   async #prepare(key: string, instance: Instance, disks: readonly MachineDisk[]): Promise<void> {
@@ -109,7 +97,7 @@ export class Instances {
     if (missing !== undefined) {
       const text = `PVC ${instance.metadata.namespace}/${missing.name} does not exist, waiting for it to appear`
       if (shortOf(instance, 'Synchronized')[0]?.[3] !== text) {
-        this.#world.event(instance, instance.kind, 'FailedPvcNotFound', text, 'Normal')
+        this.world.event(instance, instance.kind, 'FailedPvcNotFound', text, 'Normal')
       }
       return await this.#enter(instance, 'Pending', [
         NOT_SCHEDULED,
@@ -127,17 +115,17 @@ export class Instances {
     if (refusal === undefined) return this.#retries.forget(key)
     this.#retries.refused(this.worker, key, told)
     // Each try has its own text; that of the condition is the first.
-    this.#world.event(instance, instance.kind, 'FailedCreate', `Error creating pod: ${refusal}`)
+    this.world.event(instance, instance.kind, 'FailedCreate', `Error creating pod: ${refusal}`)
     const text = sticky(instance, 'FailedCreate') ?? `failed to create virtual machine pod: ${refusal}`
     await this.#enter(instance, 'Pending', [NOT_SCHEDULED, ['Synchronized', 'False', 'FailedCreate', text], ...stale])
   }
 
   /** Returns why the pod is refused; undefined when it was created. */
   async #launch(instance: Instance): Promise<string | undefined> {
-    const scripted = this.#faults.state('podRefused', instance)
+    const scripted = this.faults.state('podRefused', instance)
     if (scripted !== undefined) return scripted.message
     try {
-      await this.#world.create(POD, this.#world.pods, launcherPod(instance, this.#world.random))
+      await this.world.create(POD, this.world.pods, launcherPod(instance, this.world.random))
       return undefined
     } catch (error) {
       if (!isApiError(error, 'Rejected')) throw error
@@ -152,7 +140,7 @@ export class Instances {
       return
     }
     if (pod.status?.phase !== 'Running') return await this.#enter(instance, 'Scheduling', waitingConditions(pod))
-    const delayMs = this.#options.bootMs + (this.#faults.state('slowStart', instance)?.delayMs ?? 0)
+    const delayMs = this.options.bootMs + (this.faults.state('slowStart', instance)?.delayMs ?? 0)
     const hasBooted = hasRun(instance) || this.#boots.passed(this.worker, key, `boot ${uidOf(instance)}`, delayMs)
     // It is virt-handler's from here on, which says on which node it is.
     if (!hasBooted) return await this.#enter(instance, 'Scheduled', [NOT_RUNNING, ALL_READY], nodeOf(pod))
@@ -162,7 +150,7 @@ export class Instances {
   async #run(key: string, scheduled: Instance): Promise<void> {
     const instance = scheduled.status?.phase === 'Running' ? scheduled : await this.#switchOn(scheduled)
     const uid = uidOf(instance)
-    if (!this.#runs.has(uid)) this.#runs.set(uid, this.#faults.take(['guestShutdown', 'guestCrash'], instance))
+    if (!this.#runs.has(uid)) this.#runs.set(uid, this.faults.take(['guestShutdown', 'guestCrash'], instance))
     const running = await this.#show(instance, await this.#runningStatus(instance))
     const end = this.#runs.get(uid)
     if (end === undefined || end.type === 'launcherFails') return
@@ -173,7 +161,7 @@ export class Instances {
   /** It runs a moment before anybody says that it is ready. */
   async #switchOn(instance: Instance): Promise<Instance> {
     const { status = {} } = instance
-    const conditions = withTimes([NOT_RUNNING, ALL_READY], status.conditions ?? [], this.#world.timestamp())
+    const conditions = withTimes([NOT_RUNNING, ALL_READY], status.conditions ?? [], this.world.timestamp())
     return await this.#show(instance, { ...this.#inPhase(status, 'Running'), conditions })
   }
 
@@ -181,7 +169,7 @@ export class Instances {
     const { status = {}, spec } = instance
     const { sockets = 1, cores = 1, threads = 1 } = spec.domain.cpu ?? {}
     const topology = status.currentCPUTopology ?? { sockets, cores, threads }
-    const interfaces = status.interfaces ?? (await guestInterfaces(this.#world, instance))
+    const interfaces = status.interfaces ?? (await guestInterfaces(this.world, instance))
     const conditions = [...this.#guestConditions(instance), ALL_READY, this.#migratable(instance)]
     // A socket more is there for the guest only after a migration.
     if (topology.sockets !== sockets) conditions.push(['HotVCPUChange', 'True'])
@@ -189,18 +177,18 @@ export class Instances {
       ...this.#inPhase(status, 'Running'),
       currentCPUTopology: topology,
       interfaces,
-      conditions: withTimes(conditions, status.conditions ?? [], this.#world.timestamp()),
+      conditions: withTimes(conditions, status.conditions ?? [], this.world.timestamp()),
     }
   }
 
   /** What can be seen of a guest that runs. The readiness gate of its pod is open only while it is not paused. */
   #guestConditions(instance: Instance): ShortCondition[] {
-    if (this.#faults.state('neverReady', instance)) return [CONTAINERS_NOT_READY]
-    const paused = this.#faults.state('paused', instance)
+    if (this.faults.state('neverReady', instance)) return [CONTAINERS_NOT_READY]
+    const paused = this.faults.state('paused', instance)
     // As of a guest without an agent: nothing else shows that it is well.
     if (paused !== undefined) return [GATE_CLOSED, ['Paused', 'True', paused.reason, PAUSES[paused.reason]]]
     if (this.#opensGate(instance)) return [GATE_CLOSED]
-    const ready: ShortCondition = this.#faults.state('podUnready', instance) ? CONTAINERS_NOT_READY : ['Ready', 'True']
+    const ready: ShortCondition = this.faults.state('podUnready', instance) ? CONTAINERS_NOT_READY : ['Ready', 'True']
     return [ready, ['AgentConnected', 'True']]
   }
 
@@ -212,7 +200,7 @@ export class Instances {
   }
 
   #migratable({ metadata, spec }: Instance): ShortCondition {
-    const claims = disksOf(this.#world, metadata.namespace ?? '', spec)
+    const claims = disksOf(this.world, metadata.namespace ?? '', spec)
     const bound = claims.find(({ claim }) => !claim?.spec.accessModes?.includes('ReadWriteMany'))
     if (bound === undefined) return ['LiveMigratable', 'True']
     const text = `cannot migrate VMI: PVC ${bound.name} is not shared, live migration requires that all PVCs must be shared (using ReadWriteMany access mode)`
@@ -222,7 +210,7 @@ export class Instances {
   async #finish(instance: Instance, phase: 'Succeeded' | 'Failed'): Promise<Instance> {
     const { status = {} } = instance
     const last = withOthers(instance, POD_TERMINATING)
-    const conditions = withTimes(last, status.conditions ?? [], this.#world.timestamp())
+    const conditions = withTimes(last, status.conditions ?? [], this.world.timestamp())
     return await this.#show(instance, { ...this.#inPhase(status, phase), conditions })
   }
 
@@ -233,14 +221,14 @@ export class Instances {
     nodeName = instance.status?.nodeName,
   ): Promise<void> {
     const { status = {} } = instance
-    const dated = withTimes(conditions, status.conditions ?? [], this.#world.timestamp())
+    const dated = withTimes(conditions, status.conditions ?? [], this.world.timestamp())
     const placed = nodeName === undefined ? {} : { nodeName }
     await this.#show(instance, { ...this.#inPhase(status, phase), ...placed, conditions: dated })
   }
 
   #inPhase(status: InstanceStatus, phase: InstancePhase): InstanceStatus {
     if (status.phase === phase) return status
-    const entered = { phase, phaseTransitionTimestamp: this.#world.timestamp() }
+    const entered = { phase, phaseTransitionTimestamp: this.world.timestamp() }
     return {
       ...status,
       phase,
@@ -250,7 +238,7 @@ export class Instances {
 
   async #show(instance: Instance, status: InstanceStatus): Promise<Instance> {
     if (isDeepStrictEqual(instance.status ?? {}, status)) return instance
-    return await this.#world.replace(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, { ...instance, status })
+    return await this.world.replace(VIRTUAL_MACHINE_INSTANCE, this.world.instances, { ...instance, status })
   }
 }
 

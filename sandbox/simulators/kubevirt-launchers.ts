@@ -2,17 +2,16 @@ import { createHash } from 'node:crypto'
 import { PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
 import { KUBELET_FINALIZER, SELECTED_NODE } from './annotations.ts'
 import { Delays } from './delays.ts'
-import type { MachineFault, MachineFaults } from './kubevirt-faults.ts'
+import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
+import type { MachineFault } from './kubevirt-faults.ts'
 import { hasEnded } from './kubevirt-instances.ts'
 import { type Instance, isFinal } from './kubevirt-models.ts'
-import type { KubevirtOptions } from './kubevirt-options.ts'
 import { type Claim, isTerminating, type Pod, uidOf } from './models.ts'
 import { type Attaching, attach, attached } from './multus/multus.ts'
 import * as podStatus from './pod-status.ts'
 import { NODE_NAME, on, type Placement, placePod } from './scheduler.ts'
 import { needsConsumer } from './storage.ts'
-import { Worker } from './worker.ts'
-import { instanceUid, type World } from './world.ts'
+import { instanceUid } from './world.ts'
 
 /** Its longest back-off for an image. */
 const PULL_EVERY_MS = 300_000
@@ -23,23 +22,15 @@ const UNBOUND = '0/1 nodes are available: pod has unbound immediate PersistentVo
 type Stuck = Omit<Extract<MachineFault, { type: 'notCreated' }>, 'type'>
 
 /** Scheduler and kubelet of launcher pods, the first consumers of their claims. A deleted one ends as importer pods do. */
-export class Launchers {
-  readonly worker: Worker
-  readonly #world: World
-  readonly #options: KubevirtOptions
-  readonly #faults: MachineFaults
-  readonly #delays: Delays
+export class Launchers extends KubevirtController {
+  readonly #delays = new Delays(this.world)
 
-  constructor(world: World, options: KubevirtOptions, faults: MachineFaults) {
-    this.#world = world
-    this.#options = options
-    this.#faults = faults
-    this.#delays = new Delays(world)
-    this.worker = new Worker(world, 'launchers', (key) => this.#reconcile(key))
+  constructor(parts: KubevirtParts) {
+    super('launchers', parts)
   }
 
-  async #reconcile(key: string): Promise<void> {
-    const pod = this.#world.pods.get(key)
+  protected async reconcile(key: string): Promise<void> {
+    const pod = this.world.pods.get(key)
     if (pod === undefined) return this.#delays.forget(key)
     const instance = this.#instanceOf(pod)
     if (isTerminating(pod)) return await this.#end(key, pod, instance)
@@ -50,7 +41,7 @@ export class Launchers {
 
   /** The pod ends with its guest. Of a node that is gone it is evicted, and nobody there hears of it. */
   async #watchOver(pod: Pod, instance: Instance): Promise<void> {
-    if (this.#faults.state('nodeLost', instance) !== undefined) return await this.#world.remove(POD, pod)
+    if (this.faults.state('nodeLost', instance) !== undefined) return await this.world.remove(POD, pod)
     if (!isFinal(instance)) return
     const end = instance.status?.phase === 'Succeeded' ? 'completed' : 'evicted'
     await this.#write(pod, podStatus.ended(pod, { type: end }, this.#now()))
@@ -59,15 +50,15 @@ export class Launchers {
   async #schedule(key: string, pod: Pod, instance: Instance): Promise<void> {
     const unbound = this.#claimsOf(pod).filter(({ status }) => status?.phase !== 'Bound')
     const unplaced = this.#unplaced(pod, instance, unbound)
-    const networks = unplaced === undefined ? await attach(this.#world, pod) : undefined
+    const networks = unplaced === undefined ? await attach(this.world, pod) : undefined
     const obstacle = unplaced ?? this.#obstacle(key, pod, instance, networks)
-    if (this.#faults.state('unschedulable', instance) === undefined) await this.#selectNodes(unbound)
+    if (this.faults.state('unschedulable', instance) === undefined) await this.#selectNodes(unbound)
     if (obstacle !== undefined || unbound.length > 0) {
       await this.#write(pod, obstacle ?? { phase: 'Pending' })
       return
     }
-    if (!this.#delays.passed(this.worker, key, `launch ${uidOf(pod)}`, this.#options.launchMs)) return
-    if (this.#faults.take(['launcherFails'], instance)) {
+    if (!this.#delays.passed(this.worker, key, `launch ${uidOf(pod)}`, this.options.launchMs)) return
+    if (this.faults.take(['launcherFails'], instance)) {
       await this.#write(pod, podStatus.ended(pod, { type: 'evicted' }, this.#now()))
     } else {
       const connected = networks !== undefined && 'status' in networks ? attached(pod, networks.status) : pod
@@ -79,7 +70,7 @@ export class Launchers {
 
   /** What the scheduler says of a pod that finds no node. Claims that wait for it are no reason: they get the node. */
   #unplaced(pod: Pod, instance: Instance, unbound: readonly Claim[]): podStatus.PodStatus | undefined {
-    const scripted = this.#faults.state('unschedulable', instance)
+    const scripted = this.faults.state('unschedulable', instance)
     if (scripted !== undefined) return podStatus.unschedulable(this.#now(), scripted.message)
     const lost = pod.status?.containerStatuses === undefined ? this.#lostClaim(pod) : undefined
     if (lost !== undefined) return podStatus.unschedulable(this.#now(), `0/1 nodes are available: ${lost}.`)
@@ -89,7 +80,7 @@ export class Launchers {
   }
 
   #place(pod: Pod): Placement {
-    const { nodes, pods, volumes } = this.#world
+    const { nodes, pods, volumes } = this.world
     const known = this.#claimsOf(pod).flatMap(({ spec }) => volumes.get(spec.volumeName ?? '') ?? [])
     return placePod(pod, { nodes: [...nodes.values()], pods: [...pods.values()], volumes: known })
   }
@@ -99,7 +90,7 @@ export class Launchers {
     for (const { persistentVolumeClaim } of spec.volumes ?? []) {
       if (persistentVolumeClaim === undefined) continue
       const { claimName } = persistentVolumeClaim
-      const claim = this.#world.claims.get(`${metadata.namespace}/${claimName}`)
+      const claim = this.world.claims.get(`${metadata.namespace}/${claimName}`)
       if (claim === undefined) return `persistentvolumeclaim "${claimName}" not found`
       if (isTerminating(claim)) return `persistentvolumeclaim "${claimName}" is being deleted`
     }
@@ -113,27 +104,27 @@ export class Launchers {
     instance: Instance,
     networks: Attaching | undefined,
   ): podStatus.PodStatus | undefined {
-    if (this.#faults.state('imagePull', instance)) return this.#imagePull(key, pod)
-    const stuck = this.#faults.state('notCreated', instance) ?? this.#missingSecret(pod) ?? this.#unconnected(networks)
+    if (this.faults.state('imagePull', instance)) return this.#imagePull(key, pod)
+    const stuck = this.faults.state('notCreated', instance) ?? this.#missingSecret(pod) ?? this.#unconnected(networks)
     if (stuck === undefined) return undefined
     const { reason = 'FailedCreatePodSandBox', message, everyMs } = stuck
     if (this.#tries(key, pod, everyMs)) {
       const id = createHash('sha256')
         .update(`${uidOf(pod)} ${this.#now()}`)
         .digest('hex')
-      this.#world.event(pod, 'Pod', reason, message.replaceAll('<id>', id))
+      this.world.event(pod, 'Pod', reason, message.replaceAll('<id>', id))
     }
     return podStatus.waiting(pod, 'ContainerCreating', '')
   }
 
   #unconnected(networks: Attaching | undefined): Stuck | undefined {
     if (networks === undefined || !('problem' in networks)) return undefined
-    return { message: networks.problem, everyMs: this.#options.sandboxRetryMs }
+    return { message: networks.problem, everyMs: this.options.sandboxRetryMs }
   }
 
   #missingSecret({ metadata: { namespace }, spec }: Pod): Stuck | undefined {
     const secrets = (spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? [])
-    const missing = secrets.find((name) => this.#world.secrets.get(`${namespace}/${name}`) === undefined)
+    const missing = secrets.find((name) => this.world.secrets.get(`${namespace}/${name}`) === undefined)
     if (missing === undefined) return undefined
     return {
       reason: 'FailedMount',
@@ -143,8 +134,8 @@ export class Launchers {
 
   #imagePull(key: string, pod: Pod): podStatus.PodStatus {
     if (this.#tries(key, pod, PULL_EVERY_MS)) {
-      this.#world.event(pod, 'Pod', 'Failed', `Failed to pull image "${pod.spec.containers[0]?.image}": not found`)
-      this.#world.event(pod, 'Pod', 'Failed', 'Error: ErrImagePull')
+      this.world.event(pod, 'Pod', 'Failed', `Failed to pull image "${pod.spec.containers[0]?.image}": not found`)
+      this.world.event(pod, 'Pod', 'Failed', 'Error: ErrImagePull')
     }
     return imagePull(pod)
   }
@@ -160,15 +151,15 @@ export class Launchers {
 
   async #end(key: string, pod: Pod, instance: Instance | undefined): Promise<void> {
     const isRunning = pod.status?.phase === 'Running'
-    if (isRunning && instance !== undefined && this.#faults.state('nodeLost', instance) !== undefined) return
-    const delayMs = this.#options.shutdownMs
+    if (isRunning && instance !== undefined && this.faults.state('nodeLost', instance) !== undefined) return
+    const delayMs = this.options.shutdownMs
     if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, delayMs)) return
     const { finalizers = [] } = pod.metadata
     if (!finalizers.includes(KUBELET_FINALIZER)) return
     const isClean = isRunning && instance !== undefined
     const end = isClean ? podStatus.ended(pod, { type: 'completed' }, this.#now()) : podStatus.stopped(pod, this.#now())
     const last = hasEnded(pod) ? pod : await this.#write(pod, end)
-    await this.#world.patch(POD, this.#world.pods, last, {
+    await this.world.patch(POD, this.world.pods, last, {
       metadata: {
         resourceVersion: last.metadata.resourceVersion,
         finalizers: (last.metadata.finalizers ?? []).filter((finalizer) => finalizer !== KUBELET_FINALIZER),
@@ -179,35 +170,35 @@ export class Launchers {
   /** What the scheduler tells a provisioner that waits for the first consumer. */
   async #selectNodes(claims: readonly Claim[]): Promise<void> {
     for (const claim of claims) {
-      const storageClass = this.#world.storageClasses.get(claim.spec.storageClassName ?? '')
+      const storageClass = this.world.storageClasses.get(claim.spec.storageClassName ?? '')
       if (storageClass === undefined || !needsConsumer(storageClass, claim)) continue
       const patch = { metadata: { annotations: { [SELECTED_NODE]: NODE_NAME } } }
-      await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, patch)
+      await this.world.patch(PERSISTENT_VOLUME_CLAIM, this.world.claims, claim, patch)
     }
   }
 
   #bindsLate({ spec }: Claim): boolean {
-    return this.#world.storageClasses.get(spec.storageClassName ?? '')?.volumeBindingMode === 'WaitForFirstConsumer'
+    return this.world.storageClasses.get(spec.storageClassName ?? '')?.volumeBindingMode === 'WaitForFirstConsumer'
   }
 
   #claimsOf({ metadata, spec }: Pod): Claim[] {
     const names = (spec.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => claim?.claimName ?? [])
-    return names.flatMap((name) => this.#world.claims.get(`${metadata.namespace}/${name}`) ?? [])
+    return names.flatMap((name) => this.world.claims.get(`${metadata.namespace}/${name}`) ?? [])
   }
 
   #instanceOf(pod: Pod): Instance | undefined {
     const owner = pod.metadata.ownerReferences?.find(({ kind }) => kind === 'VirtualMachineInstance')
-    const found = owner && this.#world.instances.get(`${pod.metadata.namespace}/${owner.name}`)
+    const found = owner && this.world.instances.get(`${pod.metadata.namespace}/${owner.name}`)
     return found !== undefined && uidOf(found) === instanceUid(pod) ? found : undefined
   }
 
   async #write(pod: Pod, status: podStatus.PodStatus): Promise<Pod> {
     if (podStatus.isSameWait(pod.status, status)) return pod
-    return await this.#world.writeStatus(POD, this.#world.pods, pod, status)
+    return await this.world.writeStatus(POD, this.world.pods, pod, status)
   }
 
   #now(): string {
-    return this.#world.timestamp()
+    return this.world.timestamp()
   }
 }
 

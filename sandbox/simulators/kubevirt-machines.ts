@@ -1,47 +1,36 @@
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
 import { templateChange } from './kubevirt-changes.ts'
-import type { MachineFaults } from './kubevirt-faults.ts'
+import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
 import { type Instance, isFinal, type Machine, type MachineFailure, type StartFailure } from './kubevirt-models.ts'
 import { completionOf, MACHINE_FINALIZER, newInstance } from './kubevirt-objects.ts'
-import type { KubevirtOptions } from './kubevirt-options.ts'
 import { hasStartRequest, hasStopRequest, machineStatusIn, restarts, startFailureAfter } from './kubevirt-status.ts'
 import { disksOf } from './kubevirt-volumes.ts'
 import { isTerminating, uidOf } from './models.ts'
 import { Retries, toldOf } from './retries.ts'
-import { Worker } from './worker.ts'
-import type { World } from './world.ts'
 
 const NO_MEMORY =
   "no memory requested, at least one of 'spec.domain.memory.guest', 'spec.domain.memory.hugepages.size' or 'spec.domain.resources.requests.memory' must be set"
 
 /** KubeVirt's controller of virtual machines: makes an instance of each, and another one when that is over. */
-export class Machines {
-  readonly worker: Worker
-  readonly #world: World
-  readonly #options: KubevirtOptions
-  readonly #faults: MachineFaults
-  readonly #retries: Retries
+export class Machines extends KubevirtController {
+  readonly #retries = new Retries(this.world, this.options)
   /** Why the last creation of an instance was refused, by key of the machine. */
   readonly #refusals = new Map<string, string>()
 
-  constructor(world: World, options: KubevirtOptions, faults: MachineFaults) {
-    this.#world = world
-    this.#options = options
-    this.#faults = faults
-    this.#retries = new Retries(world, options)
-    this.worker = new Worker(world, 'kubevirt machines', (key) => this.#reconcile(key))
+  constructor(parts: KubevirtParts) {
+    super('kubevirt machines', parts)
   }
 
-  async #reconcile(key: string): Promise<void> {
-    const stored = this.#world.machines.get(key)
+  protected async reconcile(key: string): Promise<void> {
+    const stored = this.world.machines.get(key)
     if (stored === undefined) return this.#forget(key)
-    const found = this.#world.instances.get(key)
+    const found = this.world.instances.get(key)
     const instance = found !== undefined && isOwnedBy(found, stored) ? found : undefined
     const machine = isTerminating(stored) ? stored : await this.#complete(stored)
     const { startFailure: before } = machine.status ?? {}
-    const { random, clock } = this.#world
-    const startFailure = startFailureAfter(before, instance, this.#options, clock.now(), random)
+    const { random, clock } = this.world
+    const startFailure = startFailureAfter(before, instance, this.options, clock.now(), random)
     // What an instance ended as is kept before the instance may go.
     const noted = await this.#show(key, machine, instance, startFailure)
     if (instance !== undefined) await this.#attend(noted, instance)
@@ -55,9 +44,9 @@ export class Machines {
   }
 
   async #complete(machine: Machine): Promise<Machine> {
-    const patch = completionOf(machine, this.#world.random)
+    const patch = completionOf(machine, this.world.random)
     if (patch === undefined) return machine
-    return await this.#world.patch(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, patch)
+    return await this.world.patch(KUBEVIRT_VIRTUAL_MACHINE, this.world.machines, machine, patch)
   }
 
   async #attend(machine: Machine, instance: Instance): Promise<void> {
@@ -67,28 +56,28 @@ export class Machines {
     }
     const isToStop = machine.spec.runStrategy === 'Halted' || hasStopRequest(machine, instance)
     if (isTerminating(machine) || isToStop || (isFinal(instance) && restarts(machine))) {
-      return await this.#world.remove(VIRTUAL_MACHINE_INSTANCE, instance)
+      return await this.world.remove(VIRTUAL_MACHINE_INSTANCE, instance)
     }
     const { patch } = isFinal(instance) ? { patch: undefined } : templateChange(machine, instance)
     if (patch !== undefined) {
-      await this.#world.patch(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, instance, patch)
+      await this.world.patch(VIRTUAL_MACHINE_INSTANCE, this.world.instances, instance, patch)
     }
   }
 
   async #letGo(instance: Instance): Promise<void> {
-    await this.#world.letGo(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, instance, MACHINE_FINALIZER)
+    await this.world.letGo(VIRTUAL_MACHINE_INSTANCE, this.world.instances, instance, MACHINE_FINALIZER)
   }
 
   /** The last act: nothing of the machine is left but the machine. */
   async #release(machine: Machine): Promise<void> {
-    await this.#world.letGo(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, MACHINE_FINALIZER)
+    await this.world.letGo(KUBEVIRT_VIRTUAL_MACHINE, this.world.machines, machine, MACHINE_FINALIZER)
   }
 
   async #start(key: string, machine: Machine, startFailure: StartFailure | undefined): Promise<void> {
     const isAsked = hasStartRequest(machine)
     if (isAsked && machine.spec.runStrategy === 'Halted') return await this.#switchOn(machine)
     if (!restarts(machine) && !(isAsked && machine.spec.runStrategy === 'Manual')) return
-    const waitMs = Date.parse(startFailure?.retryAfterTimestamp ?? '') - this.#world.clock.now()
+    const waitMs = Date.parse(startFailure?.retryAfterTimestamp ?? '') - this.world.clock.now()
     if (waitMs > 0) return this.worker.queue.addAfter(key, waitMs)
     if (!this.#retries.isDue(this.worker, key, toldOf(machine))) return
     const refusal = await this.#create(machine)
@@ -98,7 +87,7 @@ export class Machines {
     }
     this.#retries.refused(this.worker, key, toldOf(machine))
     const message = `Error creating virtual machine instance: ${refusal}`
-    this.#world.event(machine, machine.kind, 'FailedCreate', message)
+    this.world.event(machine, machine.kind, 'FailedCreate', message)
     if (this.#refusals.get(key) === refusal) return
     this.#refusals.set(key, refusal)
     await this.#show(key, machine, undefined, startFailure)
@@ -106,19 +95,19 @@ export class Machines {
 
   /** What is off, and asked to start, runs from then on. */
   async #switchOn(machine: Machine): Promise<void> {
-    const { machines } = this.#world
-    await this.#world.patch(KUBEVIRT_VIRTUAL_MACHINE, machines, machine, { spec: { runStrategy: 'Always' } })
+    const { machines } = this.world
+    await this.world.patch(KUBEVIRT_VIRTUAL_MACHINE, machines, machine, { spec: { runStrategy: 'Always' } })
   }
 
   /** Returns why the instance is refused; undefined when it was created. */
   async #create(machine: Machine): Promise<string | undefined> {
     const { memory, resources } = machine.spec.template.spec.domain
     const hasMemory = memory?.guest !== undefined || resources?.requests?.['memory'] !== undefined
-    const scripted = this.#faults.state('instanceRefused', machine)?.message
+    const scripted = this.faults.state('instanceRefused', machine)?.message
     const refusal = scripted ?? (hasMemory ? undefined : NO_MEMORY)
     if (refusal !== undefined) return refusal
     try {
-      await this.#world.create(VIRTUAL_MACHINE_INSTANCE, this.#world.instances, newInstance(machine))
+      await this.world.create(VIRTUAL_MACHINE_INSTANCE, this.world.instances, newInstance(machine))
       return undefined
     } catch (error) {
       if (!isApiError(error, 'Rejected')) throw error
@@ -139,15 +128,15 @@ export class Machines {
     instance: Instance | undefined,
     startFailure: StartFailure | undefined,
   ): Promise<Machine> {
-    const disks = disksOf(this.#world, machine.metadata.namespace ?? '', machine.spec.template.spec)
+    const disks = disksOf(this.world, machine.metadata.namespace ?? '', machine.spec.template.spec)
     const isAlive = instance !== undefined && !isFinal(instance)
     const change = isAlive ? templateChange(machine, instance) : undefined
     const failure = instance === undefined ? this.#refusal(key) : change?.failure
     const restartRequired = change?.restartRequired
     const situation = { machine, instance, disks, startFailure, failure, restartRequired }
-    const status = machineStatusIn(situation, this.#world.timestamp())
+    const status = machineStatusIn(situation, this.world.timestamp())
     if (status === machine.status) return machine
-    return await this.#world.writeStatus(KUBEVIRT_VIRTUAL_MACHINE, this.#world.machines, machine, status)
+    return await this.world.writeStatus(KUBEVIRT_VIRTUAL_MACHINE, this.world.machines, machine, status)
   }
 }
 

@@ -8,8 +8,6 @@ import type { KubevirtOptions } from './kubevirt-options.ts'
 import type { Pod } from './models.ts'
 import { BY_CLAIM, BY_INSTANCE, type World } from './world.ts'
 
-const PARALLEL = 8
-
 /**
  * KubeVirt as an ordinary API client: a VirtualMachine has a VirtualMachineInstance, that has a launcher pod, and in it
  * a guest runs. Nothing is kept in memory that matters: a restarted simulator goes on from what the cluster shows.
@@ -29,9 +27,10 @@ export class KubevirtSimulator {
   constructor(world: World, options: KubevirtOptions) {
     this.#world = world
     this.#faults = new MachineFaults(() => this.#wake())
-    this.#machines = new Machines(world, options, this.#faults)
-    this.#instances = new Instances(world, options, this.#faults)
-    this.#launchers = new Launchers(world, options, this.#faults)
+    const parts = { world, options, faults: this.#faults }
+    this.#machines = new Machines(parts)
+    this.#instances = new Instances(parts)
+    this.#launchers = new Launchers(parts)
     world.machines.onChange(({ key }) => this.#machines.worker.queue.add(key))
     world.instances.onChange(({ key, before, after }) => {
       this.#machines.worker.queue.add(key)
@@ -58,7 +57,7 @@ export class KubevirtSimulator {
   }
 
   start(): void {
-    for (const { worker } of this.#parts()) worker.start(PARALLEL)
+    for (const { worker } of this.#parts()) worker.start()
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
+import { drawn } from '../drawn.ts'
 import * as annotation from './annotations.ts'
 import {
   importerName,
@@ -32,8 +33,7 @@ import type { World } from './world.ts'
 
 /** How often CDI repeats "No PVC found" before it sees the claim that it just made: a race, here by chance. */
 const BLIND_CHANCE = 0.3
-const BIND_BASE_MS = 12
-const BIND_SPREAD_MS = 54
+const BIND_MS = { least: 12, spread: 54 }
 
 export interface PopulatorParts {
   readonly world: World
@@ -274,7 +274,7 @@ export class Populator {
     await this.#show(dataVolume, { at: 'populated', claim: target, prime })
     if (target.status?.phase === 'Lost') return
     if (target.status?.phase !== 'Bound') {
-      const delayMs = BIND_BASE_MS + BIND_SPREAD_MS * this.#world.random()
+      const delayMs = drawn(BIND_MS, this.#world.random)
       if (!this.#binding.passed(this.#worker, key, `bind ${uidOf(target)}`, delayMs)) return
       await bind(this.#world, target, prime?.spec.volumeName ?? `pvc-${uidOf(target)}`)
       return

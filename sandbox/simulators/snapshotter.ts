@@ -5,7 +5,6 @@ import { isTerminating, uidOf, type VolumeSnapshot } from './models.ts'
 import { Worker } from './worker.ts'
 import type { World } from './world.ts'
 
-const PARALLEL = 8
 /** A failed snapshot is tried again; the error stays until one succeeds. */
 const RETRY_MS = 200
 
@@ -63,7 +62,7 @@ export class Snapshotter {
   }
 
   start(): void {
-    this.worker.start(PARALLEL)
+    this.worker.start()
   }
 
   async stop(): Promise<void> {

@@ -8,7 +8,6 @@ import { type Match, Volumes } from './volumes.ts'
 import { Worker } from './worker.ts'
 import { BY_CLAIM, type World } from './world.ts'
 
-const PARALLEL = 8
 const PROTECTION = 'kubernetes.io/pvc-protection'
 
 /**
@@ -45,7 +44,7 @@ export class Storage {
   }
 
   start(): void {
-    this.worker.start(PARALLEL)
+    this.worker.start()
     if (this.#world.hasWorkloads) this.#volumes.start()
   }
 

@@ -3,11 +3,11 @@ import { backoffMs } from '../../operator/runtime/backoff.ts'
 import { WorkQueue } from '../../operator/runtime/work-queue.ts'
 import type { World } from './world.ts'
 
-const RETRY_BASE_MS = 50
-const RETRY_MAX_MS = 5_000
+/** So many keys at once, where a simulator does not say otherwise. */
+const PARALLEL = 8
+const RETRY = { baseMs: 50, maxMs: 5_000 }
 /** A write met a newer object, or its child is not gone yet: the cache has it in a moment. */
-const RACE_BASE_MS = 10
-const RACE_MAX_MS = 500
+const RACE = { baseMs: 10, maxMs: 500 }
 
 /** Runs `reconcile` for keys, several at once but each key at most once at a time; errors come again later. */
 export class Worker {
@@ -25,7 +25,7 @@ export class Worker {
     this.#reconcile = reconcile
   }
 
-  start(parallel: number): void {
+  start(parallel = PARALLEL): void {
     for (let loop = 0; loop < parallel; loop += 1) this.#loops.push(this.#run())
   }
 
@@ -53,9 +53,7 @@ export class Worker {
     const isRace = isApiError(error, 'Conflict', 'NotFound', 'AlreadyExists')
     const { log, random } = this.#world
     if (!isRace) log.warn({ simulator: this.#name, key, error: String(error) }, 'a simulator failed, and tries again')
-    const waitMs = isRace
-      ? backoffMs(failures, RACE_BASE_MS, RACE_MAX_MS, random)
-      : backoffMs(failures, RETRY_BASE_MS, RETRY_MAX_MS, random)
-    this.queue.addAfter(key, waitMs)
+    const { baseMs, maxMs } = isRace ? RACE : RETRY
+    this.queue.addAfter(key, backoffMs(failures, baseMs, maxMs, random))
   }
 }

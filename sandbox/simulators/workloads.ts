@@ -17,8 +17,6 @@ import { type WorkloadFault, WorkloadFaults, type WorkloadTarget } from './workl
 import * as workloadStatus from './workload-status.ts'
 import { BY_CLAIM, type World } from './world.ts'
 
-const PARALLEL = 8
-
 /** Durations are in milliseconds. */
 export interface WorkloadOptions {
   /** From a pod that can be placed to one that is. */
@@ -80,7 +78,7 @@ export class Workloads {
   }
 
   start(): void {
-    this.worker.start(PARALLEL)
+    this.worker.start()
   }
 
   async stop(): Promise<void> {

@@ -12,8 +12,8 @@ import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../operator/kube/resource-types.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import { inParallel } from './stage.ts'
+import { stopwatch } from './stopwatch.ts'
 
 interface ReadyImage extends KubeObject {
   readonly status: { readonly artifact: Artifact }
@@ -37,14 +37,14 @@ export async function runBareMachines(client: KubeClient, count: number, timeout
     if (image === undefined) throw new Error('there is no image to make machines of')
     return objectsOf(image, `${PREFIX}${at}`)
   })
-  const startedAt = systemClock.monotonic()
+  const passed = stopwatch()
   await Promise.all([
     inParallel(count, async (at) => {
       for (const [type, object] of machines[at] ?? []) await client.create(type, object)
     }),
     untilReady(client, count, AbortSignal.timeout(timeoutMs)),
   ])
-  return (systemClock.monotonic() - startedAt) / 1_000
+  return passed()
 }
 
 /** What the operator creates for a machine, in its order. */

@@ -2,8 +2,8 @@ import { LABELS, MANAGER } from '@open-terrain/constructs'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import { inParallel } from './stage.ts'
+import { stopwatch } from './stopwatch.ts'
 
 /** What the operator creates in the namespace of a workspace, in its order. */
 const TYPES: readonly ResourceType[] = [
@@ -55,7 +55,7 @@ export async function runBareWorkspaces(
 ): Promise<number> {
   const signal = AbortSignal.timeout(timeoutMs)
   const countOf = (type: ResourceType) => models.filter((model) => model.type === type).length * count
-  const startedAt = systemClock.monotonic()
+  const passed = stopwatch()
   await Promise.all([
     inParallel(count, async (at) => {
       const name = `${PREFIX}${at}`
@@ -67,7 +67,7 @@ export async function runBareWorkspaces(
     untilAll(client, types.KUBEVIRT_VIRTUAL_MACHINE, countOf(types.KUBEVIRT_VIRTUAL_MACHINE), isRunning, signal),
     untilAll(client, types.DEPLOYMENT, countOf(types.DEPLOYMENT), isAvailable, signal),
   ])
-  return (systemClock.monotonic() - startedAt) / 1_000
+  return passed()
 }
 
 const PREFIX = 'bare-'

@@ -1,3 +1,6 @@
+/** So often a chapter measures that has no load of its own to say so. */
+export const RUNS = 3
+
 /** What a figure has to reach, and whether a value does. */
 export interface Target {
   readonly text: string

@@ -27,8 +27,8 @@ async function realForgetful(): Promise<Forgetful> {
     ...server,
     async forget(isGone) {
       // Only a new process has no memory of old events, and asks etcd for old pages, which are gone when it compacted them.
-      await controlPlane.killApiServer()
-      await controlPlane.startApiServer()
+      await controlPlane.apiServer.kill()
+      await controlPlane.apiServer.start()
       await untilServed(server.client, IMAGE)
       while (!(await isGone()));
     },

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import {
@@ -13,7 +14,7 @@ import {
   untilIs,
   versionOf,
 } from './objects.ts'
-import { conform, refusalOf } from './subjects.ts'
+import { conform, refusalOf, type Subject } from './subjects.ts'
 
 const isTerminating = ({ metadata }: Full) => metadata.deletionTimestamp !== undefined
 
@@ -35,9 +36,8 @@ conform('deletion', {
   'waits for finalizers, and asking again changes nothing': async (subject) => {
     const { client } = subject
     for (const type of [CONFIG_MAP, IMAGE, POD]) {
-      const { metadata } = await create(type, subject, 'a', { finalizers: [HOLD] })
-      await client.delete(type, metadata)
-      const once = await client.get<Full>(type, metadata)
+      const once = await heldBack(type, subject)
+      const { metadata } = once
       expect(isTerminating(once)).toBe(true)
       expect(once.metadata).toMatchObject({ deletionGracePeriodSeconds: 0, finalizers: [HOLD] })
       await client.delete(type, metadata)
@@ -55,10 +55,9 @@ conform('deletion', {
   'is over with the last finalizer; its last state still has it': async (subject) => {
     const { client } = subject
     for (const type of [CONFIG_MAP, IMAGE, POD]) {
-      const { metadata } = await create(type, subject, 'a', { finalizers: [HOLD] })
-      await client.delete(type, metadata)
-      const held = await client.get<Full>(type, metadata)
-      const { resourceVersion } = held.metadata
+      const held = await heldBack(type, subject)
+      const { metadata } = held
+      const { resourceVersion } = metadata
       const answer = await client.mergePatch<Full>(type, metadata, { metadata: { resourceVersion, finalizers: [] } })
       expect(answer.metadata.finalizers).toBeUndefined()
       expect(answer.metadata.resourceVersion).toBe(resourceVersion)
@@ -197,3 +196,10 @@ conform('garbage collection', {
     expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED'])
   },
 })
+
+/** One that is deleted, and has a finalizer. */
+async function heldBack(type: ResourceType, subject: Subject): Promise<Full> {
+  const { metadata } = await create(type, subject, 'a', { finalizers: [HOLD] })
+  await subject.client.delete(type, metadata)
+  return await subject.client.get<Full>(type, metadata)
+}

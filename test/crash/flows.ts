@@ -1,3 +1,4 @@
+import type { ImageFault } from '../../sandbox/image-server/rules.ts'
 import type { Play } from './play.ts'
 
 /** A part of the life of an image, a machine, a DataSync or a Workspace, played by the users of the cluster, in steps that wait for what they follow. */
@@ -90,44 +91,41 @@ const handOver: Flow = {
   ],
 }
 
+/** The download under way goes wrong, until `then` is over. */
+const failing = (fault: ImageFault, then: (play: Play) => Promise<unknown>): Pick<Flow, 'prepare' | 'act'> => ({
+  prepare: download,
+  act: async (play) => {
+    play.world.imageServer.set({ path: play.pathOf(), fault })
+    play.letThrough()
+    await then(play)
+    await play.untilStopped()
+  },
+})
+
+const untilFailed = (play: Play) => play.until('Failed', () => play.getImage()?.status?.phase === 'Failed')
+
 const failure: Flow = {
   name: 'failure with retries until Failed',
   policy: QUICK,
-  prepare: download,
-  act: async (play) => {
-    play.world.imageServer.set({ path: play.pathOf(), fault: { cutAfterBytes: 1024 } })
-    play.letThrough()
+  ...failing({ cutAfterBytes: 1024 }, async (play) => {
     await play.untilDownloading(2)
     play.letThrough()
-    await play.until('Failed', () => play.getImage()?.status?.phase === 'Failed')
-    await play.untilStopped()
-  },
+    await untilFailed(play)
+  }),
   writes: [...TEARDOWN, 'update vmdiskimages/status', ...DOWNLOAD, ...TEARDOWN, 'update vmdiskimages/status'],
 }
 
 const permanentFailure: Flow = {
   name: 'a failure that no retry can mend',
   policy: QUICK,
-  prepare: download,
-  act: async (play) => {
-    play.world.imageServer.set({ path: play.pathOf(), fault: { status: 404 } })
-    play.letThrough()
-    await play.until('Failed', () => play.getImage()?.status?.phase === 'Failed')
-    await play.untilStopped()
-  },
+  ...failing({ status: 404 }, untilFailed),
   writes: [...TEARDOWN, 'update vmdiskimages/status'],
 }
 
 const backoff: Flow = {
   name: 'failure, and the wait for the next attempt',
   policy: { ...QUICK, retryBackoffDuration: '1h' },
-  prepare: download,
-  act: async (play) => {
-    play.world.imageServer.set({ path: play.pathOf(), fault: { cutAfterBytes: 1024 } })
-    play.letThrough()
-    await play.untilReason('RetryBackoff')
-    await play.untilStopped()
-  },
+  ...failing({ cutAfterBytes: 1024 }, (play) => play.untilReason('RetryBackoff')),
   writes: [...TEARDOWN, 'update vmdiskimages/status'],
 }
 

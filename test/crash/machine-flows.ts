@@ -31,9 +31,24 @@ async function standUp(play: Play): Promise<void> {
   await vm.untilReady()
 }
 
-async function prepare(play: Play): Promise<void> {
-  await standUp(play)
-  await play.untilQuiet()
+/** @param policy from when the machine runs */
+function runningMachine(
+  name: string,
+  act: (vm: PlayedMachine, play: Play) => Promise<void>,
+  writes: readonly string[],
+  policy: Flow['policy'] = QUICK,
+): Flow {
+  return {
+    name,
+    ...USUAL,
+    prepare: async (play) => {
+      await standUp(play)
+      await play.untilQuiet()
+      if (policy !== QUICK) await play.setPolicy(policy)
+    },
+    act: (play) => act(new PlayedMachine(play), play),
+    writes,
+  }
 }
 
 export const creation: Flow = {
@@ -51,15 +66,9 @@ export const creation: Flow = {
   ],
 }
 
-const kick: Flow = {
-  name: 'a machine that hangs, and is kicked',
-  ...USUAL,
-  prepare: async (play) => {
-    await prepare(play)
-    await play.setPolicy(IMPATIENT)
-  },
-  act: async (play) => {
-    const vm = new PlayedMachine(play)
+const kick = runningMachine(
+  'a machine that hangs, and is kicked',
+  async (vm, play) => {
     const { instance } = vm
     if (instance === undefined) throw new Error('a machine that is ready has an instance')
     const heal = vm.breaks({ type: 'neverReady' })
@@ -73,30 +82,25 @@ const kick: Flow = {
     letStart()
     await vm.untilReady()
   },
-  writes: [...telling('NotReady', 'Kicked', 'Starting', 'Running'), 'delete virtualmachineinstances.kubevirt.io'],
-}
+  [...telling('NotReady', 'Kicked', 'Starting', 'Running'), 'delete virtualmachineinstances.kubevirt.io'],
+  IMPATIENT,
+)
 
-const crashLoop: Flow = {
-  name: 'a machine whose launcher fails',
-  ...USUAL,
-  prepare,
-  act: async (play) => {
-    const vm = new PlayedMachine(play)
+const crashLoop = runningMachine(
+  'a machine whose launcher fails',
+  async (vm) => {
     vm.breaks({ type: 'launcherFails' }, { times: 1 })
     await vm.restart()
     await vm.untilShown('CrashLoopBackOff')
     await vm.untilShown('Running')
     await vm.untilReady()
   },
-  writes: telling('Stopping', 'CrashLoop', 'Running'),
-}
+  telling('Stopping', 'CrashLoop', 'Running'),
+)
 
-const deletion: Flow = {
-  name: 'deletion of a machine whose image is being deleted',
-  ...USUAL,
-  prepare,
-  act: async (play) => {
-    const vm = new PlayedMachine(play)
+const deletion = runningMachine(
+  'deletion of a machine whose image is being deleted',
+  async (vm, play) => {
     await play.deleteImage()
     await play.untilBlocked()
     await play.untilQuiet()
@@ -104,7 +108,7 @@ const deletion: Flow = {
     await vm.untilGone()
     await play.untilGone()
   },
-  writes: [
+  [
     'update vmdiskimages/status',
     `${STATUS} Deleting`,
     'delete virtualmachines.kubevirt.io',
@@ -117,6 +121,6 @@ const deletion: Flow = {
     'delete datavolumes',
     'patch vmdiskimages',
   ],
-}
+)
 
 export const MACHINE_FLOWS: readonly Flow[] = [creation, kick, crashLoop, deletion]

@@ -85,9 +85,18 @@ class PlayedWorkspace {
   }
 }
 
-async function prepare(play: Play): Promise<void> {
-  await new PlayedWorkspace(play).standUp()
-  await play.untilQuiet()
+/** Something that people do with a workspace that stands. */
+function standing(name: string, act: (workspace: PlayedWorkspace) => Promise<void>, writes: readonly string[]): Flow {
+  return {
+    name,
+    ...USUAL,
+    prepare: async (play) => {
+      await new PlayedWorkspace(play).standUp()
+      await play.untilQuiet()
+    },
+    act: (play) => act(new PlayedWorkspace(play)),
+    writes,
+  }
 }
 
 export const creation: Flow = {
@@ -114,40 +123,28 @@ export const creation: Flow = {
   ],
 }
 
-const change: Flow = {
-  name: 'a workspace that is edited',
-  ...USUAL,
-  prepare,
-  act: async (play) => await new PlayedWorkspace(play).edit(),
-  writes: [
-    ...times(2, 'create network-attachment-definitions'),
-    'patch configmaps',
-    'patch deployments',
-    'delete deployments',
-    ...telling('Ready'),
-  ],
-}
+const change = standing('a workspace that is edited', (workspace) => workspace.edit(), [
+  ...times(2, 'create network-attachment-definitions'),
+  'patch configmaps',
+  'patch deployments',
+  'delete deployments',
+  ...telling('Ready'),
+])
 
-const deletion: Flow = {
-  name: 'deletion of a workspace',
-  ...USUAL,
-  prepare,
-  act: async (play) => await new PlayedWorkspace(play).delete(),
-  writes: [
-    ...telling('Deleting'),
-    'delete virtualmachines',
-    'delete virtualmachines.kubevirt.io',
-    'delete datavolumes',
-    'delete secrets',
-    'patch virtualmachines',
-    ...times(2, 'delete deployments'),
-    'delete configmaps',
-    ...times(2, 'delete persistentvolumeclaims'),
-    ...times(2, 'delete persistentvolumes'),
-    ...times(12, 'delete network-attachment-definitions'),
-    'delete namespaces',
-    'patch workspaces',
-  ],
-}
+const deletion = standing('deletion of a workspace', (workspace) => workspace.delete(), [
+  ...telling('Deleting'),
+  'delete virtualmachines',
+  'delete virtualmachines.kubevirt.io',
+  'delete datavolumes',
+  'delete secrets',
+  'patch virtualmachines',
+  ...times(2, 'delete deployments'),
+  'delete configmaps',
+  ...times(2, 'delete persistentvolumeclaims'),
+  ...times(2, 'delete persistentvolumes'),
+  ...times(12, 'delete network-attachment-definitions'),
+  'delete namespaces',
+  'patch workspaces',
+])
 
 export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, deletion]

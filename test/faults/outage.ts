@@ -19,14 +19,13 @@ export async function surviveOutage({ world }: FaultStage, server: Server, round
   const release = world.gate.hold(world.urlOf(held))
   for (const name of names) await world.createImage(name)
   await world.untilDownloading(held)
-  if (server === 'etcd') await controlPlane.killEtcd()
-  else await controlPlane.killApiServer()
+  const struck = server === 'etcd' ? controlPlane.etcd : controlPlane.apiServer
+  await struck.kill()
   // Nothing more is written, but the last of it may not have been told yet.
   if (server === 'API server') await world.history.catchUp()
   const before = starts(world).length
   release()
-  if (server === 'etcd') await controlPlane.startEtcd()
-  else await controlPlane.startApiServer()
+  await struck.start()
   const backAt = performance.now()
   await world.until('somebody is admitted again', () => starts(world).length > before)
   const waited = performance.now() - backAt

@@ -45,8 +45,8 @@ describe('watches that break', () => {
       await world.history.catchUp()
       await controlPlane.compact()
       // Its watch caches start with the present.
-      await controlPlane.killApiServer()
-      await controlPlane.startApiServer()
+      await controlPlane.apiServer.kill()
+      await controlPlane.apiServer.start()
       proxy.rule = undefined
       release()
       for (const name of NAMES) await world.untilSynced(name)

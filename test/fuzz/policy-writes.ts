@@ -1,5 +1,6 @@
 import { POLICY_KEYS, type PolicyKeyName } from '@open-terrain/constructs'
 import fc from 'fast-check'
+import { BAD_QUOTAS } from '../../constructs/api/policy.fixtures.ts'
 import { objectName, oddDuration, oddName, oddQuantity, oddText } from './odd-values.ts'
 
 /** A value of a key and, known without asking the product, what it means. */
@@ -165,19 +166,7 @@ const quota = goodAndBad(
       }),
     ),
   ),
-  fc
-    .constantFrom(
-      'pods',
-      'pods=',
-      'pods=1.5',
-      'pods=-1',
-      'pods=1,pods=2',
-      'gpu=1',
-      'cpu=1e99999999',
-      'cpu=2=3',
-      '__proto__=1',
-    )
-    .map(bad),
+  fc.constantFrom(...BAD_QUOTAS).map(bad),
 )
 const isSizeLike = (text: string) => text === '' || /^[+]?[0-9.]+([eE][+-]?[0-9]+|[a-zA-Z]{0,2})$/.test(text)
 const size = goodAndBad(

@@ -15,15 +15,10 @@ describe('a cluster that breaks in the middle', () => {
       const release = world.gate.hold(world.urlOf('image-3'))
       for (const name of NAMES) await world.createImage(name)
       await world.untilDownloading('image-3')
-      if (server === 'etcd') {
-        await controlPlane.killEtcd()
-        release()
-        await controlPlane.startEtcd()
-      } else {
-        await controlPlane.killApiServer()
-        release()
-        await controlPlane.startApiServer()
-      }
+      const struck = server === 'etcd' ? controlPlane.etcd : controlPlane.apiServer
+      await struck.kill()
+      release()
+      await struck.start()
       for (const name of NAMES) await world.untilSynced(name)
       for (const name of NAMES) {
         expect(world.getImage(name)?.status?.attempts, name).toMatchObject([{ outcome: 'Succeeded', downloads: 1 }])

@@ -3,69 +3,49 @@ import { CUSTOM_RESOURCE_DEFINITION, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../
 import { useOwnCluster } from '../harness/cluster.ts'
 import { type SpecInput, World } from '../harness/world.ts'
 
-interface Missing {
-  readonly what: string
-  readonly reason: string
-  readonly spec: SpecInput
-  readonly provide: (world: World) => Promise<void>
-}
+type Missing = readonly [what: string, reason: string, spec: SpecInput, provide: (world: World) => Promise<void>]
 
 const MISSING: readonly Missing[] = [
-  {
-    what: 'its secret',
-    reason: 'SecretMissing',
-    spec: { sourceType: 's3', secretRef: 'later' },
-    provide: (world) => world.createSecret('later'),
-  },
-  {
-    what: 'its certificates',
-    reason: 'CertConfigMapMissing',
-    spec: { certConfigMap: 'later' },
-    provide: (world) => world.createConfigMap('later'),
-  },
-  {
-    what: 'its storage class',
-    reason: 'StorageClassMissing',
-    spec: { storageClass: 'later' },
-    provide: (world) => world.createStorageClass('later'),
-  },
-  {
-    what: 'a default storage class',
-    reason: 'StorageClassMissing',
-    spec: { storageClass: undefined as never },
-    provide: (world) => world.setPolicy({ concurrency: '1', defaultStorageClass: 'fast' }),
-  },
-  {
-    what: 'its snapshot class',
-    reason: 'SnapshotClassMissing',
-    spec: { snapshotClass: 'later' },
-    provide: (world) => world.createSnapshotClass('later'),
-  },
-  {
-    what: 'the permission of the policy',
-    reason: 'UrlNotAllowed',
-    spec: { url: 'https://elsewhere.example.com/image.qcow2' },
-    provide: (world) => world.setPolicy({ concurrency: '1', allowedSourceUrls: 'https://elsewhere.example.com/' }),
-  },
-  {
-    what: 'a size',
-    reason: 'DiskSizeMissing',
-    spec: { diskSize: undefined as never },
-    provide: (world) => world.setPolicy({ concurrency: '1', defaultDiskSize: '16Mi' }),
-  },
-  {
-    what: 'a source type',
-    reason: 'SourceTypeMissing',
-    spec: { sourceType: undefined as never },
-    provide: (world) => world.setPolicy({ concurrency: '1', defaultSourceType: 'http' }),
-  },
+  ['its secret', 'SecretMissing', { sourceType: 's3', secretRef: 'later' }, (world) => world.createSecret('later')],
+  ['its certificates', 'CertConfigMapMissing', { certConfigMap: 'later' }, (world) => world.createConfigMap('later')],
+  ['its storage class', 'StorageClassMissing', { storageClass: 'later' }, (world) => world.createStorageClass('later')],
+  [
+    'a default storage class',
+    'StorageClassMissing',
+    { storageClass: undefined as never },
+    (world) => world.setPolicy({ concurrency: '1', defaultStorageClass: 'fast' }),
+  ],
+  [
+    'its snapshot class',
+    'SnapshotClassMissing',
+    { snapshotClass: 'later' },
+    (world) => world.createSnapshotClass('later'),
+  ],
+  [
+    'the permission of the policy',
+    'UrlNotAllowed',
+    { url: 'https://elsewhere.example.com/image.qcow2' },
+    (world) => world.setPolicy({ concurrency: '1', allowedSourceUrls: 'https://elsewhere.example.com/' }),
+  ],
+  [
+    'a size',
+    'DiskSizeMissing',
+    { diskSize: undefined as never },
+    (world) => world.setPolicy({ concurrency: '1', defaultDiskSize: '16Mi' }),
+  ],
+  [
+    'a source type',
+    'SourceTypeMissing',
+    { sourceType: undefined as never },
+    (world) => world.setPolicy({ concurrency: '1', defaultSourceType: 'http' }),
+  ],
 ]
 
 describe('an image that lacks something', () => {
   const cluster = useOwnCluster()
 
-  it.each(MISSING)('waits for $what without a slot, lets others pass, and starts by itself', async (missing) => {
-    const { reason, spec, provide } = missing
+  it.each(MISSING)('waits for %s without a slot, lets others pass, and starts by itself', async (...missing) => {
+    const [, reason, spec, provide] = missing
     const allowed: Record<string, string> =
       reason === 'UrlNotAllowed' ? { allowedSourceUrls: 'https://images.example.com/' } : {}
     await using world = await World.start(cluster(), { policy: { concurrency: '1', ...allowed } })

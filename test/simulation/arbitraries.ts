@@ -192,29 +192,29 @@ export const processAction: fc.Arbitrary<Action> = fc.oneof(
 const FAULTY_KINDS = ['ConfigMap', 'DataVolume', 'VMDiskImage', 'VolumeSnapshot', 'DataSource', 'Pod', 'Lease']
 const percent = fc.constantFrom(3, 10, 30, 60, 100)
 
+const faults = <Do extends string, Fault>(what: Do, kinds: readonly Fault[]) => ({
+  weight: 5,
+  arbitrary: fc.record({
+    do: fc.constant(what),
+    fault: fc.constantFrom(...kinds),
+    percent,
+    forMs: duration(20 * SECOND, 2 * MINUTE),
+    kind: maybe(fc.constantFrom(...FAULTY_KINDS)),
+  }),
+})
+
 export const networkAction: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constant('requestFaults' as const),
-      fault: fc.constantFrom(...REQUEST_FAULTS),
-      percent,
-      forMs: duration(20 * SECOND, 2 * MINUTE),
-      kind: maybe(fc.constantFrom(...FAULTY_KINDS)),
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constant('watchFaults' as const),
-      fault: fc.constantFrom(...WATCH_FAULTS),
-      percent,
-      forMs: duration(20 * SECOND, 2 * MINUTE),
-      kind: maybe(fc.constantFrom(...FAULTY_KINDS)),
-    }),
-  },
+  faults('requestFaults', REQUEST_FAULTS),
+  faults('watchFaults', WATCH_FAULTS),
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('compact' as const, 'breakWatches' as const) }) },
 )
+
+/** The same, with these kinds in the place of those that {@link networkAction} names. */
+export function networkActionOn(...kinds: readonly string[]): fc.Arbitrary<Action> {
+  return fc
+    .tuple(networkAction, maybe(fc.constantFrom(...kinds)))
+    .map(([action, kind]) => ('kind' in action ? { ...action, kind } : action) as Action)
+}
 
 /** More than one API server, of which one is behind, and a load balancer that changes its mind. */
 export const serverAction: fc.Arbitrary<Action> = fc.oneof(

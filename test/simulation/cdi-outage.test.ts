@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../operator/runtime/times.fixtures.ts'
 import { HOUR_LONG } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
@@ -8,7 +8,6 @@ import { FARM, MachineWorld } from './machines/machine-world.ts'
 // cdi-controller is away while importers go on: nothing shows how far they are. A source that is silent looks the same but for the Lease of CDI.
 
 let world: MachineWorld
-afterEach(() => world.stop())
 
 const NAMES = ['first', 'second']
 const volumes = () => world.simulated.cluster.admin.list<DataVolume>(DATA_VOLUME, { namespace: FARM }).items

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import type { Holder } from '../../operator/controllers/vm-disk-image/world.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import type { Pod } from '../../sandbox/simulators/models.ts'
@@ -12,14 +13,7 @@ const LEDGER = `${OPERATOR_NAMESPACE}/sync-operator-slots`
 /** A create that nobody answered is carried out no later: sent within 5 s of its claim, and 10 s on its way. */
 const UNANSWERED_MS = 20_000
 
-export interface Slot {
-  readonly uid: string
-  readonly namespace: string
-  readonly name: string
-  readonly revision: string
-  readonly attempt: number
-  readonly claimant: string
-}
+export type Slot = Holder
 
 export interface Ledger {
   readonly limit: number

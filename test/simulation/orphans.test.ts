@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { controllerOf } from '../../operator/kube/controller-of.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
@@ -19,7 +19,6 @@ import { FARM, MachineWorld, TEAM, TEMPLATE } from './machines/machine-world.ts'
 // kubectl delete --cascade=orphan: the garbage collector takes the owner off what an object has made, before or after the operator sees it.
 
 let world: MachineWorld
-afterEach(() => world.stop())
 
 const ORPHAN = { propagationPolicy: 'Orphan' } as const
 const deleteImage = (name: string) => world.simulated.cluster.admin.delete(IMAGE, { namespace: FARM, name }, ORPHAN)

@@ -4,7 +4,7 @@ import { keyOf } from '../../operator/kube/kube-object.ts'
 import type { Commit, RequestInfo } from '../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../harness/kinds.ts'
 import { imageOwner, isEnd, isOperator } from './chronicle.ts'
-import type { Oracle, Witness } from './oracle/oracle.ts'
+import { type Witness, WitnessOracle } from './oracle/oracle.ts'
 
 /** By what was written: `status`, `place`, `finalizer`, or verb and kind of a child, such as `create DataVolume`. */
 export type Writes = Readonly<Record<string, number>>
@@ -19,15 +19,10 @@ const REPORT = /; its controller reports: (?:[^"\\]|\\.)*/g
  * Counts what the operator has written for each image, by what the API server carried out, whether or not the operator was
  * ever told. Part of invariant 7: no write says what was said already.
  */
-export class WriteBook implements Oracle {
-  readonly #witness: Witness
+export class WriteBook extends WitnessOracle<Witness> {
   readonly #counts = new Map<string, Record<string, number>>()
   /** Of the request that is being carried out. */
   #commit: Commit | undefined
-
-  constructor(witness: Witness) {
-    this.#witness = witness
-  }
 
   onCommit(commit: Commit): void {
     this.#commit = commit
@@ -41,7 +36,7 @@ export class WriteBook implements Oracle {
     if (!isWrite || !isOperator(actor) || !KINDS.has(resource.kind) || !code.startsWith('2')) return
     // Who does not know yet that it is being deleted may delete it again.
     if (commit !== undefined) this.#count(commit, verb)
-    else if (verb !== 'delete') this.#witness.report(7, `a ${verb} of ${resource.kind} ${key} changed nothing`)
+    else if (verb !== 'delete') this.witness.report(7, `a ${verb} of ${resource.kind} ${key} changed nothing`)
   }
 
   /** By image, as `namespace/name`. */
@@ -67,7 +62,7 @@ export class WriteBook implements Oracle {
     const news = newsIn(commit)
     if (news !== undefined) return news
     const { namespace, name } = object.metadata
-    this.#witness.report(
+    this.witness.report(
       7,
       `revision ${revision}: the status of image ${namespace}/${name} was written, but only its times are new`,
     )

@@ -132,15 +132,15 @@ function isAtRest(image: Image): boolean {
 }
 
 async function restartApiServer({ stage }: Surroundings): Promise<string[]> {
-  await stage.controlPlane.killApiServer()
-  await stage.controlPlane.startApiServer()
+  await stage.controlPlane.apiServer.kill()
+  await stage.controlPlane.apiServer.start()
   return []
 }
 
 async function restartEtcd({ stage }: Surroundings): Promise<string[]> {
-  await stage.controlPlane.killEtcd()
+  await stage.controlPlane.etcd.kill()
   await sleep(WITHOUT_ETCD_MS)
-  await stage.controlPlane.startEtcd()
+  await stage.controlPlane.etcd.start()
   const look = () => stage.client.list(IMAGE, { limit: 1 })
   await persist('the API server has found its etcd again', ['Unavailable', 'NoAnswer'], look)
   return []
@@ -148,11 +148,11 @@ async function restartEtcd({ stage }: Surroundings): Promise<string[]> {
 
 /** What the watches were at is gone when the API server is back: all caches are listed again. */
 async function compactAndRestart({ stage, history }: Surroundings): Promise<string[]> {
-  await stage.controlPlane.killApiServer()
+  await stage.controlPlane.apiServer.kill()
   // Of what it has not been told by now, it could never hear.
   await history.catchUp()
   await stage.controlPlane.compact()
-  await stage.controlPlane.startApiServer()
+  await stage.controlPlane.apiServer.start()
   return []
 }
 

@@ -60,11 +60,11 @@ describe('the control plane', () => {
   it('keeps its port and its data when the API server and etcd are killed', async () => {
     await mustSend('POST', CONFIG_MAPS, configMap('survivor'))
     const { server } = controlPlane
-    await controlPlane.killApiServer()
+    await controlPlane.apiServer.kill()
     await expect(controlPlane.request('GET', `${CONFIG_MAPS}/survivor`)).rejects.toThrow()
-    await controlPlane.killEtcd()
-    await controlPlane.startEtcd()
-    await controlPlane.startApiServer()
+    await controlPlane.etcd.kill()
+    await controlPlane.etcd.start()
+    await controlPlane.apiServer.start()
     expect(controlPlane.server).toBe(server)
     expect((await controlPlane.request('GET', `${CONFIG_MAPS}/survivor`)).status).toBe(200)
   })

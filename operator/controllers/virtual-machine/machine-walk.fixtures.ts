@@ -9,7 +9,7 @@ import { type InstanceView, viewKubeVirt } from '../../cluster/kubevirt-views.ts
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import type { Removal } from '../../runtime/plan.ts'
-import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
+import { given, PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
@@ -22,7 +22,7 @@ import {
   type KubeVirtStatus,
   PUBLISHED,
 } from './machine-objects.fixtures.ts'
-import { aWorld, given, type WorldOverrides } from './machine-world.fixtures.ts'
+import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
 import type { CloneFacts, MachineView } from './views.ts'
 import type { MachineWorld } from './world.ts'
 
@@ -36,7 +36,7 @@ interface Stored extends KubeObject {
  * A world that its plans are applied to, as the controller and the API server would, with the other actors (the image, CDI, KubeVirt,
  * people) in the hands of the test. `told` has every event, in order.
  */
-export class Walk extends PlanWalk<MachineWorld> {
+export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
   override world: MachineWorld
   told: string[] = []
   /** Kinds that were removed, each with the world in which it was. */
@@ -81,9 +81,7 @@ export class Walk extends PlanWalk<MachineWorld> {
     return planMachine(this.world, this.now)
   }
 
-  override step(): boolean {
-    const plan = this.plan()
-    const before = this.log.length
+  protected override carryOut(plan: MachinePlan): void {
     const { isStatusDue: isDue } = machinePaceOf(this.status, plan.status)
     if (isDue) {
       this.#setVM({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
@@ -96,7 +94,6 @@ export class Walk extends PlanWalk<MachineWorld> {
     const isDiskless = plan.onlyIf?.some((one) => 'absent' in one && one.whose === 'ours')
     if (isDiskless && hasDisk(this.world)) throw new Error('it has a disk')
     for (const removal of plan.remove) this.#remove(removal)
-    return this.log.length > before
   }
 
   after(ms: number): this {

@@ -1,11 +1,6 @@
-import {
-  POLICY_DEFAULTS,
-  type Policy,
-  parseVirtualMachineSpec,
-  type VirtualMachineStatus,
-} from '@open-terrain/constructs'
-import type { ObjectMeta } from '../../kube/kube-object.ts'
+import { POLICY_DEFAULTS, parseVirtualMachineSpec, type VirtualMachineStatus } from '@open-terrain/constructs'
 import { toTime } from '../../runtime/conditions.ts'
+import { given, type ObjectOverrides } from '../../runtime/plan-walk.fixtures.ts'
 import { START } from '../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, aStorageClass } from './machine-disks.fixtures.ts'
 import { aMachine, anImage, anInstance, aSecret, aVM, cloudInitOf, SPEC } from './machine-objects.fixtures.ts'
@@ -16,13 +11,21 @@ export const NO_PASSWORD = {
   message: 'the password of user "demo" is not there',
 } as const satisfies CloudInit
 
-export interface WorldOverrides extends Omit<Partial<MachineWorld>, 'vm' | 'policy' | 'spec'> {
-  readonly metadata?: Partial<ObjectMeta>
-  readonly status?: VirtualMachineStatus
-  /** Laid over {@link SPEC}; undefined members are left out. */
-  readonly spec?: Readonly<Record<string, unknown>>
-  readonly policy?: Partial<Policy>
-}
+export type WorldOverrides = Omit<Partial<MachineWorld>, 'vm' | 'policy' | 'spec'> &
+  ObjectOverrides<VirtualMachineStatus>
+
+/** Nothing exists of a machine, and nothing has the name of anything of it. */
+export const WITHOUT_CHILDREN = {
+  clone: undefined,
+  claim: undefined,
+  foreignClaim: undefined,
+  secret: undefined,
+  machine: undefined,
+  instance: undefined,
+  conflict: undefined,
+  orphan: undefined,
+  leaving: undefined,
+} as const satisfies Partial<MachineWorld>
 
 /** A world with an image that is ready, in which nothing exists yet of a machine, and nothing stands in its way. */
 export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): MachineWorld {
@@ -37,27 +40,14 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     image: anImage(),
     isImageShared: false,
     imageNamespace: 'there',
-    clone: undefined,
     storageClass: aStorageClass(),
     hasCloneSource: true,
-    claim: undefined,
-    foreignClaim: undefined,
-    secret: undefined,
-    machine: undefined,
-    instance: undefined,
-    conflict: undefined,
-    orphan: undefined,
-    leaving: undefined,
+    ...WITHOUT_CHILDREN,
     cloudInit: cloudInitOf(vm),
     refusal: undefined,
     obstacle: undefined,
     ...more,
   }
-}
-
-/** Without the members that are undefined. */
-export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
 /** A world in which the machine runs. */

@@ -4,6 +4,7 @@ import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import type { CachesBench } from './machine-caches.fixtures.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
 import { aMachine, anInstance, aSecret, aVM, childMeta, cloudInitOf, SPEC, VM_UID } from './machine-objects.fixtures.ts'
+import { WITHOUT_CHILDREN } from './machine-world.fixtures.ts'
 import { parsedMachineSpec } from './observe.ts'
 import { build, GOING } from './observe-bench.fixtures.ts'
 
@@ -22,6 +23,24 @@ const LOST: Partial<ObjectMeta> = { ownerReferences: [] }
 
 const leaving = (name: string) => ({ ...theirs(name), ...GOING })
 
+type Put = [what: string, put: (bench: CachesBench) => unknown, told: string]
+
+/** A child of each kind under the name of ours, with these metadata. */
+const oneOfEach = (metadataOf: (name: string) => Partial<ObjectMeta>): Put[] => [
+  ['DataVolume', (bench) => bench.put(bench.dataVolumes, aDisk({}, metadataOf('vm-root'))), 'DataVolume vm-root'],
+  [
+    'Secret',
+    (bench) => bench.put(bench.secrets, aSecret(undefined, metadataOf('vm-cloudinit'))),
+    'Secret vm-cloudinit',
+  ],
+  [
+    'machine',
+    (bench) => bench.put(bench.caches.kubevirt, aMachine(undefined, metadataOf('vm'))),
+    'VirtualMachine vm of KubeVirt',
+  ],
+  ['claim', (bench) => bench.put(bench.claims, aClaim(metadataOf('vm-root'))), 'PersistentVolumeClaim vm-root'],
+]
+
 describe('a machine that has nothing', () => {
   it('is seen without children, and nothing stands in its way', () => {
     const { look } = build()
@@ -38,17 +57,9 @@ describe('a machine that has nothing', () => {
       image: undefined,
       isImageShared: false,
       imageNamespace: 'there',
-      clone: undefined,
       hasCloneSource: true,
-      claim: undefined,
-      foreignClaim: undefined,
-      secret: undefined,
-      machine: undefined,
-      instance: undefined,
       storageClass: undefined,
-      conflict: undefined,
-      leaving: undefined,
-      orphan: undefined,
+      ...WITHOUT_CHILDREN,
     })
   })
 })
@@ -88,14 +99,8 @@ describe('children', () => {
     expect(look()).toMatchObject({ clone: undefined, secret: undefined, machine: undefined, instance: undefined })
   })
 
-  it.each<[string, (bench: CachesBench) => unknown, string]>([
-    ['DataVolume', (bench) => bench.put(bench.dataVolumes, aDisk({}, theirs('vm-root'))), 'DataVolume vm-root'],
-    ['Secret', (bench) => bench.put(bench.secrets, aSecret(undefined, theirs('vm-cloudinit'))), 'Secret vm-cloudinit'],
-    [
-      'machine',
-      (bench) => bench.put(bench.caches.kubevirt, aMachine(undefined, theirs('vm'))),
-      'VirtualMachine vm of KubeVirt',
-    ],
+  it.each<Put>([
+    ...oneOfEach(theirs),
     [
       'Secret of nobody',
       (bench) => bench.put(bench.secrets, aSecret(undefined, { ownerReferences: [], labels: {} })),
@@ -106,7 +111,6 @@ describe('children', () => {
       (bench) => bench.put(bench.secrets, aSecret(undefined, { ...theirs('vm-cloudinit'), labels: OURS })),
       'Secret vm-cloudinit',
     ],
-    ['claim', (bench) => bench.put(bench.claims, aClaim(theirs('vm-root'))), 'PersistentVolumeClaim vm-root'],
   ])('of somebody else are in the way, and are not ours: a %s', (_what, put, expected) => {
     const { bench, look } = build()
     put(bench)
@@ -115,38 +119,27 @@ describe('children', () => {
     expect([clone, secret, machine, claim, instance]).toEqual([undefined, undefined, undefined, undefined, undefined])
   })
 
-  it.each<[string, (bench: CachesBench) => unknown, string]>([
-    ['DataVolume', (bench) => bench.put(bench.dataVolumes, aDisk({}, leaving('vm-root'))), 'DataVolume vm-root'],
-    ['Secret', (bench) => bench.put(bench.secrets, aSecret(undefined, leaving('vm-cloudinit'))), 'Secret vm-cloudinit'],
-    [
-      'machine',
-      (bench) => bench.put(bench.caches.kubevirt, aMachine(undefined, leaving('vm'))),
-      'VirtualMachine vm of KubeVirt',
-    ],
-    ['claim', (bench) => bench.put(bench.claims, aClaim(leaving('vm-root'))), 'PersistentVolumeClaim vm-root'],
-  ])('of somebody else that are being deleted are not ours, and no conflict: a %s', (_what, put, expected) => {
-    const { bench, look } = build()
-    put(bench)
-    const { clone, secret, machine, claim, instance, ...world } = look()
-    expect(world).toMatchObject({ conflict: undefined, leaving: expected })
-    expect([clone, secret, machine, claim, instance]).toEqual([undefined, undefined, undefined, undefined, undefined])
-  })
+  it.each(oneOfEach(leaving))(
+    'of somebody else that are being deleted are not ours, and no conflict: a %s',
+    (_what, put, expected) => {
+      const { bench, look } = build()
+      put(bench)
+      const { clone, secret, machine, claim, instance, ...world } = look()
+      expect(world).toMatchObject({ conflict: undefined, leaving: expected })
+      expect([clone, secret, machine, claim, instance]).toEqual([undefined, undefined, undefined, undefined, undefined])
+    },
+  )
 
-  it.each<[string, (bench: CachesBench) => unknown, string]>([
-    ['DataVolume', (bench) => bench.put(bench.dataVolumes, aDisk({}, LOST)), 'DataVolume vm-root'],
-    ['Secret', (bench) => bench.put(bench.secrets, aSecret(undefined, LOST)), 'Secret vm-cloudinit'],
-    [
-      'machine',
-      (bench) => bench.put(bench.caches.kubevirt, aMachine(undefined, LOST)),
-      'VirtualMachine vm of KubeVirt',
-    ],
-  ])('that have lost their owner are not ours, and not taken for a stranger’s: a %s', (_what, put, expected) => {
-    const { bench, look } = build()
-    put(bench)
-    const { clone, secret, machine, ...world } = look()
-    expect(world).toMatchObject({ conflict: undefined, leaving: undefined, orphan: expected })
-    expect([clone, secret, machine]).toEqual([undefined, undefined, undefined])
-  })
+  it.each(oneOfEach(() => LOST).filter(([what]) => what !== 'claim'))(
+    'that have lost their owner are not ours, and not taken for a stranger’s: a %s',
+    (_what, put, expected) => {
+      const { bench, look } = build()
+      put(bench)
+      const { clone, secret, machine, ...world } = look()
+      expect(world).toMatchObject({ conflict: undefined, leaving: undefined, orphan: expected })
+      expect([clone, secret, machine]).toEqual([undefined, undefined, undefined])
+    },
+  )
 
   it('of somebody else are told apart from what has lost its owner', () => {
     const { bench, look } = build()

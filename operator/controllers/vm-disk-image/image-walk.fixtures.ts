@@ -3,19 +3,19 @@ import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
+import { given, PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import type { ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
 import { isImageStatusDue } from './decide/status.ts'
 import { aClaim, aDataVolume, CDI, childMeta, ownedBy } from './image-objects.fixtures.ts'
-import { aWorld, given, type WorldOverrides } from './image-world.fixtures.ts'
+import { aWorld, type WorldOverrides } from './image-world.fixtures.ts'
 import { type Holder, type ImageWorld, NOTHING_SEEN } from './world.ts'
 
 /**
  * A world that its plans are applied to, as the controller and the API server would, with the other actors (admission,
  * CDI, snapshotter, people) in the hands of the test.
  */
-export class Walk extends PlanWalk<ImageWorld> {
+export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
   override world: ImageWorld
   #version = 100
   #serial = 0
@@ -63,9 +63,7 @@ export class Walk extends PlanWalk<ImageWorld> {
     return planImage(this.world, this.now)
   }
 
-  override step(): boolean {
-    const plan = this.plan()
-    const before = this.log.length
+  protected override carryOut(plan: ImagePlan): void {
     if (isImageStatusDue(this.status, plan.status, undefined, false)) {
       this.#setImage({ status: JSON.parse(JSON.stringify(plan.status)) as VMDiskImageStatus })
       this.log.push(`status ${this.stand}`)
@@ -75,7 +73,6 @@ export class Walk extends PlanWalk<ImageWorld> {
     for (const child of plan.apply) this.#applyChild(child)
     // Whether the image itself goes, a live look has to say.
     for (const { kind, name, uid } of plan.remove) if (kind !== 'VMDiskImage') this.#remove(kind, name, uid)
-    return this.log.length > before
   }
 
   after(ms: number): this {

@@ -1,6 +1,6 @@
 import { POLICY_DEFAULTS, type Policy, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import type { References } from '../../images/references.ts'
-import type { ObjectMeta } from '../../kube/kube-object.ts'
+import { given, type ObjectOverrides } from '../../runtime/plan-walk.fixtures.ts'
 import { anImage, SPEC } from './image-objects.fixtures.ts'
 import { type ImageWorld, type Lookup, NOTHING_SEEN } from './world.ts'
 
@@ -36,13 +36,7 @@ export function aPolicy(more: Partial<Policy> = {}): Policy {
   return { ...POLICY_DEFAULTS, ...more }
 }
 
-export interface WorldOverrides extends Omit<Partial<ImageWorld>, 'image' | 'policy' | 'spec'> {
-  readonly metadata?: Partial<ObjectMeta>
-  readonly status?: VMDiskImageStatus
-  /** Laid over {@link SPEC}; undefined members are left out. */
-  readonly spec?: Readonly<Record<string, unknown>>
-  readonly policy?: Partial<Policy>
-}
+export type WorldOverrides = Omit<Partial<ImageWorld>, 'image' | 'policy' | 'spec'> & ObjectOverrides<VMDiskImageStatus>
 
 /** A world in which nothing stands in the way of a new image. */
 export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): ImageWorld {
@@ -69,8 +63,4 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     references: NO_REFERENCES,
     ...more,
   }
-}
-
-export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

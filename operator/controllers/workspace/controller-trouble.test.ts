@@ -1,6 +1,7 @@
 import { vmDiskImage } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
+import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/kube-object.ts'
 import { DEPLOYMENT, NAMESPACE, SECRET } from '../../kube/resource-types.ts'
 import {
   DEPLOYED,
@@ -32,13 +33,7 @@ describe('images', () => {
     expect(bench.status().waitingFor).toMatch('Image demo-vmdi (ImageMissing)')
     expect(bench.status().message).toMatch('its machine has no vmDiskImageTemplate, and the policy no imageUrlTemplate')
     expect(bench.owned().filter((one) => !/^(Namespace|NetworkPolicy) /.test(one))).toEqual([])
-    bench.client.cluster.admin.create(vmDiskImage, {
-      apiVersion: 'pelotech.ot/v1alpha1',
-      kind: 'VMDiskImage',
-      metadata: { namespace: IMAGE_NAMESPACE, name: 'demo-vmdi' },
-    })
-    await bench.work()
-    expect(bench.status().phase).toBe('Ready')
+    await expectReadyWith(bench, vmDiskImage, { namespace: IMAGE_NAMESPACE, name: 'demo-vmdi' })
   })
 
   it('are made from the URL of the policy, as soon as it gives one', async () => {
@@ -186,13 +181,7 @@ it('a Secret that a password is to come from is waited for, with the command tha
   expect(bench.status()).toMatchObject({ phase: 'Provisioning', reason: 'SecretMissing' })
   const command = `kubectl -n ${NAME} create secret generic demo-password --from-literal=password=PASSWORD`
   expect(bench.status().components?.find(({ kind }) => kind === 'VirtualMachine')?.message).toBe(command)
-  bench.client.cluster.admin.create(SECRET, {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { namespace: NAME, name: 'demo-password' },
-  })
-  await bench.work()
-  expect(bench.status().phase).toBe('Ready')
+  await expectReadyWith(bench, SECRET, { namespace: NAME, name: 'demo-password' })
 })
 
 it('a spec that breaks a rule is told, and nothing of the workspace is touched', async () => {
@@ -215,3 +204,10 @@ it('a workspace is deleted of which nothing exists yet', async () => {
   await bench.clock.advance(5 * SECOND)
   expect(bench.workspace()).toBeUndefined()
 })
+
+/** It is Ready as soon as somebody makes an object that it waits for. */
+async function expectReadyWith(bench: Awaited<ReturnType<typeof start>>, type: ResourceType, metadata: ObjectMeta) {
+  bench.client.cluster.admin.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata })
+  await bench.work()
+  expect(bench.status().phase).toBe('Ready')
+}

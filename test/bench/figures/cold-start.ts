@@ -1,15 +1,13 @@
 import { systemClock } from '../../../operator/runtime/clock.ts'
-import { atMost, type Figure } from '../figure.ts'
+import { atMost, type Figure, RUNS } from '../figure.ts'
 import type { Observer } from '../observer.ts'
 import { untilQuiet } from '../requests.ts'
 import type { Stage } from '../stage.ts'
 import { quotients } from '../statistics.ts'
 
-const RUNS = 3
 /** Slots that each cold start finds free, and nobody else. */
 const SLOTS = 10
 const TIMEOUT_MS = 600_000
-const SECOND_MS = 1_000
 
 /** Where the time of one cold start went, in seconds, each part after the one before. */
 export interface ColdStart {
@@ -96,8 +94,8 @@ async function oneColdStart(stage: Stage, observer: Observer): Promise<Omit<Cold
   const loadedAt = operator.loggedAt('starting')
   const ledAt = operator.loggedAt('leading')
   return {
-    loading: (loadedAt - startedAt) / SECOND_MS,
-    filling: (ledAt - loadedAt) / SECOND_MS,
-    admitting: (first.createdAt - ledAt) / SECOND_MS,
+    loading: (loadedAt - startedAt) / 1_000,
+    filling: (ledAt - loadedAt) / 1_000,
+    admitting: (first.createdAt - ledAt) / 1_000,
   }
 }

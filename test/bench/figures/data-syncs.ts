@@ -1,9 +1,7 @@
-import { systemClock } from '../../../operator/runtime/clock.ts'
-import type { Requests } from '../bundled-operator.ts'
 import type { Chapter, Figure } from '../figure.ts'
-import type { Observer } from '../observer.ts'
 import { requestTable } from '../request-table.ts'
-import { difference, total, untilQuiet, withoutRenewals } from '../requests.ts'
+import { total } from '../requests.ts'
+import { IMPORT_MS, LIMIT, type Memory, memoryOf, type Span, sceneOn } from '../scene.ts'
 import { Stage } from '../stage.ts'
 
 export interface DataSyncLoad {
@@ -13,26 +11,17 @@ export interface DataSyncLoad {
   readonly runs: number
 }
 
-/** What it took until everything rested. */
-interface Span {
-  readonly requests: Requests
-  readonly seconds: number
-  readonly cpu: number
-}
-
-interface DataSyncRun {
+interface DataSyncRun extends Memory {
   /** The same images, created one by one. */
   readonly byHand: Span
   readonly first: Span
   /** As many DataSyncs again, which want the same. */
   readonly shared: Span
-  readonly peakMb: number
 }
 
-const LIMIT = 10
 const NAMESPACES = 4
-const IMPORT_MS = 100
 const EACH_TIMEOUT_MS = 2_000
+const STAGE = { policy: { concurrency: String(LIMIT) }, spread: NAMESPACES }
 
 /** Many DataSyncs at once, of images that nobody has; then as many again of the same. */
 export async function measureDataSyncs(load: DataSyncLoad, tell: (line: string) => void): Promise<Chapter> {
@@ -96,45 +85,31 @@ export async function measureDataSyncs(load: DataSyncLoad, tell: (line: string) 
 
 async function oneRun({ dataSyncs, vms }: DataSyncLoad): Promise<DataSyncRun> {
   const images = dataSyncs * vms
-  const byHand = await onStage(images, async ({ stage, observer, span }) =>
-    span(
-      () => stage.createImages('image', images),
-      (timeoutMs) => observer.until('all images', () => observer.countIn('Succeeded') === images, timeoutMs),
-    ),
+  return { byHand: await imagesByHand(images), ...(await throughDataSyncs(dataSyncs, vms, images * EACH_TIMEOUT_MS)) }
+}
+
+async function imagesByHand(images: number): Promise<Span> {
+  await using stage = await Stage.start(STAGE)
+  const { observer, span } = await sceneOn(stage)
+  return await span(
+    () => stage.createImages('image', images),
+    () => observer.until('all images', () => observer.countIn('Succeeded') === images, images * EACH_TIMEOUT_MS),
   )
-  return await onStage(images, async ({ stage, observer, span, peakMb }) => {
-    const release = (prefix: string, count: number) =>
-      span(
-        () => stage.createDataSyncs(prefix, dataSyncs, vms),
-        (timeoutMs) => observer.until('all DataSyncs', () => observer.readyDataSyncs.size === count, timeoutMs),
-      )
-    const first = await release('first', dataSyncs)
-    const shared = await release('second', 2 * dataSyncs)
-    return { byHand, first, shared, peakMb: await peakMb() }
-  })
 }
 
-interface Scene {
-  readonly stage: Stage
-  readonly observer: Observer
-  readonly span: (begin: () => Promise<void>, end: (timeoutMs: number) => Promise<unknown>) => Promise<Span>
-  readonly peakMb: () => Promise<number>
-}
-
-async function onStage<T>(images: number, play: (scene: Scene) => Promise<T>): Promise<T> {
-  await using stage = await Stage.start({ policy: { concurrency: String(LIMIT) }, spread: NAMESPACES })
-  await stage.startSimulators({ durationMs: IMPORT_MS })
-  const observer = await stage.observe()
-  const operator = await stage.startOperator()
-  await operator.untilLeading()
-  const span: Scene['span'] = async (begin, end) => {
-    const before = await untilQuiet(operator)
-    const cpuBefore = await operator.cpuSeconds()
-    const startedAt = systemClock.monotonic()
-    await Promise.all([begin(), end(images * EACH_TIMEOUT_MS)])
-    const seconds = (systemClock.monotonic() - startedAt) / 1_000
-    const requests = withoutRenewals(difference(await untilQuiet(operator), before))
-    return { requests, seconds, cpu: (await operator.cpuSeconds()) - cpuBefore }
-  }
-  return await play({ stage, observer, span, peakMb: async () => (await operator.memory()).peak / 1e6 })
+async function throughDataSyncs(
+  dataSyncs: number,
+  vms: number,
+  timeoutMs: number,
+): Promise<Omit<DataSyncRun, 'byHand'>> {
+  await using stage = await Stage.start(STAGE)
+  const { observer, operator, span } = await sceneOn(stage)
+  const release = (prefix: string, count: number) =>
+    span(
+      () => stage.createDataSyncs(prefix, dataSyncs, vms),
+      () => observer.until('all DataSyncs', () => observer.readyDataSyncs.size === count, timeoutMs),
+    )
+  const first = await release('first', dataSyncs)
+  const shared = await release('second', 2 * dataSyncs)
+  return { first, shared, ...(await memoryOf(operator)) }
 }

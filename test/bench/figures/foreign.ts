@@ -6,9 +6,10 @@ import { DATA_VOLUME, LEASE, NAMESPACE } from '../../../operator/kube/resource-t
 import { systemClock } from '../../../operator/runtime/clock.ts'
 import { OPERATOR_NAMESPACE } from '../../../sandbox/control-plane/cluster.ts'
 import type { BundledOperator } from '../bundled-operator.ts'
-import { atMost, type Chapter } from '../figure.ts'
+import { atMost, type Chapter, RUNS } from '../figure.ts'
 import { untilQuiet } from '../requests.ts'
 import { inParallel, Stage } from '../stage.ts'
+import { stopwatch } from '../stopwatch.ts'
 import { storeFinishedImages } from '../stored-images.ts'
 
 const FOREIGN = 500
@@ -16,7 +17,6 @@ const BYTES = 250_000
 const TENANT = 'tenant'
 /** Deleted in each run: each asks a live list of all DataVolumes who clones from it. */
 const DELETED = 16
-const RUNS = 3
 const CHANGES = 200
 const LOOK_MS = 100
 const TIMEOUT_MS = 300_000
@@ -37,9 +37,9 @@ export async function measureForeign(tell: (line: string) => void): Promise<Chap
     await using operator = await stage.startOperator()
     const gap = await longestGap(stage.client, operator, async () => {
       await untilQuiet(operator)
-      const startedAt = systemClock.monotonic()
+      const passed = stopwatch()
       await Promise.all([deleteSome(stage.client), changeForeign(stage.client, run)])
-      deletions.push((systemClock.monotonic() - startedAt) / 1_000)
+      deletions.push(passed())
       await untilQuiet(operator)
     })
     const memory = await operator.memory()

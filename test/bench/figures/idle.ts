@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../../../operator/runtime/clock.ts'
-import { atMost, type Chapter, exactly } from '../figure.ts'
+import { atMost, type Chapter, exactly, RUNS } from '../figure.ts'
 import { difference, total, untilQuiet, withoutRenewals, writesIn } from '../requests.ts'
 import { Stage } from '../stage.ts'
+import { stopwatch } from '../stopwatch.ts'
 
-const RUNS = 3
 export const IDLE_MS = 60_000
 
 /** The operator that has nothing to do, on a cluster without images. */
@@ -16,10 +15,10 @@ export async function measureIdle(tell: (line: string) => void): Promise<Chapter
   const cpuMs: number[] = []
   await using stage = await Stage.start({ policy: { concurrency: '4' } })
   for (let run = 1; run <= RUNS; run += 1) {
-    const startedAt = systemClock.monotonic()
+    const passed = stopwatch()
     await using operator = await stage.startOperator()
     await operator.untilLeading()
-    ready.push((systemClock.monotonic() - startedAt) / 1_000)
+    ready.push(passed())
     const before = await untilQuiet(operator)
     const cpuBefore = await operator.cpuSeconds()
     await sleep(IDLE_MS)

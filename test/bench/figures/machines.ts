@@ -1,9 +1,8 @@
-import { systemClock } from '../../../operator/runtime/clock.ts'
 import { runBareMachines } from '../bare-machines.ts'
-import type { BundledOperator, Requests } from '../bundled-operator.ts'
 import { atMost, type Chapter, type Figure } from '../figure.ts'
 import { requestTable } from '../request-table.ts'
-import { difference, readsIn, total, untilQuiet, withoutRenewals } from '../requests.ts'
+import { readsIn, total } from '../requests.ts'
+import { LIMIT, type Memory, memoryOf, type Span, sceneOn } from '../scene.ts'
 import { Stage } from '../stage.ts'
 
 export interface MachineLoad {
@@ -14,20 +13,12 @@ export interface MachineLoad {
 }
 
 /** What one run gave. */
-interface MachineRun {
-  readonly requests: Requests
-  readonly seconds: number
+interface MachineRun extends Span, Memory {
   /** Until as many run that a bare client created. */
   readonly bareSeconds: number
-  readonly operatorCpu: number
-  readonly simulatorsCpu: number
-  readonly residentMb: number
-  readonly peakMb: number
 }
 
-const LIMIT = 10
-const IMPORT_MS = 100
-const IMAGES_TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 60_000
 const EACH_TIMEOUT_MS = 2_000
 
 /** Many machines at once, of images that are there. */
@@ -51,7 +42,7 @@ async function measureLoad(load: MachineLoad, tell: (line: string) => void): Pro
   for (let run = 1; run <= load.runs; run += 1) {
     const one = await oneRun(load)
     runs.push(one)
-    const [each, cpu] = [total(one.requests), one.operatorCpu * 1_000].map((sum) => (sum / load.machines).toFixed(2))
+    const [each, cpu] = [total(one.requests), one.cpu * 1_000].map((sum) => (sum / load.machines).toFixed(2))
     tell(
       `${load.machines} machines, run ${run}: all Ready in ${one.seconds.toFixed(1)} s (those of a bare client in ${one.bareSeconds.toFixed(1)} s), ${each} requests and ${cpu} ms of processor time for each, ` +
         `${one.residentMb.toFixed(1)} MB`,
@@ -62,39 +53,16 @@ async function measureLoad(load: MachineLoad, tell: (line: string) => void): Pro
 
 async function oneRun({ machines, images }: MachineLoad): Promise<MachineRun> {
   await using stage = await Stage.start({ policy: { concurrency: String(LIMIT) }, spread: images })
-  const simulators = await stage.startSimulators({ durationMs: IMPORT_MS })
-  const observer = await stage.observe()
-  const operator = await stage.startOperator()
-  await operator.untilLeading()
-  await stage.createImages('image', images)
-  await observer.until('every image is there', () => observer.countIn('Succeeded') === images, IMAGES_TIMEOUT_MS)
-  const before = await untilQuiet(operator)
-  const cpuBefore = await cpuOf(operator, simulators)
-
-  const startedAt = systemClock.monotonic()
-  const timeoutMs = IMAGES_TIMEOUT_MS + machines * EACH_TIMEOUT_MS
-  await Promise.all([
-    stage.createMachines('machine', machines, (at) => `image-${at % images}`),
-    observer.until('every machine is Ready', () => observer.readyMachines.size === machines, timeoutMs),
-  ])
-  const seconds = (systemClock.monotonic() - startedAt) / 1_000
-  const requests = withoutRenewals(difference(await untilQuiet(operator), before))
-  const cpu = await cpuOf(operator, simulators)
-  const { resident, peak } = await operator.memory()
+  const { observer, operator, span } = await sceneOn(stage, images)
+  const timeoutMs = TIMEOUT_MS + machines * EACH_TIMEOUT_MS
+  const made = await span(
+    () => stage.createMachines('machine', machines, (at) => `image-${at % images}`),
+    () => observer.until('every machine is Ready', () => observer.readyMachines.size === machines, timeoutMs),
+  )
+  const memory = await memoryOf(operator)
   await operator.terminate()
-  return {
-    requests,
-    seconds,
-    bareSeconds: await runBareMachines(stage.client, machines, timeoutMs),
-    operatorCpu: cpu.operator - cpuBefore.operator,
-    simulatorsCpu: cpu.simulators - cpuBefore.simulators,
-    residentMb: resident / 1e6,
-    peakMb: peak / 1e6,
-  }
-}
-
-async function cpuOf(operator: BundledOperator, simulators: { cpuSeconds(): Promise<number> }) {
-  return { operator: await operator.cpuSeconds(), simulators: await simulators.cpuSeconds() }
+  const bareSeconds = await runBareMachines(stage.client, machines, timeoutMs)
+  return { ...made, ...memory, bareSeconds }
 }
 
 function figuresOf({ machines, images }: MachineLoad, runs: readonly MachineRun[]): Figure[] {
@@ -116,7 +84,7 @@ function figuresOf({ machines, images }: MachineLoad, runs: readonly MachineRun[
     }),
     figure('all Ready', (run) => run.seconds, seconds),
     figure('all run that a bare client creates', (run) => run.bareSeconds, seconds),
-    figure('processor time of the operator, user and system', (run) => (run.operatorCpu * 1_000) / machines, {
+    figure('processor time of the operator, user and system', (run) => (run.cpu * 1_000) / machines, {
       unit: 'ms/machine',
       digits: 1,
     }),

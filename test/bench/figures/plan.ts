@@ -7,12 +7,11 @@ import {
   settledWorld,
 } from '../../../operator/controllers/workspace/workspace-world.fixtures.ts'
 import { systemClock } from '../../../operator/runtime/clock.ts'
-import { atMost, type Chapter } from '../figure.ts'
+import { atMost, type Chapter, RUNS } from '../figure.ts'
 import { median } from '../statistics.ts'
 
 const WARM_UP = 200
 const PLANS = 2_000
-const RUNS = 3
 
 /** What it takes to decide about the proposal's workspace: in this process, without any request. */
 export async function measurePlan(tell: (line: string) => void): Promise<Chapter> {

@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../../../operator/runtime/clock.ts'
-import { atMost, type Chapter, exactly } from '../figure.ts'
+import { atMost, type Chapter, exactly, RUNS } from '../figure.ts'
 import { difference, total, untilQuiet, withoutRenewals, writesIn } from '../requests.ts'
 import { Stage } from '../stage.ts'
+import { stopwatch } from '../stopwatch.ts'
 import { storeFinishedImages } from '../stored-images.ts'
 import { COLD_START_METHOD, coldStartFigures, coldStarts } from './cold-start.ts'
 import { IDLE_MS } from './idle.ts'
 
 const IMAGES = 10_000
 const SPREAD = 8
-const RUNS = 3
-const SECOND_MS = 1_000
 
 /** The operator over 10,000 finished images and their children. */
 export async function measureStored(tell: (line: string) => void): Promise<Chapter> {
@@ -23,10 +21,10 @@ export async function measureStored(tell: (line: string) => void): Promise<Chapt
   const writes: number[] = []
   const ready: number[] = []
   for (let run = 1; run <= RUNS; run += 1) {
-    const startedAt = systemClock.monotonic()
+    const passed = stopwatch()
     await using operator = await stage.startOperator()
     await operator.untilLeading()
-    ready.push((systemClock.monotonic() - startedAt) / SECOND_MS)
+    ready.push(passed())
     const atRest = await untilQuiet(operator)
     await sleep(IDLE_MS)
     const memory = await operator.memory()
@@ -44,7 +42,7 @@ export async function measureStored(tell: (line: string) => void): Promise<Chapt
     title: '10,000 finished images with their children',
     method:
       `10,000 images that are Succeeded, each with its DataVolume, claim, snapshot and DataSource (${(IMAGES * 5).toLocaleString('en')} objects in ${SPREAD} namespaces): one was synced by the operator, the ` +
-      `others are copies of what it left. A new process for each run; ${IDLE_MS / SECOND_MS} s after it came to rest. It has nothing to write. ` +
+      `others are copies of what it left. A new process for each run; ${IDLE_MS / 1_000} s after it came to rest. It has nothing to write. ` +
       `For the cold starts there is a queue behind the finished images. ${COLD_START_METHOD}`,
     figures: [
       { title: 'resident memory', unit: 'MB', digits: 1, values: resident, target: atMost(160, 'MB') },

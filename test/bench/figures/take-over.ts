@@ -6,8 +6,7 @@ import type { Observer } from '../observer.ts'
 import { Stage } from '../stage.ts'
 
 const LIMIT = 4
-const KILLS = 5
-const TERMINATIONS = 5
+const ROUNDS = { SIGKILL: 5, SIGTERM: 5 }
 /** Enough that somebody waits at every take-over: about 4 images a second are served, and each round takes 20 s. */
 const IMAGES = 1_500
 const TIMEOUT_MS = 60_000
@@ -18,13 +17,13 @@ export async function measureTakeOver(tell: (line: string) => void): Promise<Cha
   await using stage = await Stage.start({ policy: { concurrency: String(LIMIT) } })
   await stage.startSimulators()
   const observer = await stage.observe()
-  const names = Array.from({ length: KILLS + TERMINATIONS + 2 }, (_, at) => `replica-${at}`)
+  const names = Array.from({ length: ROUNDS.SIGKILL + ROUNDS.SIGTERM + 2 }, (_, at) => `replica-${at}`)
   let leader = await stage.startOperator(names.shift())
   await leader.untilLeading()
   await stage.createImages('image', IMAGES)
-  const timesOf = async (signal: 'SIGKILL' | 'SIGTERM', rounds: number) => {
+  const timesOf = async (signal: keyof typeof ROUNDS) => {
     const times: number[] = []
-    for (let round = 1; round <= rounds; round += 1) {
+    for (let round = 1; round <= ROUNDS[signal]; round += 1) {
       const successor = await stage.startOperator(names.shift())
       await successor.untilCampaigning()
       times.push(await oneTakeOver(observer, leader, successor, signal))
@@ -33,8 +32,8 @@ export async function measureTakeOver(tell: (line: string) => void): Promise<Cha
     }
     return times
   }
-  const killed = await timesOf('SIGKILL', KILLS)
-  const terminated = await timesOf('SIGTERM', TERMINATIONS)
+  const killed = await timesOf('SIGKILL')
+  const terminated = await timesOf('SIGTERM')
   return {
     title: 'Leader gone → next admission',
     method:
@@ -51,7 +50,7 @@ async function oneTakeOver(
   observer: Observer,
   leader: BundledOperator,
   successor: BundledOperator,
-  signal: 'SIGKILL' | 'SIGTERM',
+  signal: keyof typeof ROUNDS,
 ): Promise<number> {
   const before = observer.created.length
   await observer.until('the queue moves', () => observer.created.length >= before + BETWEEN_ROUNDS, TIMEOUT_MS)

@@ -1,10 +1,8 @@
-import { systemClock } from '../../../operator/runtime/clock.ts'
 import { modelOf, runBareWorkspaces } from '../bare-workspaces.ts'
-import type { BundledOperator, Requests } from '../bundled-operator.ts'
 import { atMost, type Chapter, type Figure } from '../figure.ts'
-import type { Observer } from '../observer.ts'
 import { requestTable } from '../request-table.ts'
-import { difference, total, untilQuiet, withoutRenewals } from '../requests.ts'
+import { total } from '../requests.ts'
+import { LIMIT, type Memory, memoryOf, type Span, sceneOn } from '../scene.ts'
 import { Stage } from '../stage.ts'
 
 export interface WorkspaceLoad {
@@ -12,14 +10,7 @@ export interface WorkspaceLoad {
   readonly runs: number
 }
 
-/** What it took until everything rested. */
-interface Span {
-  readonly requests: Requests
-  readonly seconds: number
-  readonly cpu: number
-}
-
-interface WorkspaceRun {
+interface WorkspaceRun extends Memory {
   /** The same machines, created one by one. */
   readonly machines: Span
   readonly made: Span
@@ -27,16 +18,13 @@ interface WorkspaceRun {
   /** Of one workspace, as its status counts them. */
   readonly components: number
   readonly bareSeconds: number
-  readonly residentMb: number
-  readonly peakMb: number
 }
 
-const LIMIT = 10
 const IMAGES = 10
-const IMPORT_MS = 100
 const MACHINES_EACH = 2
 const EACH_TIMEOUT_MS = 10_000
 const MODEL = 'model-of-all'
+const STAGE = { policy: { concurrency: String(LIMIT), imageNamespace: 'images-0' } }
 
 /** Many workspaces at once, of images that are there; then the removal of all. */
 export async function measureWorkspaces(load: WorkspaceLoad, tell: (line: string) => void): Promise<Chapter> {
@@ -102,20 +90,20 @@ function perComponent({ made, machines, components }: WorkspaceRun, workspaces: 
 
 async function oneRun({ workspaces }: WorkspaceLoad): Promise<WorkspaceRun> {
   const machines = await machinesAlone(workspaces * MACHINES_EACH)
-  await using scene = await Scene.open()
-  const { stage, observer, operator } = scene
+  await using stage = await Stage.start(STAGE)
+  const { observer, operator, span } = await sceneOn(stage, IMAGES)
   const timeoutMs = workspaces * EACH_TIMEOUT_MS
   await stage.createWorkspace(MODEL, imageAt(0))
   await observer.until('a workspace', () => observer.workspaces.get(MODEL)?.phase === 'Ready', timeoutMs)
   const models = await modelOf(stage.client, MODEL)
   const components = observer.workspaces.get(MODEL)?.total ?? 0
   const countReady = () => [...observer.workspaces.values()].filter(({ phase }) => phase === 'Ready').length
-  const made = await scene.span(
+  const made = await span(
     () => stage.createWorkspaces('lab', workspaces, imageAt),
     () => observer.until('all workspaces', () => countReady() === workspaces + 1, timeoutMs),
   )
-  const { resident, peak } = await operator.memory()
-  const removed = await scene.span(
+  const memory = await memoryOf(operator)
+  const removed = await span(
     () => stage.deleteWorkspaces('lab', workspaces),
     () => observer.until('that all are gone', () => observer.workspaces.size === 1, timeoutMs),
   )
@@ -127,57 +115,17 @@ async function oneRun({ workspaces }: WorkspaceLoad): Promise<WorkspaceRun> {
     removed,
     components,
     bareSeconds: await runBareWorkspaces(stage.client, bare),
-    residentMb: resident / 1e6,
-    peakMb: peak / 1e6,
+    ...memory,
   }
 }
 
 async function machinesAlone(count: number): Promise<Span> {
-  await using scene = await Scene.open()
-  const { stage, observer } = scene
-  return await scene.span(
+  await using stage = await Stage.start(STAGE)
+  const { observer, span } = await sceneOn(stage, IMAGES)
+  return await span(
     () => stage.createMachines('machine', count, imageAt),
     () => observer.until('all machines', () => observer.readyMachines.size === count, count * EACH_TIMEOUT_MS),
   )
 }
 
 const imageAt = (at: number) => `image-${at % IMAGES}`
-
-/** An operator that rests, and images that are there. */
-class Scene implements AsyncDisposable {
-  readonly stage: Stage
-  readonly observer: Observer
-  readonly operator: BundledOperator
-
-  private constructor(stage: Stage, observer: Observer, operator: BundledOperator) {
-    this.stage = stage
-    this.observer = observer
-    this.operator = operator
-  }
-
-  static async open(): Promise<Scene> {
-    const stage = await Stage.start({ policy: { concurrency: String(LIMIT), imageNamespace: 'images-0' } })
-    await stage.startSimulators({ durationMs: IMPORT_MS })
-    const observer = await stage.observe()
-    const operator = await stage.startOperator()
-    await operator.untilLeading()
-    await stage.createImages('image', IMAGES)
-    await observer.until('all images', () => observer.countIn('Succeeded') === IMAGES, IMAGES * EACH_TIMEOUT_MS)
-    return new Scene(stage, observer, operator)
-  }
-
-  async span(begin: () => Promise<void>, end: () => Promise<unknown>): Promise<Span> {
-    const { operator } = this
-    const before = await untilQuiet(operator)
-    const cpuBefore = await operator.cpuSeconds()
-    const startedAt = systemClock.monotonic()
-    await Promise.all([begin(), end()])
-    const seconds = (systemClock.monotonic() - startedAt) / 1_000
-    const requests = withoutRenewals(difference(await untilQuiet(operator), before))
-    return { requests, seconds, cpu: (await operator.cpuSeconds()) - cpuBefore }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stage[Symbol.asyncDispose]()
-  }
-}

@@ -2,6 +2,7 @@ import type fc from 'fast-check'
 import { SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { FAMILIES } from '../families.ts'
 import type { Schedule } from '../schedule.ts'
+import { unseenAfter } from '../unseen.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
 
@@ -11,7 +12,6 @@ import type { Schedule } from '../schedule.ts'
  */
 const dataSyncsUnseen: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((schedule): Schedule => {
   const plan = { namespace: 0, workspace: 0, version: 1, vms: [{ vm: 0, source: 0 }], snapshotClass: 0 }
-  const kind = 'DataSync'
   return {
     ...schedule,
     replicas: 1,
@@ -21,11 +21,7 @@ const dataSyncsUnseen: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((sche
       { ...plan, createdAtMs: 0 },
       { ...plan, createdAtMs: 50 * SECOND },
     ],
-    steps: [
-      { afterMs: 30 * SECOND, action: { do: 'deleteDataSync', dataSync: 0 } },
-      { afterMs: 10 * SECOND, action: { do: 'watchFaults', fault: 'frozen', percent: 100, forMs: 90 * SECOND, kind } },
-      { afterMs: 100 * SECOND, action: { do: 'compact' } },
-    ],
+    steps: unseenAfter({ do: 'deleteDataSync', dataSync: 0 }, 'DataSync', 10 * SECOND),
   }
 })
 

@@ -1,16 +1,7 @@
 import type { Mutant } from '../mutant.ts'
+import { DATA_SYNCS, SHARED } from '../mutants/product-modules.ts'
 import { countingFromCaches, countingNothing } from '../mutants/reference-breaks.ts'
 import { altered, seam } from '../seam.ts'
-
-const DATA_SYNCS = {
-  constructs: () => import('@open-terrain/constructs'),
-  controller: () => import('../../../operator/controllers/data-sync/controller.ts'),
-  image: () => import('../../../operator/controllers/data-sync/decide/image.ts'),
-  pace: () => import('../../../operator/controllers/data-sync/decide/pace.ts'),
-  references: () => import('../../../operator/controllers/data-sync/references.ts'),
-  requests: () => import('../../../operator/controllers/data-sync/decide/requests.ts'),
-  status: () => import('../../../operator/controllers/data-sync/decide/status.ts'),
-} as const
 
 /** Deliberate breaks of what is done for DataSyncs. */
 export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
@@ -18,7 +9,7 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
     name: 'an image is looked for under a name that can be read in two ways',
     invariant: 7,
     alsoCaughtAs: [6],
-    seam: seam(DATA_SYNCS.constructs, 'dataSyncImageName', () => ({ workspaceId, version, vm }) => {
+    seam: seam(SHARED.constructs, 'dataSyncImageName', () => ({ workspaceId, version, vm }) => {
       return [workspaceId, version, vm].filter((part) => part !== undefined).join('-')
     }),
     kind: 'dataSyncsCalm',
@@ -26,13 +17,13 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image that has the name is taken over',
     invariant: 6,
-    seam: seam(DATA_SYNCS.constructs, 'isImageFor', () => () => true),
+    seam: seam(SHARED.constructs, 'isImageFor', () => () => true),
     kind: 'dataSyncsLate',
   },
   {
     name: 'what all vms have in common is left out',
     invariant: 6,
-    seam: seam(DATA_SYNCS.constructs, 'imageSpecOf', (imageSpecOf) => ({ snapshotClass: _common, ...spec }, vm) => {
+    seam: seam(SHARED.constructs, 'imageSpecOf', (imageSpecOf) => ({ snapshotClass: _common, ...spec }, vm) => {
       return imageSpecOf(spec, vm)
     }),
     kind: 'dataSyncsCalm',

@@ -4,7 +4,7 @@ import { keyOf } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { conditionOf, DATA_SYNC, type DataSync, IMAGE, type Image } from '../../harness/kinds.ts'
 import { isDeletion, isOperator } from '../chronicle.ts'
-import type { Oracle } from '../oracle/oracle.ts'
+import { WitnessOracle } from '../oracle/oracle.ts'
 import { mustKnow, type Trace } from '../traces.ts'
 import type { World } from '../world.ts'
 import { figuresOf } from './data-sync-rest.ts'
@@ -17,17 +17,11 @@ const MOMENT_MS = 1_000
  * Invariant 7, for what a DataSync says: its figures are those of the images that it names, Settled is True exactly when it is Succeeded or
  * Failed, no status says again what the one before it said, and it is not Ready before its images are.
  */
-export class StatusOracle implements Oracle {
-  readonly #world: World
-
-  constructor(world: World) {
-    this.#world = world
-  }
-
+export class StatusOracle extends WitnessOracle<World> {
   onCommit({ resource, type, object, before, actor, revision }: Commit): void {
     if (resource.kind !== DATA_SYNC.kind || type !== 'MODIFIED' || !isOperator(actor)) return
     const report = (text: string) =>
-      this.#world.report(7, `revision ${revision}: DataSync ${keyOf(object.metadata)} ${text}`)
+      this.witness.report(7, `revision ${revision}: DataSync ${keyOf(object.metadata)} ${text}`)
     const [now, then] = [object as DataSync, before as DataSync | undefined]
     if (isDeepStrictEqual(withoutTimes(now), withoutTimes(then))) report('says again what it said')
     for (const wrong of contradictionsIn(now)) report(wrong)
@@ -36,7 +30,7 @@ export class StatusOracle implements Oracle {
   }
 
   #checkReady({ metadata: { namespace }, spec, status }: DataSync, report: (text: string) => void): void {
-    const { chronicle, disturbances } = this.#world
+    const { chronicle, disturbances } = this.witness
     const images = [...chronicle.traces.of<Image>(IMAGE).values()]
     for (const { vm, name } of status?.images ?? []) {
       const image = images.find(
@@ -51,8 +45,8 @@ export class StatusOracle implements Oracle {
   /** What others did a moment ago may come too late. What a DataSync does to an image that it has for itself, it knows. */
   #isNews({ object, changedAtMs, specAtMs, specBy }: Trace<Image>): boolean {
     const isOwnDoing = specAtMs === changedAtMs && isOperator(specBy)
-    const users = this.#world.kinds.flatMap((kind) => kind.referencesTo?.(object) ?? [])
-    return this.#world.chronicle.nowMs - changedAtMs <= MOMENT_MS && (!isOwnDoing || users.length > 1)
+    const users = this.witness.kinds.flatMap((kind) => kind.referencesTo?.(object) ?? [])
+    return this.witness.chronicle.nowMs - changedAtMs <= MOMENT_MS && (!isOwnDoing || users.length > 1)
   }
 }
 

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync, type Image } from '../../harness/kinds.ts'
 import { isDeletion, isOperator } from '../chronicle.ts'
-import type { Oracle } from '../oracle/oracle.ts'
+import { WitnessOracle } from '../oracle/oracle.ts'
 import { mustKnow } from '../traces.ts'
 import type { World } from '../world.ts'
 import { fieldsOf, textOf, tripleIn, triplesOf, wishOf } from './vms.ts'
@@ -21,14 +21,9 @@ type Wanted = Map<string, { by: Set<string>; changedAtMs: number }>
  * Invariant 6, for images of DataSyncs: one is created, and its spec changed, only as its DataSyncs want it, and never while they want different
  * things of it. Everything else in it stays as people wrote it.
  */
-export class Wishes implements Oracle {
-  readonly #world: World
+export class Wishes extends WitnessOracle<World> {
   /** By namespace and the text of the three that name a vm. */
   readonly #wanted = new Map<string, Wanted>()
-
-  constructor(world: World) {
-    this.#world = world
-  }
 
   onCommit(commit: Commit): void {
     const { resource, object, before, actor } = commit
@@ -51,7 +46,7 @@ export class Wishes implements Oracle {
 
   #note({ metadata, spec }: DataSync, isWanted: boolean): void {
     const { uid = '', namespace } = metadata
-    const { nowMs } = this.#world.chronicle
+    const { nowMs } = this.witness.chronicle
     for (const triple of triplesOf(spec)) {
       const key = `${namespace} ${textOf(triple)}`
       const wanted: Wanted = this.#wanted.get(key) ?? new Map()
@@ -74,11 +69,11 @@ export class Wishes implements Oracle {
     const wanted = this.#wanted.get(`${object.metadata.namespace} ${textOf(triple)}`) ?? new Map()
     const wrong = this.#wrong(spec, wanted)
     if (wrong !== undefined)
-      this.#world.report(6, `revision ${revision}: image ${object.metadata.name} was ${type}, and ${wrong}`)
+      this.witness.report(6, `revision ${revision}: image ${object.metadata.name} was ${type}, and ${wrong}`)
   }
 
   #wrong(spec: string, wanted: Wanted): string | undefined {
-    const { chronicle, disturbances } = this.#world
+    const { chronicle, disturbances } = this.witness
     const isKnown = (changedAtMs: number) => mustKnow(disturbances, chronicle.nowMs - changedAtMs)
     const wish = wanted.get(spec)
     if (wish === undefined) return `no DataSync ever wanted ${spec}`

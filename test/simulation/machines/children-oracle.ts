@@ -3,7 +3,7 @@ import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
-import type { Oracle } from '../oracle/oracle.ts'
+import { WitnessOracle } from '../oracle/oracle.ts'
 import { mustKnow } from '../traces.ts'
 import { isOfMachines, type MachineWitness, nameOf } from './machine-traces.ts'
 
@@ -15,13 +15,8 @@ const SETTLED_MS = 60_000
  * Invariant 7, for the children of a machine: none is made for one that is not to be deployed; they go in their order, and the
  * machine last; and a network keeps its MAC address.
  */
-export class ChildrenOracle implements Oracle {
-  readonly #witness: MachineWitness
+export class ChildrenOracle extends WitnessOracle<MachineWitness> {
   readonly #addresses = new Map<string, string>()
-
-  constructor(witness: MachineWitness) {
-    this.#witness = witness
-  }
 
   onCommit(commit: Commit): void {
     const { resource, type, object, actor } = commit
@@ -34,7 +29,7 @@ export class ChildrenOracle implements Oracle {
   }
 
   #checkWanted(object: KubeObject): void {
-    const { traces, disturbances, report } = this.#witness
+    const { traces, disturbances, report } = this.witness
     const machine = traces.machineOf(object)
     if (machine?.object.spec.ignoreOnDeploy !== true) return
     if (mustKnow(disturbances, traces.nowMs - machine.specAtMs))
@@ -42,7 +37,7 @@ export class ChildrenOracle implements Oracle {
   }
 
   #checkOrder({ resource, object }: Commit): void {
-    const { traces, report } = this.#witness
+    const { traces, report } = this.witness
     const machine = traces.machineOf(object)
     const isChecked = machine !== undefined && isDeletion(machine.object) && this.#isSettled()
     if (!isChecked || resource === KUBEVIRT_VIRTUAL_MACHINE) return
@@ -55,7 +50,7 @@ export class ChildrenOracle implements Oracle {
   }
 
   #checkEnd(machine: KubeObject): void {
-    const { traces, report } = this.#witness
+    const { traces, report } = this.witness
     if (!this.#isSettled()) return
     const left = [traces.kubevirt, traces.dataVolumes, traces.secrets].flatMap((children) =>
       traces.childrenOf<KubeObject>(machine, children),
@@ -64,7 +59,7 @@ export class ChildrenOracle implements Oracle {
   }
 
   #checkAddresses(object: KubeVirtMachine): void {
-    const { traces, report } = this.#witness
+    const { traces, report } = this.witness
     const machine = traces.machineOf(object)
     if (machine === undefined) return
     for (const { name, macAddress = '' } of object.spec.template.spec.domain.devices?.interfaces ?? []) {
@@ -76,6 +71,6 @@ export class ChildrenOracle implements Oracle {
   }
 
   #isSettled(): boolean {
-    return this.#witness.disturbances.calmForMs('api', 'watch', 'freeze', 'crash') > SETTLED_MS
+    return this.witness.disturbances.calmForMs('api', 'watch', 'freeze', 'crash') > SETTLED_MS
   }
 }

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, type DataSyncSpecInput } from '@open-terrain/constructs'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
@@ -17,7 +17,6 @@ const RESTART_MS = 1_000
 const VM = { namespace: TEAM, name: 'vm' }
 
 let world: MachineWorld
-afterEach(() => world.stop())
 
 /** A part of a machine's life, at each write of which the operator is killed. */
 interface Act {

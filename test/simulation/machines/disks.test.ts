@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LABELS, POLICY_NAME } from '../../../constructs/index.ts'
 import {
   CONFIG_MAP,
@@ -15,7 +15,6 @@ import { OPERATOR_NAMESPACE } from '../chronicle.ts'
 import { MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
 let world: MachineWorld
-afterEach(() => world.stop())
 
 describe('a clone that hangs', () => {
   const stall = () =>

@@ -1,44 +1,36 @@
 import type { MachineFault, Simulators } from '../../../sandbox/simulators/index.ts'
 import type { Actor } from '../kind.ts'
-import type { Action } from '../schedule.ts'
 import type { World } from '../world.ts'
 import type { MachinePeople } from './machine-people.ts'
 import type { GuestFault } from './machine-schedule.ts'
 import { TEAM } from './sources.ts'
 
 /** Guests that do not run as they should, and disks that are not filled. */
-export class Guests implements Actor {
-  readonly #world: World
-  readonly #people: MachinePeople
-
-  constructor(world: World, people: MachinePeople) {
-    this.#world = world
-    this.#people = people
-  }
-
-  carryOut(action: Action): boolean {
-    const { scripts } = this.#world
-    switch (action.do) {
-      case 'guestFault': {
-        const { machine, fault, times, forMs } = action
-        const target = machine === undefined ? {} : { name: this.#people.nameOf(machine) }
-        const start = ({ kubevirt }: Simulators) =>
-          kubevirt.script({ namespace: TEAM, ...target }, faultOf(fault), { times })
-        scripts.add(start, forMs)
-        return true
+export function guests({ scripts }: World, people: MachinePeople): Actor {
+  return {
+    carryOut(action) {
+      switch (action.do) {
+        case 'guestFault': {
+          const { machine, fault, times, forMs } = action
+          const target = machine === undefined ? {} : { name: people.nameOf(machine) }
+          const start = ({ kubevirt }: Simulators) =>
+            kubevirt.script({ namespace: TEAM, ...target }, guestFault(fault), { times })
+          scripts.add(start, forMs)
+          return true
+        }
+        case 'cloneFault': {
+          const fault = action.fault === 'slowClone' ? { type: action.fault, delayMs: 30_000 } : { type: action.fault }
+          scripts.add(({ cdi }) => cdi.script({ namespace: TEAM }, fault), action.forMs)
+          return true
+        }
+        default:
+          return false
       }
-      case 'cloneFault': {
-        const fault = action.fault === 'slowClone' ? { type: action.fault, delayMs: 30_000 } : { type: action.fault }
-        scripts.add(({ cdi }) => cdi.script({ namespace: TEAM }, fault), action.forMs)
-        return true
-      }
-      default:
-        return false
-    }
+    },
   }
 }
 
-function faultOf(type: GuestFault): MachineFault {
+export function guestFault(type: GuestFault): MachineFault {
   switch (type) {
     case 'slowStart':
       return { type, delayMs: 20_000 }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ListOptions } from '../../../operator/kube/kube-client.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import {
@@ -12,7 +12,6 @@ import { MACHINE } from '../../harness/kinds.ts'
 import { MachineWorld, TEAM } from './machine-world.ts'
 
 let world: MachineWorld
-afterEach(() => world.stop())
 
 describe('a machine that hangs', () => {
   it('is kicked within its budget, has failed then, and recovers by itself', async () => {

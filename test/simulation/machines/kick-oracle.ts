@@ -9,7 +9,7 @@ import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { hasRun, type Instance, type Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import type { DataVolume, Machine } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
-import type { Oracle } from '../oracle/oracle.ts'
+import { WitnessOracle } from '../oracle/oracle.ts'
 import { CLOCK_OFFSET_MS } from '../replica.ts'
 import type { Trace } from '../traces.ts'
 import type { KickLimits } from './kick-limits.ts'
@@ -31,17 +31,12 @@ export interface KickWitness extends MachineWitness {
  * further, both only after the status has told of it, and at most `kickLimit` times until the machine was ready or its spec
  * changed. A disk that goes for another reason has lost its source, or its machine another spec.
  */
-export class KickOracle implements Oracle {
-  readonly #witness: KickWitness
+export class KickOracle extends WitnessOracle<KickWitness> {
   readonly #budgets = new Map<string, Budget>()
   /** When each guest was last seen to be well, by uid of its instance. */
   readonly #aliveAtMs = new Map<string, number>()
   /** When each disk last got further, by uid. */
   readonly #movedAtMs = new Map<string, number>()
-
-  constructor(witness: KickWitness) {
-    this.#witness = witness
-  }
 
   onCommit(commit: Commit): void {
     const { resource, object, actor } = commit
@@ -57,8 +52,8 @@ export class KickOracle implements Oracle {
     const { object, before, actor } = commit
     const { uid = '' } = object.metadata
     const [was, is] = [before, object].map((one) => howFar(one as DataVolume | undefined))
-    if (was !== is) this.#movedAtMs.set(uid, this.#witness.traces.nowMs)
-    const machine = isOperator(actor) && isEnd(commit) ? this.#witness.traces.machineOf(object) : undefined
+    if (was !== is) this.#movedAtMs.set(uid, this.witness.traces.nowMs)
+    const machine = isOperator(actor) && isEnd(commit) ? this.witness.traces.machineOf(object) : undefined
     if (machine === undefined || isDeletion(machine.object)) return
     if (machine.object.status?.kicks?.dataVolumeUID === uid) this.#checkDisk(machine, (before ?? object) as DataVolume)
     else if (!isToGo(machine.object))
@@ -69,11 +64,11 @@ export class KickOracle implements Oracle {
     const [was, is] = [before, object].map((one) =>
       SIGNS_OF_LIFE.some((type) => shows(one as Instance | undefined, type)),
     )
-    if (was || is) this.#aliveAtMs.set(object.metadata.uid ?? '', this.#witness.traces.nowMs)
+    if (was || is) this.#aliveAtMs.set(object.metadata.uid ?? '', this.witness.traces.nowMs)
   }
 
   #checkDisk(machine: Trace<Machine>, { metadata, status }: DataVolume): void {
-    const { traces, policy } = this.#witness
+    const { traces, policy } = this.witness
     const who = nameOf(machine.object)
     this.#count(machine)
     if (status?.phase === 'Succeeded') this.#report(`${who} is kicked, and its disk is complete`)
@@ -88,7 +83,7 @@ export class KickOracle implements Oracle {
       this.#budgets.delete(uid)
       return
     }
-    const { traces, report } = this.#witness
+    const { traces, report } = this.witness
     const budget = this.#budgetOf(uid)
     if (before !== undefined && before.metadata.generation !== generation) budget.renewedAtMs = traces.nowMs
     if (!isOperator(actor)) return
@@ -101,20 +96,20 @@ export class KickOracle implements Oracle {
 
   /** It is in the status before it is carried out, which may be when people have lowered the limit. */
   #checkDecision(machine: KubeObject, had: number, has: number): void {
-    const { kickLimit } = this.#witness.policy
+    const { kickLimit } = this.witness.policy
     if (has > had && has > kickLimit)
       this.#report(`${nameOf(machine)} is to be kicked for the ${has}. time, the limit is ${kickLimit}`)
   }
 
   #checkKick(instance: Instance, before: Instance): void {
-    const machine = this.#witness.traces.machineOfInstance(instance)
+    const machine = this.witness.traces.machineOfInstance(instance)
     if (machine === undefined || isDeletion(machine.object)) return
     this.#count(machine)
     const who = nameOf(machine.object)
     if (!hasRun(before)) this.#report(`${who} is kicked, and its instance has never run`)
     for (const sign of SIGNS_OF_LIFE.filter((type) => shows(before, type)))
       this.#report(`${who} is kicked, and its guest is well: ${sign}`)
-    const { disturbances, policy, traces } = this.#witness
+    const { disturbances, policy, traces } = this.witness
     const stillMs = traces.nowMs - (this.#aliveAtMs.get(instance.metadata.uid ?? '') ?? Number.NEGATIVE_INFINITY)
     const isWatched =
       disturbances.calmForMs('watch', 'freeze', 'api', 'crash') > policy.shortestProvisionTimeoutMs + MINUTE
@@ -125,7 +120,7 @@ export class KickOracle implements Oracle {
   }
 
   #count({ object }: Trace<Machine>): void {
-    const { traces, policy } = this.#witness
+    const { traces, policy } = this.witness
     const budget = this.#budgetOf(object.metadata.uid ?? '')
     budget.kicks += 1
     budget.lastKickAtMs = traces.nowMs
@@ -135,7 +130,7 @@ export class KickOracle implements Oracle {
   }
 
   #renew(machine: KubeVirtMachine | Commit['object']): void {
-    const { traces } = this.#witness
+    const { traces } = this.witness
     const uid = traces.machineOf(machine)?.object.metadata.uid
     if (uid !== undefined) this.#budgetOf(uid).renewedAtMs = traces.nowMs
   }
@@ -149,7 +144,7 @@ export class KickOracle implements Oracle {
   }
 
   #report(message: string): void {
-    this.#witness.report(4, message)
+    this.witness.report(4, message)
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
-import { duration, maybe, networkAction, sometimes } from '../arbitraries.ts'
+import { duration, maybe, networkActionOn, sometimes } from '../arbitraries.ts'
 import type { Action, PolicyPlan } from '../schedule.ts'
 import {
   GUEST_FAULTS,
@@ -169,13 +169,15 @@ const keys: fc.Arbitrary<Action> = fc.oneof(
   },
 )
 
-/** Among the kinds that {@link networkAction} names there are no machines. */
-const faultyKind = maybe(
-  fc.constantFrom('VirtualMachine', 'VirtualMachineInstance', 'DataVolume', 'Secret', 'VMDiskImage', 'VolumeSnapshot'),
+/** Among the kinds that `networkAction` names there are no machines. */
+const network = networkActionOn(
+  'VirtualMachine',
+  'VirtualMachineInstance',
+  'DataVolume',
+  'Secret',
+  'VMDiskImage',
+  'VolumeSnapshot',
 )
-const network: fc.Arbitrary<Action> = fc
-  .tuple(networkAction, faultyKind)
-  .map(([action, kind]) => ('kind' in action ? { ...action, kind } : action) as Action)
 
 /** Kinds of actions that schedules with machines are made of, beside those of all schedules. */
 export const MACHINE_GROUPS = {

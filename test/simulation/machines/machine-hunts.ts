@@ -99,13 +99,18 @@ const machinesForgotten: fc.Arbitrary<Schedule> = likeThis({}).map(
   }),
 )
 
+/** With quick disks, and kicks after half a minute. */
+const quicklyKicked = (schedule: Schedule): Schedule => ({
+  ...schedule,
+  cloneMs: 100,
+  policy: timed(schedule.policy, { kickLimit: '3', vmProvisionTimeout: '30s' }),
+  machines: ready(schedule),
+})
+
 /** Guests hang for long, and people lower the limit of kicks when some of them were kicked. */
 const machinesLowered: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 40, max: 80 }), fc.nat(1)).map(
   ([schedule, afterSeconds, limit]): Schedule => ({
-    ...schedule,
-    cloneMs: 100,
-    policy: timed(schedule.policy, { kickLimit: '3', vmProvisionTimeout: '30s' }),
-    machines: ready(schedule),
+    ...quicklyKicked(schedule),
     steps: [
       {
         afterMs: 0,
@@ -126,10 +131,7 @@ const machinesStill: fc.Arbitrary<Schedule> = fc
   )
   .map(
     ([schedule, fault, afterSeconds]): Schedule => ({
-      ...schedule,
-      cloneMs: 100,
-      policy: timed(schedule.policy, { kickLimit: '3', vmProvisionTimeout: '30s' }),
-      machines: ready(schedule),
+      ...quicklyKicked(schedule),
       steps: [
         {
           afterMs: afterSeconds * SECOND,

@@ -1,22 +1,8 @@
 import type { BY_IMAGE_NAMESPACE, BY_PASSWORD_SECRET } from '../../../operator/controllers/virtual-machine/caches.ts'
 import type { Mutant } from '../mutant.ts'
+import { MACHINES, SHARED } from '../mutants/product-modules.ts'
 import { countingNothing } from '../mutants/reference-breaks.ts'
 import { altered, seam } from '../seam.ts'
-
-const MACHINES = {
-  ensureImage: () => import('../../../operator/images/decide/ensure-image.ts'),
-  judge: () => import('../../../operator/controllers/virtual-machine/decide/judge.ts'),
-  observe: () => import('../../../operator/controllers/virtual-machine/observe.ts'),
-  plan: () => import('../../../operator/controllers/virtual-machine/decide/plan.ts'),
-  planChildren: () => import('../../../operator/controllers/virtual-machine/decide/plan-children.ts'),
-  planDeletion: () => import('../../../operator/controllers/virtual-machine/decide/plan-deletion.ts'),
-  planDisk: () => import('../../../operator/controllers/virtual-machine/decide/plan-disk.ts'),
-  planHung: () => import('../../../operator/controllers/virtual-machine/decide/plan-hung.ts'),
-  planImage: () => import('../../../operator/controllers/virtual-machine/decide/plan-image.ts'),
-  planTimeouts: () => import('../../../operator/controllers/virtual-machine/decide/plan-timeouts.ts'),
-  references: () => import('../../../operator/controllers/virtual-machine/references.ts'),
-  triggers: () => import('../../../operator/controllers/virtual-machine/triggers.ts'),
-} as const
 
 /** Machines that an index would find are not looked at again. */
 const notFoundBy = (index: typeof BY_PASSWORD_SECRET | typeof BY_IMAGE_NAMESPACE) =>
@@ -144,7 +130,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image that differs from the template is overwritten',
     invariant: 6,
-    seam: seam(MACHINES.ensureImage, 'ensureImage', (ensureImage, { differences }) => (wish, found, isShared) => {
+    seam: seam(SHARED.ensureImage, 'ensureImage', (ensureImage, { differences }) => (wish, found, isShared) => {
       const ensured = ensureImage(wish, found, isShared)
       const anew = ensureImage(wish, undefined, false)
       const { template } = wish

@@ -1,4 +1,5 @@
 import { POLICY_NAME, type VirtualMachineSpecInput } from '@open-terrain/constructs'
+import { onTestFinished } from 'vitest'
 import type { KubeObject, ObjectKey, ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
@@ -64,12 +65,14 @@ export class MachineWorld {
     })
   }
 
+  /** It stops with the test that starts it. */
   static async start(
     policy: Record<string, string> = {},
     options: Partial<SimulatorOptions> = {},
   ): Promise<MachineWorld> {
     const simulated = await SimulatedCluster.start(options)
     const world = new MachineWorld(simulated)
+    onTestFinished(() => world.stop())
     simulated.create(NAMESPACE, { name: OPERATOR_NAMESPACE })
     const data = { defaultStorageClass: 'fast', defaultSnapshotClass: 'snap', ...policy }
     simulated.create(CONFIG_MAP, { namespace: OPERATOR_NAMESPACE, name: POLICY_NAME }, { data })

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, NAMESPACE, SECRET } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
@@ -9,7 +9,6 @@ import { aSpec, FARM, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 let world: MachineWorld
-afterEach(() => world.stop())
 
 describe('a machine that comes before its image', () => {
   it('has it made from the template, waits, is cloned and runs, in that order', async () => {

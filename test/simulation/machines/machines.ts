@@ -18,7 +18,7 @@ import type { Oracle } from '../oracle/oracle.ts'
 import { decidedWithinMs } from '../traces.ts'
 import type { World } from '../world.ts'
 import { ChildrenOracle } from './children-oracle.ts'
-import { Guests } from './guests.ts'
+import { guests } from './guests.ts'
 import { KickLimits } from './kick-limits.ts'
 import { KickOracle } from './kick-oracle.ts'
 import { MachinePeople } from './machine-people.ts'
@@ -44,7 +44,7 @@ export class Machines implements Kind {
     this.#traces = new MachineTraces(world.chronicle)
     this.#sources = new Sources(world)
     this.people = new MachinePeople(world, this.#sources)
-    this.actors = [this.#sources, new Guests(world, this.people)]
+    this.actors = [this.#sources, guests(world, this.people)]
     this.rest = new MachineRest(world, this.people, this.#sources)
     const { chronicle, disturbances } = world
     const report: World['report'] = (invariant, message) => world.report(invariant, message)

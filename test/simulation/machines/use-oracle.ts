@@ -10,7 +10,7 @@ import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { Instance } from '../../../sandbox/simulators/kubevirt-models.ts'
 import type { DataVolume } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
-import type { Oracle } from '../oracle/oracle.ts'
+import { WitnessOracle } from '../oracle/oracle.ts'
 import { decidedWithinMs, mustKnow, type Trace } from '../traces.ts'
 import { type MachineWitness, nameOf } from './machine-traces.ts'
 
@@ -23,14 +23,9 @@ import { type MachineWitness, nameOf } from './machine-traces.ts'
  *
  * Use is counted live, so no stale cache is an excuse: only what came after the decision is.
  */
-export class UseOracle implements Oracle {
-  readonly #witness: MachineWitness
+export class UseOracle extends WitnessOracle<MachineWitness> {
   /** Uids of the DataVolumes and claims that a guest has run from. */
   readonly #booted = new Set<string>()
-
-  constructor(witness: MachineWitness) {
-    this.#witness = witness
-  }
 
   onCommit(commit: Commit): void {
     const { resource, type, object } = commit
@@ -45,7 +40,7 @@ export class UseOracle implements Oracle {
   }
 
   #checkArtifact(kind: 'snapshot' | 'pvc', object: KubeObject): void {
-    const { traces, disturbances } = this.#witness
+    const { traces, disturbances } = this.witness
     if (traces.leavingNamespaces.has(object.metadata.namespace ?? '')) return
     for (const clone of traces.clonesFrom(kind, object))
       if (traces.nowMs - clone.createdAtMs > decidedWithinMs(disturbances))
@@ -53,14 +48,14 @@ export class UseOracle implements Oracle {
   }
 
   #checkDisk(object: KubeObject): void {
-    const machine = this.#witness.traces.machineOf(object)
+    const machine = this.witness.traces.machineOf(object)
     if (machine === undefined || isDeletion(machine.object)) return
     if (this.#booted.has(object.metadata.uid ?? ''))
       this.#report(`${nameOf(object)} is deleted, and the guest of ${nameOf(machine.object)} has run from it`)
   }
 
   #checkGuest(object: KubeObject): void {
-    const { traces } = this.#witness
+    const { traces } = this.witness
     const machine = traces.machineOf(object)
     if (machine === undefined || isDeletion(machine.object)) return
     const guests = traces.childrenOf(object, traces.instances)
@@ -71,14 +66,14 @@ export class UseOracle implements Oracle {
   /** Whether the claim that KubeVirt starts the machine by is somebody else's: then the guest is no guest of the machine. */
   #isStrange({ metadata: { namespace, name, uid } }: KubeObject): boolean {
     const { clone } = vmChildNames(name)
-    return [...this.#witness.traces.claims.values()].some(({ object: { metadata } }) => {
+    return [...this.witness.traces.claims.values()].some(({ object: { metadata } }) => {
       const isIts = metadata.namespace === namespace && metadata.name === clone
       return isIts && metadata.labels?.[LABELS.vmUid] !== uid
     })
   }
 
   #checkSource(disk: DataVolume): void {
-    const { traces, disturbances } = this.#witness
+    const { traces, disturbances } = this.witness
     if (traces.machineOf(disk) === undefined) return
     const { leavingAtMs, object: image } = traces.imageBehind(disk) ?? {}
     if (leavingAtMs === undefined || image === undefined) return
@@ -88,7 +83,7 @@ export class UseOracle implements Oracle {
 
   #noteBoot({ status, spec, metadata }: Instance): void {
     if (status?.phase !== 'Running') return
-    const { dataVolumes, claims } = this.#witness.traces
+    const { dataVolumes, claims } = this.witness.traces
     const names = (spec.volumes ?? []).flatMap(({ dataVolume }) => dataVolume?.name ?? [])
     const keys = names.map((name) => keyOf({ namespace: metadata.namespace ?? '', name }))
     for (const disks of [dataVolumes, claims] as ReadonlyMap<string, Trace<KubeObject>>[])
@@ -96,6 +91,6 @@ export class UseOracle implements Oracle {
   }
 
   #report(message: string): void {
-    this.#witness.report(5, message)
+    this.witness.report(5, message)
   }
 }

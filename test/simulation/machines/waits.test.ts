@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ListOptions } from '../../../operator/kube/kube-client.ts'
 import { EVENT, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
@@ -8,7 +8,6 @@ import { MachineWorld, TEAM } from './machine-world.ts'
 const VM = { namespace: TEAM, name: 'vm' }
 
 let world: MachineWorld
-afterEach(() => world.stop())
 
 const message = () => world.vm('vm')?.status?.message
 const eventsFor = (reason: string) => world.events('vm').filter((one) => one === reason)

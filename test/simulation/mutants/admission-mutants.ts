@@ -5,29 +5,16 @@ import type { Start } from '../../../operator/controllers/vm-disk-image/decide/i
 import type { Holder } from '../../../operator/controllers/vm-disk-image/world.ts'
 import type { Mutant } from '../mutant.ts'
 import { seam } from '../seam.ts'
-
-const IN_ADMISSION = {
-  slots: () => import('../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'),
-  ledger: () => import('../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'),
-  ledgerContent: () => import('../../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'),
-  heldSlots: () => import('../../../operator/controllers/vm-disk-image/admission/held-slots.ts'),
-  slotNotes: () => import('../../../operator/controllers/vm-disk-image/admission/slot-notes.ts'),
-  downloads: () => import('../../../operator/controllers/vm-disk-image/admission/downloads.ts'),
-  queue: () => import('../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'),
-  admission: () => import('../../../operator/controllers/vm-disk-image/admission/admission.ts'),
-  orphans: () => import('../../../operator/controllers/vm-disk-image/admission/orphaned-downloads.ts'),
-  room: () => import('../../../operator/cluster/quotas.ts'),
-  sharedLooks: () => import('../../../operator/kube/shared-looks.ts'),
-} as const
+import { ADMISSION, SHARED } from './product-modules.ts'
 
 const oneSlotMore = seam(
-  IN_ADMISSION.slots,
+  ADMISSION.slots,
   'decideSlots',
   (decideSlots) => (facts) => decideSlots({ ...facts, unheld: facts.unheld - 1 }),
 )
 
 const forgetful = seam(
-  IN_ADMISSION.slotNotes,
+  ADMISSION.slotNotes,
   'SlotNotes',
   (SlotNotes) =>
     class extends SlotNotes {
@@ -53,7 +40,7 @@ interface Queue {
 /** Who is next, chosen in another way. */
 const nextBy = (choose: (queue: Queue, ...asked: Parameters<AdmissionQueue['heads']>) => Start[]) =>
   seam(
-    IN_ADMISSION.queue,
+    ADMISSION.queue,
     'AdmissionQueue',
     (AdmissionQueue) =>
       class extends AdmissionQueue {
@@ -67,7 +54,7 @@ const nextBy = (choose: (queue: Queue, ...asked: Parameters<AdmissionQueue['head
 /** Downloads without an owner, given up at another time. */
 const timedOut = (isTimedOut: (dataVolume: DataVolumeView) => boolean) =>
   seam(
-    IN_ADMISSION.orphans,
+    ADMISSION.orphans,
     'OrphanedDownloads',
     (OrphanedDownloads) =>
       class extends OrphanedDownloads {
@@ -84,7 +71,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     name: 'a lowered limit counts only for new leaders',
     invariant: 1,
     alsoCaughtAs: [7, 8],
-    seam: seam(IN_ADMISSION.slots, 'decideSlots', (decideSlots) => (facts) => {
+    seam: seam(ADMISSION.slots, 'decideSlots', (decideSlots) => (facts) => {
       const decision = decideSlots(facts)
       const limit = Math.max(facts.limit, facts.ledger.limit)
       return { ...decision, next: { ...decision.next, limit } }
@@ -96,7 +83,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     invariant: 1,
     alsoCaughtAs: [2, 7],
     seam: seam(
-      IN_ADMISSION.ledgerContent,
+      ADMISSION.ledgerContent,
       'renderLedger',
       (renderLedger) =>
         ({ resourceVersion: _version, ...metadata }, state) =>
@@ -108,7 +95,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     name: 'a slot is free as soon as its DataVolume is not seen',
     invariant: 2,
     seam: seam(
-      IN_ADMISSION.heldSlots,
+      ADMISSION.heldSlots,
       'HeldSlots',
       (HeldSlots) =>
         class extends HeldSlots {
@@ -132,7 +119,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     name: 'an importer that outlives its DataVolume is not looked for',
     invariant: 2,
     alsoCaughtAs: [4],
-    seam: seam(IN_ADMISSION.downloads, 'lookForImporters', () => async () => 'nothing'),
+    seam: seam(ADMISSION.downloads, 'lookForImporters', () => async () => 'nothing'),
     kind: 'impatient',
   },
   {
@@ -166,7 +153,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     name: 'DataVolumes of a batch come in any order',
     invariant: 3,
     // As the claims compare them; the queue has its own order.
-    seam: seam(IN_ADMISSION.queue, 'compareTickets', (compareTickets) => (a, b) => compareTickets(b, a)),
+    seam: seam(ADMISSION.queue, 'compareTickets', (compareTickets) => (a, b) => compareTickets(b, a)),
     kind: 'rush',
   },
   { name: 'one slot more than the limit, at the gate alone', invariant: 1, seam: oneSlotMore, kind: 'gateCalm' },
@@ -175,7 +162,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     invariant: 2,
     alsoCaughtAs: [1],
     seam: seam(
-      IN_ADMISSION.ledger,
+      ADMISSION.ledger,
       'SlotLedger',
       (SlotLedger) =>
         class extends SlotLedger {
@@ -202,14 +189,14 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
     name: 'nobody looks whether a quota leaves room for an import',
     invariant: 3,
-    seam: seam(IN_ADMISSION.room, 'lackOfRoom', () => () => undefined),
+    seam: seam(SHARED.quotas, 'lackOfRoom', () => () => undefined),
     kind: 'cramped',
   },
   {
     name: 'a list that is older than the question is taken for an answer',
     invariant: 2,
     seam: seam(
-      IN_ADMISSION.sharedLooks,
+      SHARED.sharedLooks,
       'SharedLooks',
       (SharedLooks) =>
         class<T> extends SharedLooks<T> {
@@ -240,13 +227,13 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
     name: 'any number of holders is believed',
     invariant: 2,
-    seam: seam(IN_ADMISSION.ledgerContent, 'parseLedger', (parseLedger) => (object) => parseLedger(object)),
+    seam: seam(ADMISSION.ledgerContent, 'parseLedger', (parseLedger) => (object) => parseLedger(object)),
     kind: 'flooded',
   },
   {
     name: 'a lost ledger is made anew without those who download',
     invariant: 2,
-    seam: seam(IN_ADMISSION.downloads, 'findHolders', () => async () => []),
+    seam: seam(ADMISSION.downloads, 'findHolders', () => async () => []),
     kind: 'amnesiac',
   },
 ]

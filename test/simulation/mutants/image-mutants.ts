@@ -1,18 +1,14 @@
 import type { Mutant } from '../mutant.ts'
 import { altered, seam } from '../seam.ts'
+import { IMAGES, SHARED } from './product-modules.ts'
+import { takingOver } from './reference-breaks.ts'
 
-const IMAGES = {
-  controller: () => import('../../../operator/controllers/vm-disk-image/controller.ts'),
-  judge: () => import('../../../operator/controllers/vm-disk-image/decide/judge.ts'),
-  ownership: () => import('../../../operator/cluster/ownership.ts'),
-  plan: () => import('../../../operator/controllers/vm-disk-image/decide/plan.ts'),
-  planArtifact: () => import('../../../operator/controllers/vm-disk-image/decide/plan-artifact.ts'),
-  planDeletion: () => import('../../../operator/controllers/vm-disk-image/decide/plan-deletion.ts'),
-  policy: () => import('@open-terrain/constructs'),
-  progressWatch: () => import('../../../operator/controllers/vm-disk-image/progress-watch.ts'),
-  status: () => import('../../../operator/controllers/vm-disk-image/decide/status.ts'),
-  triggers: () => import('../../../operator/controllers/vm-disk-image/triggers.ts'),
-} as const
+/** A failed attempt costs something else than its downloads. */
+const failuresCosting = (costOf: (downloads: number) => number) =>
+  seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
+    const verdict = judgeDataVolume(dataVolume, context)
+    return verdict.state === 'failed' ? { ...verdict, downloads: costOf(verdict.downloads) } : verdict
+  })
 
 /** Deliberate breaks of what is decided and written for images. */
 export const IMAGE_MUTANTS: readonly Mutant[] = [
@@ -49,19 +45,13 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'restarts that nobody saw cost nothing',
     invariant: 4,
-    seam: seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
-      const verdict = judgeDataVolume(dataVolume, context)
-      return verdict.state === 'failed' ? { ...verdict, downloads: Math.min(1, verdict.downloads) } : verdict
-    }),
+    seam: failuresCosting((downloads) => Math.min(1, downloads)),
     kind: 'unattended',
   },
   {
     name: 'an attempt in which no importer ran is paid for',
     invariant: 4,
-    seam: seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
-      const verdict = judgeDataVolume(dataVolume, context)
-      return verdict.state === 'failed' ? { ...verdict, downloads: Math.max(1, verdict.downloads) } : verdict
-    }),
+    seam: failuresCosting((downloads) => Math.max(1, downloads)),
     kind: 'outages',
   },
   {
@@ -112,15 +102,13 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the alias of a namesake is taken over',
     invariant: 6,
-    seam: seam(IMAGES.ownership, 'isChildOf', (isChildOf) => (object, owner) => {
-      return object.kind === 'DataSource' || isChildOf(object, owner)
-    }),
+    seam: takingOver(({ kind }) => kind === 'DataSource'),
     kind: 'undisturbed',
   },
   {
     name: 'a download whose image does not exist counts',
     invariant: 6,
-    seam: seam(IMAGES.ownership, 'ownerAmong', (ownerAmong) => (object, owners) => {
+    seam: seam(SHARED.ownership, 'ownerAmong', (ownerAmong) => (object, owners) => {
       const { namespace, uid: dataVolumeUID, ownerReferences } = object.metadata
       const [owner] = ownerReferences ?? []
       const isTaken = object.kind === 'DataVolume' && owner?.kind === 'VMDiskImage'
@@ -172,7 +160,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'a bad policy value means the default',
     invariant: 8,
     alsoCaughtAs: [1],
-    seam: seam(IMAGES.policy, 'parsePolicy', (parsePolicy, { POLICY_DEFAULTS }) => (data) => {
+    seam: seam(SHARED.constructs, 'parsePolicy', (parsePolicy, { POLICY_DEFAULTS }) => (data) => {
       return parsePolicy(data, POLICY_DEFAULTS)
     }),
     kind: 'undisturbed',

@@ -1,5 +1,7 @@
+import type { isChildOf } from '../../../operator/cluster/ownership.ts'
 import type { ReferenceSource } from '../../../operator/images/references.ts'
-import { altered } from '../seam.ts'
+import { altered, seam } from '../seam.ts'
+import { SHARED } from './product-modules.ts'
 
 type References = new (...args: never[]) => ReferenceSource
 
@@ -22,3 +24,9 @@ function altering<C extends References>(Counted: C, change: (made: ReferenceSour
     },
   })
 }
+
+/** What is no child counts as one, where it is such an object of such an owner. */
+export const takingOver = (isTaken: typeof isChildOf) =>
+  seam(SHARED.ownership, 'isChildOf', (isChildOf) => (object, owner) => {
+    return isTaken(object, owner) || isChildOf(object, owner)
+  })

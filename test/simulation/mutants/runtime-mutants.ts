@@ -5,19 +5,10 @@ import type { Precondition } from '../../../operator/runtime/preconditions.ts'
 import type { Change, Stored } from '../../../operator/runtime/store.ts'
 import type { Mutant } from '../mutant.ts'
 import { seam } from '../seam.ts'
-
-const RUNTIME = {
-  apiError: () => import('../../../operator/kube/api-error.ts'),
-  apply: () => import('../../../operator/runtime/apply.ts'),
-  ownedFields: () => import('../../../operator/runtime/owned-fields.ts'),
-  planWriter: () => import('../../../operator/runtime/plan-writer.ts'),
-  preconditions: () => import('../../../operator/runtime/preconditions.ts'),
-  redact: () => import('../../../operator/runtime/redact.ts'),
-  store: () => import('../../../operator/runtime/store.ts'),
-} as const
+import { SHARED } from './product-modules.ts'
 
 const writtenThough = (kind: string) =>
-  seam(RUNTIME.ownedFields, 'ownsEqual', (ownsEqual) => (wanted, actual) => {
+  seam(SHARED.ownedFields, 'ownsEqual', (ownsEqual) => (wanted, actual) => {
     return (wanted as KubeObject).kind !== kind && ownsEqual(wanted, actual)
   })
 
@@ -26,7 +17,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: 'teardown before the status',
     invariant: 4,
-    seam: seam(RUNTIME.apply, 'applyChanges', (applyChanges) => async (primary, changes, context) => {
+    seam: seam(SHARED.apply, 'applyChanges', (applyChanges) => async (primary, changes, context) => {
       await applyChanges(primary, { children: [], removals: changes.removals }, context)
       await applyChanges(primary, changes, context)
     }),
@@ -36,7 +27,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     name: 'a watch that expired is tried again from where it was',
     invariant: 7,
     alsoCaughtAs: [8],
-    seam: seam(RUNTIME.apiError, 'isApiError', (isApiError) => (error, ...reasons): error is ApiError => {
+    seam: seam(SHARED.apiError, 'isApiError', (isApiError) => (error, ...reasons): error is ApiError => {
       return isApiError(error, ...reasons) && (reasons.length === 0 || !isApiError(error, 'Expired'))
     }),
     kind: 'disconnected',
@@ -44,7 +35,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: 'queries of URLs are told',
     invariant: 9,
-    seam: seam(RUNTIME.redact, 'redactUrls', (redactUrls) => (text, limit) => {
+    seam: seam(SHARED.redact, 'redactUrls', (redactUrls) => (text, limit) => {
       const parts = text.split(/(\?\S*)/)
       return parts.map((part) => (part.startsWith('?') ? part : redactUrls(part, limit))).join('')
     }),
@@ -54,7 +45,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     name: 'a status is written though it says nothing new',
     invariant: 7,
     seam: seam(
-      RUNTIME.planWriter,
+      SHARED.planWriter,
       'PlanWriter',
       (PlanWriter) =>
         class<P extends KubeObject> extends PlanWriter<P> {
@@ -81,7 +72,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     name: 'a status is written without the version that it is based on',
     invariant: 7,
     alsoCaughtAs: [0],
-    seam: seam(RUNTIME.apply, 'applyChanges', (applyChanges) => async (primary, changes, context) => {
+    seam: seam(SHARED.apply, 'applyChanges', (applyChanges) => async (primary, changes, context) => {
       const { resourceVersion: _version, ...metadata } = primary.metadata
       await applyChanges(changes.status === undefined ? primary : { ...primary, metadata }, changes, context)
     }),
@@ -91,7 +82,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     name: 'users are not counted at the moment of the decision',
     invariant: 5,
     seam: seam(
-      RUNTIME.preconditions,
+      SHARED.preconditions,
       'Preconditions',
       (Preconditions) =>
         class<P extends KubeObject> extends Preconditions<P> {
@@ -107,7 +98,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     name: 'what a new list lacks goes without a word',
     invariant: 7,
     seam: seam(
-      RUNTIME.store,
+      SHARED.store,
       'Store',
       (Store) =>
         class<T extends Stored> extends Store<T> {

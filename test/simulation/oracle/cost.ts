@@ -3,7 +3,7 @@ import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { DataVolume, Image } from '../../harness/kinds.ts'
 import { imageOwner, isDeletion, isEnd, isOperator, isPerson } from '../chronicle.ts'
 import type { Download } from '../downloads.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 /** What an image has cost since a person last did something about it: transfers, by revision. */
 type Budget = Map<string, number>
@@ -26,8 +26,7 @@ export interface CostWitness extends Witness {
  * Invariant 4: at most 1 + retryLimit downloads for a revision and a person's act; what failed is in the status before it
  * is torn down; and only what really failed is called so.
  */
-export class CostOracle implements Oracle {
-  readonly #witness: CostWitness
+export class CostOracle extends WitnessOracle<CostWitness> {
   readonly #budgets = new Map<string, Budget>()
   /** When a status told of the end of a DataVolume, by uid. */
   readonly #recorded = new Map<string, number>()
@@ -36,10 +35,6 @@ export class CostOracle implements Oracle {
   readonly #wanted = new Map<string, string>()
   /** DataVolumes that a person has deleted, by uid: an importer that begins all the same belongs to the budget before. */
   readonly #givenUp = new Set<string>()
-
-  constructor(witness: CostWitness) {
-    this.#witness = witness
-  }
 
   /** Somebody did something that nobody can do to a single image: all of them start anew. */
   renewAll(): void {
@@ -54,7 +49,7 @@ export class CostOracle implements Oracle {
   }
 
   onTransfer(download: Download): void {
-    const { chronicle, disturbances, report } = this.#witness
+    const { chronicle, disturbances, report } = this.witness
     download.transfers += 1
     // Somebody took its pod or its claim: what starts over then, the operator can only stop.
     const isHarmed = download.trouble?.startsWith('its ') === true
@@ -105,8 +100,8 @@ export class CostOracle implements Oracle {
   #checkAttempt(image: Image, attempt: Attempt, revision: number): void {
     const { dataVolumeUID: uid, outcome, reason } = attempt
     if (uid === undefined || this.#recorded.has(uid)) return
-    this.#recorded.set(uid, this.#witness.chronicle.nowMs)
-    const { chronicle, report, stallTimeoutMs } = this.#witness
+    this.#recorded.set(uid, this.witness.chronicle.nowMs)
+    const { chronicle, report, stallTimeoutMs } = this.witness
     const download = chronicle.downloads.get(uid)
     const name = image.metadata.name
     // What cost nothing is tried again under its number.
@@ -132,7 +127,7 @@ export class CostOracle implements Oracle {
 
   /** Every importer that ran is paid for once, and nothing else is. What nobody could see counts as one. */
   #checkPaid({ downloads: paid = 1, reason }: Attempt, { starts, key }: Download, who: string): void {
-    const { disturbances, report } = this.#witness
+    const { disturbances, report } = this.witness
     let ran = 0
     for (const ofPod of starts.values()) ran += ofPod
     const isSeen = disturbances.calmForMs('api', 'watch', 'freeze', 'crash') > SEEN_IN_TIME_MS
@@ -142,7 +137,7 @@ export class CostOracle implements Oracle {
 
   /** An attempt that nobody pays for is one in which no importer ran, and so no importer is to blame for it. */
   #checkFree({ reason, message }: Attempt, download: Download | undefined, who: string): void {
-    const { chronicle, disturbances, report } = this.#witness
+    const { chronicle, disturbances, report } = this.witness
     if (download === undefined) return
     if (reason === 'ImporterFailed') report(4, `${who} paid nothing, and blames an importer: ${message}`)
     const { key, starts, createdAtMs, startedAtMs = chronicle.nowMs } = download
@@ -154,7 +149,7 @@ export class CostOracle implements Oracle {
   #followDownload(commit: Commit): void {
     const { type, object, actor, revision } = commit
     const uid = object.metadata.uid ?? ''
-    const download = this.#witness.chronicle.downloads.get(uid)
+    const download = this.witness.chronicle.downloads.get(uid)
     if (download === undefined) return
     if (!isOperator(actor)) {
       // Who deletes a download, finished or not, wants another one.
@@ -169,7 +164,7 @@ export class CostOracle implements Oracle {
   }
 
   #checkBudget(download: Download, revision: number): void {
-    const { report, retryLimit } = this.#witness
+    const { report, retryLimit } = this.witness
     const { imageUid, revision: of, key } = download
     // Nobody had answered its create, and it was carried out when the attempt was over.
     if (this.#isRepeated(download)) return
@@ -184,11 +179,11 @@ export class CostOracle implements Oracle {
 
   #checkTeardown(dataVolume: DataVolume, download: Download, revision: number): void {
     const { imageUid, hasSucceeded, key, uid } = download
-    const image = this.#witness.chronicle.images.get(imageUid)
+    const image = this.witness.chronicle.images.get(imageUid)
     const isExpected = hasSucceeded || image === undefined || isDeletion(image)
     if (isExpected || this.#recorded.has(uid) || this.#isRepeated(download)) return
     const { phase } = dataVolume.status ?? {}
-    this.#witness.report(4, `revision ${revision}: ${key} (${phase}) was torn down before the status told of its end`)
+    this.witness.report(4, `revision ${revision}: ${key} (${phase}) was torn down before the status told of its end`)
   }
 
   /** Claims, pods: whose download that was does not matter much, all of the image may begin again. */

@@ -2,26 +2,20 @@ import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { isLedger, isOperator } from '../chronicle.ts'
 import type { Kind } from '../kind.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 export interface ForeignWitness extends Witness {
   readonly kinds: () => readonly Kind[]
 }
 
 /** Invariant 6: the operator writes its own objects, and of those of others what is the operator's in them. Each kind says what that is. */
-export class ForeignOracle implements Oracle {
-  readonly #witness: ForeignWitness
-
-  constructor(witness: ForeignWitness) {
-    this.#witness = witness
-  }
-
+export class ForeignOracle extends WitnessOracle<ForeignWitness> {
   onCommit(commit: Commit): void {
     const { actor, type, resource, object, revision } = commit
     if (!isOperator(actor) || resource.kind === 'Event' || resource.kind === 'Lease' || isLedger(commit)) return
-    if (this.#witness.kinds().some((kind) => kind.permits(commit))) return
+    if (this.witness.kinds().some((kind) => kind.permits(commit))) return
     const { namespace, name } = object.metadata
-    this.#witness.report(
+    this.witness.report(
       6,
       `revision ${revision}: ${type} of ${resource.kind} ${namespace}/${name}: it is not the operator's`,
     )

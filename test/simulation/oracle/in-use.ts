@@ -1,7 +1,7 @@
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { DataVolume } from '../../harness/kinds.ts'
 import { imageOwner, isEnd, isOperator } from '../chronicle.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 interface Clone {
   readonly name: string
@@ -14,13 +14,8 @@ interface Clone {
 const DECIDED_BEFORE_MS = 15_000
 
 /** Invariant 5: what an unfinished clone reads from is not deleted, unless a person deleted the image. */
-export class InUseOracle implements Oracle {
-  readonly #witness: Witness
+export class InUseOracle extends WitnessOracle<Witness> {
   readonly #clones = new Map<string, Clone>()
-
-  constructor(witness: Witness) {
-    this.#witness = witness
-  }
 
   onCommit(commit: Commit): void {
     const { resource, object, actor } = commit
@@ -40,11 +35,11 @@ export class InUseOracle implements Oracle {
     if (this.#clones.has(uid)) return
     const of = source as { readonly namespace?: string; readonly name: string }
     const key = `${kind === 'snapshot' ? 'VolumeSnapshot' : 'PersistentVolumeClaim'}/${of.namespace ?? namespace}/${of.name}`
-    this.#clones.set(uid, { name, source: key, sinceMs: this.#witness.chronicle.nowMs })
+    this.#clones.set(uid, { name, source: key, sinceMs: this.witness.chronicle.nowMs })
   }
 
   #checkDeletion({ resource, object, revision }: Commit): void {
-    const { chronicle, report, disturbances } = this.#witness
+    const { chronicle, report, disturbances } = this.witness
     const { namespace, name, uid } = object.metadata
     const sources = this.#sourcesOf(resource.kind, object)
     if (sources.length === 0 || chronicle.isDeletedByPerson(imageOwner(object)?.uid ?? uid ?? '')) return
@@ -65,7 +60,7 @@ export class InUseOracle implements Oracle {
     if (kind === 'VolumeSnapshot') return [`VolumeSnapshot/${namespace}/${name}`]
     if (kind === 'DataVolume') return [`PersistentVolumeClaim/${namespace}/${name}`]
     if (kind !== 'VMDiskImage') return []
-    const { artifact } = this.#witness.chronicle.images.get(uid ?? '')?.status ?? {}
+    const { artifact } = this.witness.chronicle.images.get(uid ?? '')?.status ?? {}
     return artifact === undefined ? [] : [`${artifact.kind}/${namespace}/${artifact.name}`]
   }
 }

@@ -1,7 +1,7 @@
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { imageOwner, isLedger, isOperator, isSameClaim, ledgerIn } from '../chronicle.ts'
 import type { Download } from '../downloads.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 /**
  * A claim is checked by the operator against what the ledger said at most 5 s before the create was sent, and the create
@@ -12,13 +12,7 @@ const CLAIM_REACHES_MS = 15_000
 const REBUILT_MS = 60_000
 
 /** Invariant 1: never more claims than the limit in the same object says, and never more downloads than that. */
-export class LimitOracle implements Oracle {
-  readonly #witness: Witness
-
-  constructor(witness: Witness) {
-    this.#witness = witness
-  }
-
+export class LimitOracle extends WitnessOracle<Witness> {
   onCommit(commit: Commit): void {
     if (!isOperator(commit.actor) || commit.type === 'DELETED') return
     if (isLedger(commit)) this.#checkClaims(commit)
@@ -27,7 +21,7 @@ export class LimitOracle implements Oracle {
   }
 
   #checkClaims({ object, revision }: Commit): void {
-    const { chronicle, report } = this.#witness
+    const { chronicle, report } = this.witness
     const after = ledgerIn(object)
     if (after === undefined) {
       report(1, `revision ${revision}: the operator wrote a ledger that cannot be read`)
@@ -48,7 +42,7 @@ export class LimitOracle implements Oracle {
   }
 
   #checkDownloads({ object, revision }: Commit): void {
-    const { chronicle, report, disturbances } = this.#witness
+    const { chronicle, report, disturbances } = this.witness
     const admitted = [...chronicle.running.values()].filter((one) => !one.isAfterthought && !this.#isGivenUp(one))
     const images = new Set(admitted.map(({ imageUid }) => imageUid))
     for (const { imageUid, revision: of } of chronicle.importers.values()) {
@@ -70,6 +64,6 @@ export class LimitOracle implements Oracle {
 
   /** An orphan that has lost its slot has had its time: whether it had is for the oracle of slots to see. */
   #isGivenUp({ orphanedAtMs, imageUid }: Download): boolean {
-    return orphanedAtMs !== undefined && this.#witness.chronicle.slotOf(imageUid) === undefined
+    return orphanedAtMs !== undefined && this.witness.chronicle.slotOf(imageUid) === undefined
   }
 }

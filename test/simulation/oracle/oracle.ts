@@ -27,3 +27,14 @@ export interface Oracle {
   /** An importer begins a transfer, from the first byte. */
   readonly onTransfer?: (download: Download) => void
 }
+
+/** One that judges by what a witness has seen. */
+export abstract class WitnessOracle<W> implements Oracle {
+  protected readonly witness: W
+
+  constructor(witness: W) {
+    this.witness = witness
+  }
+
+  abstract onCommit(commit: Commit): void
+}

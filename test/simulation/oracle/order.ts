@@ -4,7 +4,7 @@ import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'
 import { imageOwner, isLedger, isOperator, isSameClaim, ledgerIn, type Slot } from '../chronicle.ts'
 import type { Kind } from '../kind.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 interface Waiting {
   readonly uid: string
@@ -28,8 +28,7 @@ export interface OrderWitness extends Witness {
  * Invariant 3: nobody gets a slot while an image with an earlier ticket waits for one, the DataVolumes of one batch come
  * in the order of their tickets, and no ticket is taken over to another revision. API errors aside: pairs are compared only when the operator could know of both.
  */
-export class OrderOracle implements Oracle {
-  readonly #witness: OrderWitness
+export class OrderOracle extends WitnessOracle<OrderWitness> {
   readonly #waiting = new Map<string, Waiting>()
   /** A ticket is good for one claim; the status says so only later. */
   readonly #used = new Set<string>()
@@ -39,10 +38,6 @@ export class OrderOracle implements Oracle {
   #writes: readonly number[] = []
   /** Claims of the last writes whose DataVolume is still to come, with the ticket they were claimed by. */
   readonly #pending = new Map<string, { readonly slot: Slot; readonly ticket: string; readonly write: number }>()
-
-  constructor(witness: OrderWitness) {
-    this.#witness = witness
-  }
 
   onCommit(commit: Commit): void {
     if (commit.resource.kind === 'VMDiskImage') this.#followImage(commit)
@@ -65,7 +60,7 @@ export class OrderOracle implements Oracle {
     const ticket = image.status?.ticket ?? ''
     const before = this.#waiting.get(uid)
     if (before?.ticket === ticket) return
-    this.#waiting.set(uid, { uid, name, ticket, since: revision, sinceMs: this.#witness.chronicle.nowMs })
+    this.#waiting.set(uid, { uid, name, ticket, since: revision, sinceMs: this.witness.chronicle.nowMs })
   }
 
   #checkTicket({ metadata: { uid = '', name }, status }: Image, at: number): void {
@@ -74,15 +69,12 @@ export class OrderOracle implements Oracle {
     const before = this.#takenFor.get(uid)
     this.#takenFor.set(uid, { ticket, revision })
     if (before?.ticket === ticket && before.revision !== revision)
-      this.#witness.report(
-        3,
-        `revision ${at}: image ${name} keeps ticket ${ticket}, which it took for another download`,
-      )
+      this.witness.report(3, `revision ${at}: image ${name} keeps ticket ${ticket}, which it took for another download`)
   }
 
   #followLedger({ type, object, revision, actor }: Commit): void {
     const after = type === 'DELETED' ? undefined : ledgerIn(object)
-    const before = this.#witness.chronicle.ledgerBefore
+    const before = this.witness.chronicle.ledgerBefore
     for (const uid of this.#pending.keys())
       if (!after?.holders.some((one) => one.uid === uid)) this.#pending.delete(uid)
     const claimed = (after?.holders ?? []).filter((one) => !before?.holders.some((other) => isSameClaim(one, other)))
@@ -103,7 +95,7 @@ export class OrderOracle implements Oracle {
   #checkTurn(mine: Waiting, revision: number): void {
     const known = this.#writes.at(-2)
     if (known === undefined || !this.#canKnow()) return
-    const { chronicle, report } = this.#witness
+    const { chronicle, report } = this.witness
     for (const other of this.#waiting.values()) {
       const isEarlier = compareResourceVersions(other.ticket, mine.ticket) < 0
       const isSeen = other.since < known && chronicle.nowMs - other.sinceMs > SEEN_MS
@@ -123,7 +115,7 @@ export class OrderOracle implements Oracle {
     for (const { slot, ticket, write } of this.#pending.values()) {
       if (write === mine.write && compareResourceVersions(ticket, mine.ticket) < 0) {
         const message = `DataVolume ${object.metadata.name} (ticket ${mine.ticket}) came before the one of ${slot.name} (ticket ${ticket}) of the same batch`
-        this.#witness.report(3, `revision ${revision}: ${message}`)
+        this.witness.report(3, `revision ${revision}: ${message}`)
         return
       }
     }
@@ -131,14 +123,14 @@ export class OrderOracle implements Oracle {
 
   /** What the operator made is not downloaded while nothing refers to it. Its status may not say so yet. */
   #isWanted(uid: string): boolean {
-    const image = this.#witness.chronicle.images.get(uid)
+    const image = this.witness.chronicle.images.get(uid)
     if (image?.metadata.labels?.[LABELS.createdBy] === undefined) return true
-    return this.#witness.kinds().some((kind) => (kind.referencesTo?.(image) ?? []).length > 0)
+    return this.witness.kinds().some((kind) => (kind.referencesTo?.(image) ?? []).length > 0)
   }
 
   /** Without excuses: neither the API server nor a watch, a freeze or a lost ledger has kept anything from the operator. */
   #canKnow(): boolean {
-    const { chronicle, disturbances } = this.#witness
+    const { chronicle, disturbances } = this.witness
     const isLedgerOld = chronicle.nowMs - chronicle.ledgerLostAtMs > RECOVERED_MS
     return isLedgerOld && disturbances.calmForMs('api', 'watch', 'freeze') > RECOVERED_MS
   }

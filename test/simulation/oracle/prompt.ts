@@ -1,7 +1,7 @@
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 /** A watch tells of a Secret within milliseconds; a queue of work may take a while. */
 const SEEN_WITHIN_MS = 20_000
@@ -12,13 +12,8 @@ export interface PromptWitness extends Witness {
 }
 
 /** Invariant 7: an image that waits for a Secret goes on when that comes, though nobody asks for a retry. */
-export class PromptOracle implements Oracle {
-  readonly #witness: PromptWitness
+export class PromptOracle extends WitnessOracle<PromptWitness> {
   readonly #secrets = new Set<string>()
-
-  constructor(witness: PromptWitness) {
-    this.#witness = witness
-  }
 
   onCommit({ resource, type, object }: Commit): void {
     if (resource.kind !== 'Secret') return
@@ -26,13 +21,13 @@ export class PromptOracle implements Oracle {
     if (type === 'DELETED') this.#secrets.delete(key)
     if (type !== 'ADDED') return
     this.#secrets.add(key)
-    const { chronicle, later } = this.#witness
+    const { chronicle, later } = this.witness
     for (const [uid, image] of chronicle.images)
       if (waitsFor(image, object)) later(SEEN_WITHIN_MS, () => this.#check(uid, object))
   }
 
   #check(uid: string, secret: KubeObject): void {
-    const { chronicle, disturbances, report } = this.#witness
+    const { chronicle, disturbances, report } = this.witness
     const image = chronicle.images.get(uid)
     const key = keyOf(secret.metadata)
     const isExcused = disturbances.calmForMs('api', 'watch', 'freeze', 'crash') < 2 * SEEN_WITHIN_MS

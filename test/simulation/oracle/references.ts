@@ -6,7 +6,7 @@ import { IMAGE, type Image } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
 import type { Kind } from '../kind.ts'
 import { decidedWithinMs } from '../traces.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 export interface ReferenceWitness extends Witness {
   readonly kinds: () => readonly Kind[]
@@ -18,13 +18,7 @@ export interface ReferenceWitness extends Witness {
  *
  * Use is counted live, so no stale cache is an excuse: only what came after the decision is.
  */
-export class ReferenceOracle implements Oracle {
-  readonly #witness: ReferenceWitness
-
-  constructor(witness: ReferenceWitness) {
-    this.#witness = witness
-  }
-
+export class ReferenceOracle extends WitnessOracle<ReferenceWitness> {
   onCommit(commit: Commit): void {
     const { resource, type, object, actor } = commit
     const { kind } = resource
@@ -35,13 +29,13 @@ export class ReferenceOracle implements Oracle {
   }
 
   #checkArtifact(object: KubeObject): void {
-    const image = this.#witness.chronicle.traces.of<Image>(IMAGE).get(controllerOf(object)?.uid ?? '')?.object
+    const image = this.witness.chronicle.traces.of<Image>(IMAGE).get(controllerOf(object)?.uid ?? '')?.object
     const isPublished = image?.status?.artifact?.name === object.metadata.name
     if (image !== undefined && isDeletion(image) && isPublished) this.#check(image, 'what serves them is deleted', true)
   }
 
   #check(image: KubeObject, what: string, areUsersMeant: boolean): void {
-    const { chronicle, disturbances, report, kinds } = this.#witness
+    const { chronicle, disturbances, report, kinds } = this.witness
     for (const { title, ...since } of kinds().flatMap((kind) => kind.referencesTo?.(image) ?? [])) {
       const sinceMs = areUsersMeant ? since.usesSinceMs : since.sinceMs
       if (sinceMs !== undefined && chronicle.nowMs - sinceMs > decidedWithinMs(disturbances))
@@ -50,6 +44,6 @@ export class ReferenceOracle implements Oracle {
   }
 
   #isDoomed({ metadata }: KubeObject): boolean {
-    return this.#witness.chronicle.traces.leavingNamespaces.has(metadata.namespace ?? '')
+    return this.witness.chronicle.traces.leavingNamespaces.has(metadata.namespace ?? '')
   }
 }

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { isLedger, isOperator, isSameClaim } from '../chronicle.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 /** The claim that people see, and the one that CDI fills. */
 const CLAIMS_OF_AN_IMPORT = 2
@@ -13,16 +13,11 @@ interface Quota extends KubeObject {
 }
 
 /** Invariant 3: an image that comes when its namespace has no room for an import takes no slot, as long as that lasts. */
-export class RoomOracle implements Oracle {
-  readonly #witness: Witness
+export class RoomOracle extends WitnessOracle<Witness> {
   /** Since when namespaces have no room. */
   readonly #fullSinceMs = new Map<string, number>()
   /** Since when the namespace had no room when the image came. By uid. */
   readonly #cameLate = new Map<string, number>()
-
-  constructor(witness: Witness) {
-    this.#witness = witness
-  }
 
   onCommit(commit: Commit): void {
     const { resource, type, object, actor } = commit
@@ -40,11 +35,11 @@ export class RoomOracle implements Oracle {
     const [most, taken] = [hard, used].map((amounts) => Number(amounts?.['persistentvolumeclaims'] ?? Number.NaN))
     const isFull = type !== 'DELETED' && (taken ?? 0) + CLAIMS_OF_AN_IMPORT > (most ?? Number.NaN)
     if (!isFull) this.#fullSinceMs.delete(namespace)
-    else if (!this.#fullSinceMs.has(namespace)) this.#fullSinceMs.set(namespace, this.#witness.chronicle.nowMs)
+    else if (!this.#fullSinceMs.has(namespace)) this.#fullSinceMs.set(namespace, this.witness.chronicle.nowMs)
   }
 
   #checkClaims({ revision }: Commit): void {
-    const { chronicle, report } = this.#witness
+    const { chronicle, report } = this.witness
     const { ledger, ledgerBefore } = chronicle
     if (ledger === undefined || ledgerBefore === undefined) return
     for (const holder of ledger.holders) {
@@ -56,7 +51,7 @@ export class RoomOracle implements Oracle {
   }
 
   #isKnown(sinceMs: number): boolean {
-    const { chronicle, disturbances } = this.#witness
+    const { chronicle, disturbances } = this.witness
     const ageMs = chronicle.nowMs - sinceMs
     return ageMs > SEEN_WITHIN_MS && disturbances.calmForMs('api', 'watch', 'freeze', 'crash') > ageMs
   }

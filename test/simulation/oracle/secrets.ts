@@ -2,7 +2,7 @@ import type { KubeObject, ResourceType } from '../../../operator/kube/kube-objec
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE } from '../../harness/kinds.ts'
 import { isOperator } from '../chronicle.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 /** In the query of every URL, and in every Secret of images. */
 export const CANARY = 'canary-7d1f'
@@ -10,13 +10,7 @@ export const CANARY = 'canary-7d1f'
 export const PASSWORD = 'canary-Kx7-password'
 
 /** Invariant 9: nothing that the operator says has a secret in it. The source of a DataVolume has to name its URL. */
-export class SecretsOracle implements Oracle {
-  readonly #witness: Witness
-
-  constructor(witness: Witness) {
-    this.#witness = witness
-  }
-
+export class SecretsOracle extends WitnessOracle<Witness> {
   onCommit({ actor, resource, object, type, revision }: Commit): void {
     if (!isOperator(actor) || type === 'DELETED' || resource.kind === 'Lease') return
     const own = withoutTheirs(resource, object)
@@ -25,12 +19,12 @@ export class SecretsOracle implements Oracle {
     const isPasswordTold =
       resource.kind !== 'Secret' && JSON.stringify(isOf(resource, MACHINE) ? own : object).includes(PASSWORD)
     if (isSecretTold || isPasswordTold)
-      this.#witness.report(9, `revision ${revision}: ${resource.kind} ${object.metadata.name} has a secret in it`)
+      this.witness.report(9, `revision ${revision}: ${resource.kind} ${object.metadata.name} has a secret in it`)
   }
 
   checkText(what: string, text: string): void {
     for (const secret of [CANARY, PASSWORD])
-      if (text.includes(secret)) this.#witness.report(9, `a secret is in ${what}: ${around(text, secret)}`)
+      if (text.includes(secret)) this.witness.report(9, `a secret is in ${what}: ${around(text, secret)}`)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'
 import { imageOwner, isLedger, isOperator, isSameClaim, type Ledger, ledgerIn, type Slot } from '../chronicle.ts'
 import type { Download } from '../downloads.ts'
-import type { Oracle, Witness } from './oracle.ts'
+import { type Witness, WitnessOracle } from './oracle.ts'
 
 /** Requests that rest on a ledger that somebody deleted may still arrive: sent within 5 s, carried out within 10 s. */
 const LOST_LEDGER_MS = 20_000
@@ -18,14 +18,9 @@ export interface SlotWitness extends Witness {
 }
 
 /** Invariant 2: a slot is held from before the DataVolume until nothing can download any more, and no longer. */
-export class SlotOracle implements Oracle {
-  readonly #witness: SlotWitness
+export class SlotOracle extends WitnessOracle<SlotWitness> {
   /** Somebody else has written the ledger last. */
   #isTampered = false
-
-  constructor(witness: SlotWitness) {
-    this.#witness = witness
-  }
 
   onCommit(commit: Commit): void {
     this.#checkOrphans()
@@ -39,7 +34,7 @@ export class SlotOracle implements Oracle {
   }
 
   onTransfer(download: Download): void {
-    const { chronicle, report } = this.#witness
+    const { chronicle, report } = this.witness
     if (download.hasSucceeded || download.isAfterthought || this.#isLedgerLost()) return
     const slot = chronicle.slotOf(download.imageUid)
     if (slot?.revision !== download.revision) report(2, `${download.key} downloads without a slot`)
@@ -48,7 +43,7 @@ export class SlotOracle implements Oracle {
   #checkStart({ type, object, revision }: Commit): void {
     const owner = imageOwner(object)
     if (type !== 'ADDED' || owner === undefined || this.#isLedgerLost()) return
-    const { chronicle, report } = this.#witness
+    const { chronicle, report } = this.witness
     const download = chronicle.downloads.get(object.metadata.uid ?? '')
     if (download?.isAfterthought) return
     const slot = chronicle.slotOf(owner.uid)
@@ -57,7 +52,7 @@ export class SlotOracle implements Oracle {
   }
 
   #checkReleases({ type, object, revision }: Commit): void {
-    const { chronicle, report } = this.#witness
+    const { chronicle, report } = this.witness
     const before = chronicle.ledgerBefore
     const after = type === 'DELETED' ? undefined : ledgerIn(object)
     if ((before === undefined || this.#isTampered) && after !== undefined) this.#checkRebuilt(after, revision)
@@ -72,7 +67,7 @@ export class SlotOracle implements Oracle {
 
   /** One that was lost is made anew from a live list: what has downloaded for a while was on it. */
   #checkRebuilt({ holders }: Ledger, revision: number): void {
-    const { chronicle, report } = this.#witness
+    const { chronicle, report } = this.witness
     for (const { key, imageUid, createdAtMs, isAfterthought } of chronicle.running.values()) {
       const isListed = chronicle.nowMs - createdAtMs > LISTED_BEFORE_MS && !isAfterthought
       if (isListed && !holders.some(({ uid }) => uid === imageUid))
@@ -82,11 +77,11 @@ export class SlotOracle implements Oracle {
 
   /** Nobody stops an orphan but people: it keeps its slot as long as a download may stand still, and no longer. */
   #checkOrphans(): void {
-    const { chronicle, disturbances, report } = this.#witness
+    const { chronicle, disturbances, report } = this.witness
     for (const download of chronicle.running.values()) {
       if (!this.#isTimedOut(download, FREED_MS)) continue
       const isExcused =
-        disturbances.calmForMs('api', 'watch', 'freeze', 'crash') < this.#witness.stallTimeoutMs + FREED_MS
+        disturbances.calmForMs('api', 'watch', 'freeze', 'crash') < this.witness.stallTimeoutMs + FREED_MS
       const slot = chronicle.slotOf(download.imageUid)
       if (slot?.revision !== download.revision || isExcused || this.#isLedgerLost()) continue
       report(2, `${download.key} has lost its owner and stands still, and keeps its slot`)
@@ -96,12 +91,12 @@ export class SlotOracle implements Oracle {
   /** @param moreMs beyond the time that it has */
   #isTimedOut({ orphanedAtMs, movedAtMs }: Download, moreMs = 0): boolean {
     if (orphanedAtMs === undefined) return false
-    const { chronicle, stallTimeoutMs } = this.#witness
+    const { chronicle, stallTimeoutMs } = this.witness
     return chronicle.nowMs - Math.max(orphanedAtMs, movedAtMs) >= stallTimeoutMs + moreMs
   }
 
   #stillDownloads({ uid, revision }: Slot): string | undefined {
-    const { chronicle } = this.#witness
+    const { chronicle } = this.witness
     const download = chronicle.downloadOf(uid, revision)
     if (download?.hasSucceeded || (download !== undefined && this.#isTimedOut(download))) return undefined
     if (download !== undefined && chronicle.running.has(download.uid)) return `DataVolume ${download.key} is unfinished`
@@ -117,14 +112,14 @@ export class SlotOracle implements Oracle {
     const { phase } = image.status ?? {}
     const isAtRest = phase === 'Snapshotting' || reasonOf(image) === 'RetryBackoff'
     if (!isAtRest || this.#isLedgerLost()) return
-    const slot = this.#witness.chronicle.slotOf(object.metadata.uid ?? '')
+    const slot = this.witness.chronicle.slotOf(object.metadata.uid ?? '')
     // Another one, which leads by now, may have admitted it again.
     if (slot === undefined || slot.claimant !== actor) return
-    this.#witness.report(2, `revision ${revision}: image ${object.metadata.name} holds a slot in phase ${phase}`)
+    this.witness.report(2, `revision ${revision}: image ${object.metadata.name} holds a slot in phase ${phase}`)
   }
 
   #isLedgerLost(): boolean {
-    const { chronicle } = this.#witness
+    const { chronicle } = this.witness
     return chronicle.ledger === undefined || chronicle.nowMs - chronicle.ledgerLostAtMs < LOST_LEDGER_MS
   }
 }

@@ -2,7 +2,7 @@ import { keyOf } from '../../../operator/kube/kube-object.ts'
 import { NETWORK_ATTACHMENT_DEFINITION } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { isOperator } from '../chronicle.ts'
-import type { Oracle } from '../oracle/oracle.ts'
+import { WitnessOracle } from '../oracle/oracle.ts'
 import type { World } from '../world.ts'
 import { parsed } from './lab-content.ts'
 
@@ -10,21 +10,16 @@ import { parsed } from './lab-content.ts'
  * Invariant 6: no network of one workspace is that of another, or another of its own. Bridges and names of CNI plug-ins are shared by all namespaces of a
  * node: the two definitions of one network have the same, and no others do.
  */
-export class IsolationOracle implements Oracle {
-  readonly #world: World
+export class IsolationOracle extends WitnessOracle<World> {
   /** `<namespace>/<network>` by the bridge, and by the name, that its definitions have. */
   readonly #owners = new Map<string, string>()
-
-  constructor(world: World) {
-    this.#world = world
-  }
 
   onCommit({ resource, type, object, actor, revision }: Commit): void {
     if (resource.kind !== NETWORK_ATTACHMENT_DEFINITION.kind || !isOperator(actor) || type === 'DELETED') return
     const config = parsed(object)
     const { bridge, name } = config ?? {}
     const report = (text: string) =>
-      this.#world.report(6, `revision ${revision}: network ${keyOf(object.metadata)} ${text}`)
+      this.witness.report(6, `revision ${revision}: network ${keyOf(object.metadata)} ${text}`)
     if (bridge === undefined || name === undefined) {
       report('has no bridge of its own')
       return

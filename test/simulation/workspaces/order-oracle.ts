@@ -4,7 +4,7 @@ import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
-import type { Oracle } from '../oracle/oracle.ts'
+import { WitnessOracle } from '../oracle/oracle.ts'
 import { decidedWithinMs, mustKnow, type Trace } from '../traces.ts'
 import type { World } from '../world.ts'
 import { isPartOf, isType, partsOf, STAGES, wantedParts } from './lab-parts.ts'
@@ -13,13 +13,7 @@ import { isPartOf, isType, partsOf, STAGES, wantedParts } from './lab-parts.ts'
  * Invariant 7, for the order in which workspaces come and go: nothing is put into a namespace of somebody else (6); a machine is made when its image can be cloned; of a workspace that is deleted nothing goes
  * before all that may use it, its namespace last; and when it is gone nothing of it is left.
  */
-export class WorkspaceOrderOracle implements Oracle {
-  readonly #world: World
-
-  constructor(world: World) {
-    this.#world = world
-  }
-
+export class WorkspaceOrderOracle extends WitnessOracle<World> {
   onCommit(commit: Commit): void {
     const { resource, type, object, actor } = commit
     if (isType(resource, WORKSPACE)) {
@@ -37,14 +31,14 @@ export class WorkspaceOrderOracle implements Oracle {
   }
 
   #workspaceOf(object: KubeObject): Trace<Workspace> | undefined {
-    return [...this.#world.chronicle.traces.of<Workspace>(WORKSPACE).values()].find((one) =>
+    return [...this.witness.chronicle.traces.of<Workspace>(WORKSPACE).values()].find((one) =>
       isPartOf(object, one.object),
     )
   }
 
   /** What the operator may not have heard of a moment ago is no reason. */
   #checkOrder({ object, resource, revision }: Commit, trace: Trace<Workspace>, stage: number): void {
-    const { chronicle, disturbances } = this.#world
+    const { chronicle, disturbances } = this.witness
     const { object: workspace, leavingAtMs = chronicle.nowMs } = trace
     if (chronicle.traces.leavingNamespaces.has(workspace.metadata.name) && !isType(resource, NAMESPACE)) return
     // What an edit removes waits for less. That may have been decided just before the deletion.
@@ -67,7 +61,7 @@ export class WorkspaceOrderOracle implements Oracle {
 
   /** What came later than the live look may be, the garbage collector takes. */
   #checkGone(workspace: KubeObject): void {
-    const { chronicle, disturbances } = this.#world
+    const { chronicle, disturbances } = this.witness
     const left = partsOf(chronicle, workspace).filter(
       ({ createdAtMs }) => chronicle.nowMs - createdAtMs > decidedWithinMs(disturbances),
     )
@@ -80,18 +74,18 @@ export class WorkspaceOrderOracle implements Oracle {
 
   /** Somebody else's namespace of the name is left alone, also by what would be put into it. */
   #checkHome({ kind, metadata: { namespace, name } }: KubeObject, workspace: KubeObject): void {
-    const { chronicle, disturbances } = this.#world
+    const { chronicle, disturbances } = this.witness
     const home = [...chronicle.traces.of(NAMESPACE).values()].find(({ object }) => object.metadata.name === namespace)
     if (home === undefined || isPartOf(home.object, workspace)) return
     if (mustKnow(disturbances, chronicle.nowMs - home.createdAtMs))
-      this.#world.report(
+      this.witness.report(
         6,
         `${kind} ${name} is put into namespace ${namespace}, which is not of Workspace ${workspace.metadata.name}`,
       )
   }
 
   #checkImage({ spec, metadata }: Machine): void {
-    const { chronicle, disturbances } = this.#world
+    const { chronicle, disturbances } = this.witness
     const { name, namespace } = spec.vmDiskImageRef
     const image = [...chronicle.traces.of<Image>(IMAGE).values()].find(
       ({ object }) => object.metadata.name === name && object.metadata.namespace === namespace,
@@ -102,6 +96,6 @@ export class WorkspaceOrderOracle implements Oracle {
   }
 
   #report(message: string): void {
-    this.#world.report(7, message)
+    this.witness.report(7, message)
   }
 }

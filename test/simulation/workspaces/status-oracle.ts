@@ -4,7 +4,7 @@ import { DEPLOYMENT } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { conditionOf, MACHINE, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isOperator } from '../chronicle.ts'
-import type { Oracle } from '../oracle/oracle.ts'
+import { WitnessOracle } from '../oracle/oracle.ts'
 import { mustKnow } from '../traces.ts'
 import type { World } from '../world.ts'
 import { isType, partsOf, wantedParts } from './lab-parts.ts'
@@ -18,32 +18,26 @@ const MESSAGE_MAX = 256
  * Invariant 7, for what a workspace says: its figures are those of its components, Settled is True exactly when it is Ready or Failed, no status says again
  * what the one before it said, and it is not Ready before all that it is made of is there.
  */
-export class WorkspaceStatusOracle implements Oracle {
-  readonly #world: World
-
-  constructor(world: World) {
-    this.#world = world
-  }
-
+export class WorkspaceStatusOracle extends WitnessOracle<World> {
   onCommit({ resource, type, object, before, actor, revision }: Commit): void {
     if (!isType(resource, WORKSPACE) || type !== 'MODIFIED' || !isOperator(actor)) return
     const [now, then] = [object as Workspace, before as Workspace | undefined]
     if (isDeepStrictEqual(now.status, then?.status)) return
     const report = (text: string) =>
-      this.#world.report(7, `revision ${revision}: Workspace ${keyOf(object.metadata)} ${text}`)
+      this.witness.report(7, `revision ${revision}: Workspace ${keyOf(object.metadata)} ${text}`)
     if (isDeepStrictEqual(withoutTimes(now), withoutTimes(then))) report('says again what it said')
     for (const wrong of contradictionsIn(now)) report(wrong)
     if (!isReady(now)) return
     this.#checkReady(now, report)
     // What was excused as news is none any more.
-    this.#world.time.schedule(LATER_MS, () => {
-      const { object: later } = this.#world.chronicle.traces.of<Workspace>(WORKSPACE).get(now.metadata.uid ?? '') ?? {}
+    this.witness.time.schedule(LATER_MS, () => {
+      const { object: later } = this.witness.chronicle.traces.of<Workspace>(WORKSPACE).get(now.metadata.uid ?? '') ?? {}
       if (later !== undefined && isReady(later)) this.#checkReady(later, report)
     })
   }
 
   #checkReady(workspace: Workspace, report: (text: string) => void): void {
-    const { chronicle, disturbances, schedule } = this.#world
+    const { chronicle, disturbances, schedule } = this.witness
     // Somebody may have taken it a moment ago.
     if (!mustKnow(disturbances, MOMENT_MS + 1) || this.#isHarmed(workspace)) return
     const parts = partsOf(chronicle, workspace)
@@ -59,14 +53,14 @@ export class WorkspaceStatusOracle implements Oracle {
   }
 
   #isHarmed({ metadata }: Workspace): boolean {
-    return this.#world.chronicle.nowMs - (this.#harmedAtMs.get(metadata.name) ?? Number.NEGATIVE_INFINITY) <= MOMENT_MS
+    return this.witness.chronicle.nowMs - (this.#harmedAtMs.get(metadata.name) ?? Number.NEGATIVE_INFINITY) <= MOMENT_MS
   }
 
   readonly #harmedAtMs = new Map<string, number>()
 
   /** Somebody does something to a workspace or its namespace. */
   noteHarm(name: string): void {
-    this.#harmedAtMs.set(name, this.#world.chronicle.nowMs)
+    this.#harmedAtMs.set(name, this.witness.chronicle.nowMs)
   }
 }
 

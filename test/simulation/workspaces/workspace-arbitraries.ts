@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
-import { duration, maybe, networkAction, sometimes } from '../arbitraries.ts'
+import { duration, maybe, networkActionOn, sometimes } from '../arbitraries.ts'
 import type { Action } from '../schedule.ts'
 import {
   type ClusterOfPlan,
@@ -132,11 +132,8 @@ const keys: fc.Arbitrary<Action> = fc
     fc.record({ do: fc.constant('setPolicy' as const), key: fc.constant(key), value: fc.constantFrom(...values) }),
   )
 
-/** Among the kinds that {@link networkAction} names are none of those that workspaces are made of. */
-const faultyKind = maybe(fc.constantFrom('Workspace', 'Deployment', 'VMDiskImage', ...PARTS))
-const network: fc.Arbitrary<Action> = fc
-  .tuple(networkAction, faultyKind)
-  .map(([action, kind]) => ('kind' in action ? { ...action, kind } : action) as Action)
+/** Among the kinds that `networkAction` names are none of those that workspaces are made of. */
+const network = networkActionOn('Workspace', 'Deployment', 'VMDiskImage', ...PARTS)
 
 /** Kinds of actions that schedules with workspaces are made of, beside those of all schedules. */
 export const WORKSPACE_GROUPS = {

@@ -2,6 +2,7 @@ import type fc from 'fast-check'
 import { SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { FAMILIES } from '../families.ts'
 import type { Schedule } from '../schedule.ts'
+import { unseenAfter } from '../unseen.ts'
 import type { WorkspacePlan } from './workspace-schedule.ts'
 
 // Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
@@ -19,7 +20,6 @@ const NAMING: Omit<WorkspacePlan, 'createdAtMs'> = {
  * operator: only a live look finds it.
  */
 const workspacesUnseen: fc.Arbitrary<Schedule> = FAMILIES.workspacesCalm.map((schedule): Schedule => {
-  const kind = 'Workspace'
   return {
     ...schedule,
     replicas: 1,
@@ -28,11 +28,7 @@ const workspacesUnseen: fc.Arbitrary<Schedule> = FAMILIES.workspacesCalm.map((sc
       { ...NAMING, createdAtMs: 0 },
       { ...NAMING, createdAtMs: 60 * SECOND },
     ],
-    steps: [
-      { afterMs: 30 * SECOND, action: { do: 'deleteWorkspace', workspace: 0 } },
-      { afterMs: 20 * SECOND, action: { do: 'watchFaults', fault: 'frozen', percent: 100, forMs: 90 * SECOND, kind } },
-      { afterMs: 100 * SECOND, action: { do: 'compact' } },
-    ],
+    steps: unseenAfter({ do: 'deleteWorkspace', workspace: 0 }, 'Workspace', 20 * SECOND),
   }
 })
 

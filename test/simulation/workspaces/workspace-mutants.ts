@@ -1,19 +1,7 @@
 import type { Mutant } from '../mutant.ts'
-import { countingFromCaches, countingNothing } from '../mutants/reference-breaks.ts'
+import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'
+import { countingFromCaches, countingNothing, takingOver } from '../mutants/reference-breaks.ts'
 import { seam } from '../seam.ts'
-
-const WORKSPACES = {
-  asWanted: () => import('../../../operator/controllers/workspace/decide/as-wanted.ts'),
-  childRefusals: () => import('../../../operator/runtime/child-refusals.ts'),
-  constructs: () => import('@open-terrain/constructs'),
-  kinds: () => import('../../../operator/controllers/workspace/decide/kinds.ts'),
-  ownership: () => import('../../../operator/cluster/ownership.ts'),
-  pace: () => import('../../../operator/controllers/workspace/decide/pace.ts'),
-  planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),
-  removalOrder: () => import('../../../operator/controllers/workspace/decide/removal-order.ts'),
-  references: () => import('../../../operator/controllers/workspace/references.ts'),
-  triggers: () => import('../../../operator/controllers/workspace/triggers.ts'),
-} as const
 
 /** A kind of component that stands elsewhere than it does. */
 const standing = (which: string, phase: 'Ready' | 'Provisioning', isThere?: true) =>
@@ -67,15 +55,13 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'what has the name of a part is one',
     invariant: 6,
-    seam: seam(WORKSPACES.ownership, 'isChildOf', (isChildOf) => (object, owner) => {
-      return owner.kind === 'Workspace' || isChildOf(object, owner)
-    }),
+    seam: takingOver((_object, { kind }) => kind === 'Workspace'),
     kind: 'workspacesLate',
   },
   {
     name: 'networks of two workspaces have one bridge',
     invariant: 6,
-    seam: seam(WORKSPACES.constructs, 'renderWorkspaceNetwork', (renderWorkspaceNetwork) => (props) => {
+    seam: seam(SHARED.constructs, 'renderWorkspaceNetwork', (renderWorkspaceNetwork) => (props) => {
       const elsewhere = renderWorkspaceNetwork({ ...props, workspace: { ...props.workspace, name: 'lab' } })
       return renderWorkspaceNetwork(props).map((one, at) => ({ ...one, spec: elsewhere[at]?.spec ?? one.spec }))
     }),
@@ -84,7 +70,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'nothing keeps others out of a workspace',
     invariant: 7,
-    seam: seam(WORKSPACES.constructs, 'renderWorkspaceNetworkPolicies', (renderWorkspaceNetworkPolicies) => (props) => {
+    seam: seam(SHARED.constructs, 'renderWorkspaceNetworkPolicies', (renderWorkspaceNetworkPolicies) => (props) => {
       return renderWorkspaceNetworkPolicies(props).filter(({ metadata }) => metadata.name !== 'default-deny')
     }),
     kind: 'workspacesCalm',
@@ -93,7 +79,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     name: 'a machine looks for its image in its own namespace',
     invariant: 7,
     alsoCaughtAs: [5],
-    seam: seam(WORKSPACES.constructs, 'renderWorkspaceMachine', (renderWorkspaceMachine) => (props) => {
+    seam: seam(SHARED.constructs, 'renderWorkspaceMachine', (renderWorkspaceMachine) => (props) => {
       return renderWorkspaceMachine({ ...props, imageNamespace: props.workspace.name })
     }),
     kind: 'workspacesCalm',
@@ -144,7 +130,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     name: 'what is refused is tried again at once',
     invariant: 7,
     seam: seam(
-      WORKSPACES.childRefusals,
+      SHARED.childRefusals,
       'ChildRefusals',
       (ChildRefusals) =>
         class extends ChildRefusals {

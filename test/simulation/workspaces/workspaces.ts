@@ -10,7 +10,7 @@ import type { Oracle } from '../oracle/oracle.ts'
 import { decidedWithinMs } from '../traces.ts'
 import type { World } from '../world.ts'
 import { IsolationOracle } from './isolation-oracle.ts'
-import { LabFaults } from './lab-faults.ts'
+import { labFaults } from './lab-faults.ts'
 import { isPartOf, isType, PART_TYPES } from './lab-parts.ts'
 import { FARM } from './labs.ts'
 import { WorkspaceOrderOracle } from './order-oracle.ts'
@@ -31,7 +31,7 @@ export class Workspaces implements Kind {
   constructor(world: World) {
     this.#world = world
     this.people = new WorkspacePeople(world)
-    this.actors = [new LabFaults(world, this.people.labs)]
+    this.actors = [labFaults(world, this.people.labs)]
     this.rest = new WorkspaceRest(world, this.people.labs)
     const status = new WorkspaceStatusOracle(world)
     this.oracles = [

@@ -58,6 +58,7 @@ describe('an image that a template made, and that has no artifact', () => {
   const creator = (generation: number) => ({
     'pelotech.ot/creator': `VirtualMachine/team/vm/vm-uid generation ${generation}`,
   })
+  const GOLDEN = { namespace: 'farm', name: 'golden', uid: 'image-uid', resourceVersion: '50' }
   const failed: VMDiskImageStatus = { phase: 'Failed', message: 'got 404', observedGeneration: 1 }
   const made = anImage(failed, { generation: 1, annotations: creator(1) }, WRONG)
 
@@ -67,13 +68,7 @@ describe('an image that a template made, and that has no artifact', () => {
     expect(apply).toMatchObject([
       {
         kind: 'VMDiskImage',
-        metadata: {
-          namespace: 'farm',
-          name: 'golden',
-          uid: 'image-uid',
-          resourceVersion: '50',
-          annotations: creator(2),
-        },
+        metadata: { ...GOLDEN, annotations: creator(2) },
         spec: TEMPLATE,
       },
     ])

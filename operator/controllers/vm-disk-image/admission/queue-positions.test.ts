@@ -30,9 +30,12 @@ async function build(told: readonly number[], limit = 0) {
 }
 
 describe('positions', () => {
-  it('of those who wait for less than a minute are left alone', async () => {
-    const { bench, due } = await build([9, 9, 9])
-    await bench.clock.advance(59 * SECOND)
+  it.each<[what: string, told: number[], seconds: number]>([
+    ['of those who wait for less than a minute', [9, 9, 9], 59],
+    ['that are right', [1, 2, 3], 300],
+  ])('%s are left alone', async (_what, told, seconds) => {
+    const { bench, due } = await build(told)
+    await bench.clock.advance(seconds * SECOND)
     expect(due).toEqual([])
   })
 
@@ -43,12 +46,6 @@ describe('positions', () => {
     expect(due).toEqual(['team/i1'])
     await bench.clock.advance(3 * SECOND)
     expect(due).toHaveLength(4)
-  })
-
-  it('that are right are not written again', async () => {
-    const { bench, due } = await build([1, 2, 3])
-    await bench.clock.advance(300 * SECOND)
-    expect(due).toEqual([])
   })
 
   it('come after whoever was not told that syncing is paused', async () => {

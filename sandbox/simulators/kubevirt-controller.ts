@@ -1,0 +1,27 @@
+import type { MachineFaults } from './kubevirt-faults.ts'
+import type { KubevirtOptions } from './kubevirt-options.ts'
+import { Worker } from './worker.ts'
+import type { World } from './world.ts'
+
+export interface KubevirtParts {
+  readonly world: World
+  readonly options: KubevirtOptions
+  readonly faults: MachineFaults
+}
+
+/** One controller of KubeVirt: looks at a key when something of it changed, or when it said so itself. */
+export abstract class KubevirtController {
+  readonly worker: Worker
+  protected readonly world: World
+  protected readonly options: KubevirtOptions
+  protected readonly faults: MachineFaults
+
+  constructor(name: string, { world, options, faults }: KubevirtParts) {
+    this.world = world
+    this.options = options
+    this.faults = faults
+    this.worker = new Worker(world, name, (key) => this.reconcile(key))
+  }
+
+  protected abstract reconcile(key: string): Promise<void>
+}

@@ -1,0 +1,68 @@
+import type { BundledOperator, Requests } from './bundled-operator.ts'
+import type { Observer } from './observer.ts'
+import { difference, untilQuiet, withoutRenewals } from './requests.ts'
+import type { Stage } from './stage.ts'
+import { stopwatch } from './stopwatch.ts'
+
+/** Downloads at once, and how long each takes: next to nothing, where something else is measured. */
+export const LIMIT = 10
+export const IMPORT_MS = 100
+const IMAGES_TIMEOUT_MS = 60_000
+
+export interface Memory {
+  readonly residentMb: number
+  /** The most that was resident. */
+  readonly peakMb: number
+}
+
+export async function memoryOf(operator: BundledOperator): Promise<Memory> {
+  const { resident, peak } = await operator.memory()
+  return { residentMb: resident / 1e6, peakMb: peak / 1e6 }
+}
+
+/** What it took until everything rested. */
+export interface Span {
+  readonly requests: Requests
+  readonly seconds: number
+  /** Processor time of the operator, and of the simulators beside it. */
+  readonly cpu: number
+  readonly simulatorsCpu: number
+}
+
+/** Who is on a stage beside quick simulators: an observer, and an operator that leads. */
+export interface Scene {
+  readonly observer: Observer
+  readonly operator: BundledOperator
+  /** Measures from a quiet moment, over `begin` and until `end` has come true, to the next quiet moment. */
+  readonly span: (begin: () => Promise<void>, end: () => Promise<unknown>) => Promise<Span>
+}
+
+/** @param images so many are there, Succeeded, before it begins */
+export async function sceneOn(stage: Stage, images = 0): Promise<Scene> {
+  const simulators = await stage.startSimulators({ durationMs: IMPORT_MS })
+  const observer = await stage.observe()
+  const operator = await stage.startOperator()
+  await operator.untilLeading()
+  await stage.createImages('image', images)
+  await observer.until('every image is there', () => observer.countIn('Succeeded') === images, IMAGES_TIMEOUT_MS)
+  const cpuSeconds = async () => ({
+    operator: await operator.cpuSeconds(),
+    simulators: await simulators.cpuSeconds(),
+  })
+  const span: Scene['span'] = async (begin, end) => {
+    const before = await untilQuiet(operator)
+    const cpuBefore = await cpuSeconds()
+    const passed = stopwatch()
+    await Promise.all([begin(), end()])
+    const seconds = passed()
+    const requests = withoutRenewals(difference(await untilQuiet(operator), before))
+    const cpu = await cpuSeconds()
+    return {
+      requests,
+      seconds,
+      cpu: cpu.operator - cpuBefore.operator,
+      simulatorsCpu: cpu.simulators - cpuBefore.simulators,
+    }
+  }
+  return { observer, operator, span }
+}

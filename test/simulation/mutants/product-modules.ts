@@ -1,0 +1,73 @@
+// Modules of the product that mutants break, by what they are for. None is loaded before its mutant is.
+
+export const SHARED = {
+  apiError: () => import('../../../operator/kube/api-error.ts'),
+  apply: () => import('../../../operator/runtime/apply.ts'),
+  childRefusals: () => import('../../../operator/runtime/child-refusals.ts'),
+  constructs: () => import('@open-terrain/constructs'),
+  ensureImage: () => import('../../../operator/images/decide/ensure-image.ts'),
+  ownedFields: () => import('../../../operator/runtime/owned-fields.ts'),
+  ownership: () => import('../../../operator/cluster/ownership.ts'),
+  planWriter: () => import('../../../operator/runtime/plan-writer.ts'),
+  preconditions: () => import('../../../operator/runtime/preconditions.ts'),
+  quotas: () => import('../../../operator/cluster/quotas.ts'),
+  redact: () => import('../../../operator/runtime/redact.ts'),
+  sharedLooks: () => import('../../../operator/kube/shared-looks.ts'),
+  store: () => import('../../../operator/runtime/store.ts'),
+} as const
+
+export const ADMISSION = {
+  admission: () => import('../../../operator/controllers/vm-disk-image/admission/admission.ts'),
+  downloads: () => import('../../../operator/controllers/vm-disk-image/admission/downloads.ts'),
+  heldSlots: () => import('../../../operator/controllers/vm-disk-image/admission/held-slots.ts'),
+  ledger: () => import('../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'),
+  ledgerContent: () => import('../../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'),
+  orphans: () => import('../../../operator/controllers/vm-disk-image/admission/orphaned-downloads.ts'),
+  queue: () => import('../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'),
+  slotNotes: () => import('../../../operator/controllers/vm-disk-image/admission/slot-notes.ts'),
+  slots: () => import('../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'),
+} as const
+
+export const IMAGES = {
+  controller: () => import('../../../operator/controllers/vm-disk-image/controller.ts'),
+  judge: () => import('../../../operator/controllers/vm-disk-image/decide/judge.ts'),
+  plan: () => import('../../../operator/controllers/vm-disk-image/decide/plan.ts'),
+  planArtifact: () => import('../../../operator/controllers/vm-disk-image/decide/plan-artifact.ts'),
+  planDeletion: () => import('../../../operator/controllers/vm-disk-image/decide/plan-deletion.ts'),
+  progressWatch: () => import('../../../operator/controllers/vm-disk-image/progress-watch.ts'),
+  status: () => import('../../../operator/controllers/vm-disk-image/decide/status.ts'),
+  triggers: () => import('../../../operator/controllers/vm-disk-image/triggers.ts'),
+} as const
+
+export const MACHINES = {
+  judge: () => import('../../../operator/controllers/virtual-machine/decide/judge.ts'),
+  observe: () => import('../../../operator/controllers/virtual-machine/observe.ts'),
+  plan: () => import('../../../operator/controllers/virtual-machine/decide/plan.ts'),
+  planChildren: () => import('../../../operator/controllers/virtual-machine/decide/plan-children.ts'),
+  planDeletion: () => import('../../../operator/controllers/virtual-machine/decide/plan-deletion.ts'),
+  planDisk: () => import('../../../operator/controllers/virtual-machine/decide/plan-disk.ts'),
+  planHung: () => import('../../../operator/controllers/virtual-machine/decide/plan-hung.ts'),
+  planImage: () => import('../../../operator/controllers/virtual-machine/decide/plan-image.ts'),
+  planTimeouts: () => import('../../../operator/controllers/virtual-machine/decide/plan-timeouts.ts'),
+  references: () => import('../../../operator/controllers/virtual-machine/references.ts'),
+  triggers: () => import('../../../operator/controllers/virtual-machine/triggers.ts'),
+} as const
+
+export const DATA_SYNCS = {
+  controller: () => import('../../../operator/controllers/data-sync/controller.ts'),
+  image: () => import('../../../operator/controllers/data-sync/decide/image.ts'),
+  pace: () => import('../../../operator/controllers/data-sync/decide/pace.ts'),
+  references: () => import('../../../operator/controllers/data-sync/references.ts'),
+  requests: () => import('../../../operator/controllers/data-sync/decide/requests.ts'),
+  status: () => import('../../../operator/controllers/data-sync/decide/status.ts'),
+} as const
+
+export const WORKSPACES = {
+  asWanted: () => import('../../../operator/controllers/workspace/decide/as-wanted.ts'),
+  kinds: () => import('../../../operator/controllers/workspace/decide/kinds.ts'),
+  pace: () => import('../../../operator/controllers/workspace/decide/pace.ts'),
+  planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),
+  references: () => import('../../../operator/controllers/workspace/references.ts'),
+  removalOrder: () => import('../../../operator/controllers/workspace/decide/removal-order.ts'),
+  triggers: () => import('../../../operator/controllers/workspace/triggers.ts'),
+} as const
