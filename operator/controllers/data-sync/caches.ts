@@ -48,7 +48,7 @@ export const wanted = memoized((dataSync: DataSyncView): ReadonlyMap<string, Wis
 })
 
 /** The images that a DataSync names, by `<namespace>/<name>`. None where it is being deleted. A rule that the spec breaks takes no image out: it stays in use. */
-export const named = memoized((dataSync: DataSyncView): ReadonlyMap<string, ImageTriple> => {
+export const triplesOf = memoized((dataSync: DataSyncView): ReadonlyMap<string, ImageTriple> => {
   const { workspaceId, version, vms } = (dataSync.spec ?? {}) as LooseSpec
   if (isTerminating(dataSync) || typeof workspaceId !== 'string' || !Array.isArray(vms)) return new Map()
   const names: unknown[] = vms.map((vm) => vm?.name)
@@ -63,7 +63,7 @@ function imageKey({ metadata: { namespace = '' } }: DataSyncView, triple: ImageT
 }
 
 export function imagesOf(dataSync: DataSyncView): readonly string[] {
-  return [...named(dataSync).keys()]
+  return [...triplesOf(dataSync).keys()]
 }
 
 export function viewDataSync(object: KubeObject): DataSyncView {

@@ -1,7 +1,7 @@
 import { isImageFor } from '@open-terrain/constructs'
 import { SpecReferences } from '../../images/spec-references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { DATA_SYNC, type DataSyncCaches, imagesOf, named, viewDataSync } from './caches.ts'
+import { DATA_SYNC, type DataSyncCaches, imagesOf, triplesOf, viewDataSync } from './caches.ts'
 import type { DataSyncView } from './world.ts'
 
 /**
@@ -13,7 +13,7 @@ export class DataSyncReferences extends SpecReferences<DataSyncView> {
     const isReference = (one: DataSyncView, imageKey: string) => {
       const image = images.get(imageKey)
       if (image === undefined) return true
-      const triple = named(one).get(imageKey)
+      const triple = triplesOf(one).get(imageKey)
       const { annotations, deletionTimestamp } = image.metadata
       const isLate = deletionTimestamp !== undefined && (one.metadata.creationTimestamp ?? '') > deletionTimestamp
       return triple !== undefined && isImageFor(triple, annotations) && !isLate
