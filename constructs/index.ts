@@ -19,6 +19,7 @@ export {
   type ImageTriple,
   type ParsedDataSyncSpec,
   parseDataSyncSpec,
+  triplesIn,
 } from './api/data-sync.ts'
 export { formatDuration, parseDuration } from './api/duration.ts'
 export { fillImageUrl } from './api/image-url-template.ts'

@@ -7,6 +7,22 @@ export interface ImageTriple {
   readonly vm: string
 }
 
+/** A spec that was not checked: it may break any rule. */
+interface LooseSpec {
+  readonly workspaceId?: unknown
+  readonly version?: unknown
+  readonly vms?: readonly ({ readonly name?: unknown } | null)[] | null
+}
+
+/** What the images are for that the stored spec of a DataSync names, whatever else is wrong with it: a rule that it breaks must take no image out of use. */
+export function triplesIn(spec: unknown): ImageTriple[] {
+  const { workspaceId, version, vms } = (spec ?? {}) as LooseSpec
+  if (typeof workspaceId !== 'string' || !Array.isArray(vms)) return []
+  const names: unknown[] = vms.map((vm) => vm?.name)
+  const of = typeof version === 'string' ? version : undefined
+  return names.filter((vm) => typeof vm === 'string').map((vm) => ({ workspaceId, version: of, vm }))
+}
+
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 /** `<workspaceId>-<vm>` or `<workspaceId>-<version>-<vm>`. What begins like a number is a version: 2, 1.0.0, v3. */
 const READING = /^([^-]+)-(?:(v?[0-9][^-]*)-)?(.+)$/

@@ -6,7 +6,7 @@ import { imageFields, policyDefault, sourceRules } from './image-source.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, GROUP, listMap, text, VERSION } from './shared.ts'
 
-export { dataSyncImageName, type ImageTriple } from './data-sync-names.ts'
+export { dataSyncImageName, type ImageTriple, triplesIn } from './data-sync-names.ts'
 export { DATA_SYNC_REASON_HELP, DATA_SYNC_REASONS, type DataSyncReason } from './data-sync-reasons.ts'
 export {
   DATA_SYNC_CONDITIONS,

@@ -1,4 +1,4 @@
-import { dataSync, dataSyncImageName, type ImageTriple, parseDataSyncSpec } from '@open-terrain/constructs'
+import { dataSync, dataSyncImageName, type ImageTriple, parseDataSyncSpec, triplesIn } from '@open-terrain/constructs'
 import { BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -33,13 +33,6 @@ export class DataSyncCaches {
 
 export const parsedDataSyncSpec = memoized(parseDataSyncSpec)
 
-/** The spec is unchecked. */
-interface LooseSpec {
-  readonly workspaceId?: unknown
-  readonly version?: unknown
-  readonly vms?: readonly ({ readonly name?: unknown } | null)[] | null
-}
-
 /** What a DataSync wants, by `<namespace>/<name>` of the image. Nothing where it is being deleted, or its spec cannot be read. */
 export const wanted = memoized((dataSync: DataSyncView): ReadonlyMap<string, Wish> => {
   const parsed = parsedDataSyncSpec(dataSync.spec)
@@ -47,15 +40,10 @@ export const wanted = memoized((dataSync: DataSyncView): ReadonlyMap<string, Wis
   return new Map(wishesOf(dataSync, parsed.spec).map((wish) => [imageKey(dataSync, wish.triple), wish]))
 })
 
-/** The images that a DataSync names, by `<namespace>/<name>`. None where it is being deleted. A rule that the spec breaks takes no image out: it stays in use. */
+/** The images that it names, though its spec may break a rule. None where it is being deleted. */
 export const triplesOf = memoized((dataSync: DataSyncView): ReadonlyMap<string, ImageTriple> => {
-  const { workspaceId, version, vms } = (dataSync.spec ?? {}) as LooseSpec
-  if (isTerminating(dataSync) || typeof workspaceId !== 'string' || !Array.isArray(vms)) return new Map()
-  const names: unknown[] = vms.map((vm) => vm?.name)
-  const triples = names
-    .filter((vm) => typeof vm === 'string')
-    .map((vm) => ({ workspaceId, version: typeof version === 'string' ? version : undefined, vm }))
-  return new Map(triples.map((triple) => [imageKey(dataSync, triple), triple]))
+  if (isTerminating(dataSync)) return new Map()
+  return new Map(triplesIn(dataSync.spec).map((triple) => [imageKey(dataSync, triple), triple]))
 })
 
 function imageKey({ metadata: { namespace = '' } }: DataSyncView, triple: ImageTriple): string {

@@ -2,6 +2,7 @@ import { revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import type { ImageView } from '../../images/image-view.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Store } from '../../runtime/store.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
 import { anImage, REFRESH, SPEC } from './image-objects.fixtures.ts'
@@ -22,6 +23,7 @@ const prime = async (...all: readonly ImageView[]) => {
     plan: ({ metadata }) => planned.push(metadata.name),
     hasSlot: (uid) => uid.startsWith('holder'),
     clock,
+    log: fakeLog(),
     signal: new AbortController().signal,
   })
   return { planned, queued: queue.depth }

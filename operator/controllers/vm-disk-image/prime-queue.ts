@@ -2,7 +2,8 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import { statusOfPresent } from '../../images/decide/image-content.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import type { Basics } from '../../runtime/basics.ts'
+import { traceOf } from '../../runtime/redact.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
 
@@ -20,25 +21,29 @@ export async function primeQueue(
   options: {
     readonly plan: (image: ImageView) => void
     readonly hasSlot: (uid: string) => boolean
-    readonly clock: Clock
     readonly signal: AbortSignal
-  },
+  } & Pick<Basics, 'clock' | 'log'>,
 ): Promise<void> {
-  const { plan, hasSlot, clock, signal } = options
-  const settled: string[] = []
-  const others: ImageView[] = []
-  for (const [key, image] of images.entries()) {
-    if (isSettled(image) && !hasSlot(image.metadata.uid ?? '')) settled.push(key)
-    else others.push(image)
-  }
+  const { plan, hasSlot, clock, log, signal } = options
+  const { settled = [], others = [] } = Object.groupBy(images.values(), (image) =>
+    isSettled(image) && !hasSlot(image.metadata.uid ?? '') ? 'settled' : 'others',
+  )
   others.sort((a, b) => compareResourceVersions(ticketOf(a), ticketOf(b)))
   for (const [at, image] of others.entries()) {
     if (signal.aborted) return
-    plan(image)
+    try {
+      plan(image)
+    } catch (error) {
+      // It must not keep the others waiting; its own reconcile says what is wrong.
+      log.error(
+        { key: keyOf(image.metadata), error: traceOf(error) },
+        'a bug in the operator: the image cannot be planned',
+      )
+    }
     queue.add(keyOf(image.metadata), image.status.phase === 'Syncing' ? 'urgent' : 'normal')
     if (at % PRIMED_AT_ONCE === PRIMED_AT_ONCE - 1) await new Promise<void>((resolve) => clock.setTimer(resolve, 0))
   }
-  for (const key of settled) queue.add(key)
+  for (const { metadata } of settled) queue.add(keyOf(metadata))
 }
 
 /** By its status it has what is asked for. Should it want a download all the same, for what was lost, it waits from when that is seen. */

@@ -9,6 +9,12 @@ import type { Change } from '../../runtime/store.ts'
 import type { Lane, WorkQueue } from '../../runtime/work-queue.ts'
 import type { Admission } from './admission/admission.ts'
 import { BY_CONFIG_MAP, BY_SECRET, BY_UID, IMAGE, type ImageCaches, siblingKey } from './caches.ts'
+import type { ImageControllerOptions } from './image-sources.ts'
+
+/** Hundreds of references may come or go at once: they are counted together. */
+const REFERENCES_SETTLE_MS = 100
+/** The time of the next attempt, or the end of all attempts, of those that have failed already is written again so often. */
+const RETIMED_EVERY_MS = 20
 
 /** Who is told of changes. */
 interface Listeners {
@@ -89,5 +95,31 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       }),
     ),
     caches.reflectors.onInstalled(allWaiting),
+  ]
+}
+
+/** From changes of the policy, and of what refers to images, to images that they concern. Returns how to stop listening. */
+export function listenForRules(
+  { images }: Pick<ImageCaches, 'images'>,
+  options: Pick<ImageControllerOptions, 'onPolicyChange' | 'references'> & {
+    readonly queue: Pick<WorkQueue, 'addAfter'>
+    readonly admission: Pick<Admission, 'wake'>
+  },
+) {
+  const { queue, admission, onPolicyChange, references } = options
+  /** For an image that has failed, another policy may mean a write: thousands of those come one after the other. */
+  const replanAll = () => {
+    let failed = 0
+    for (const [key, { status }] of images.entries()) {
+      const hasFailed = status.nextRetryTime !== undefined || (status.budget?.downloads ?? 0) > 0
+      queue.addAfter(key, hasFailed ? failed++ * RETIMED_EVERY_MS : 0)
+    }
+  }
+  return [
+    onPolicyChange(({ isLimitAlone }) => {
+      admission.wake()
+      if (!isLimitAlone) replanAll()
+    }),
+    ...references.map((source) => source.onChange((key) => queue.addAfter(key, REFERENCES_SETTLE_MS, 'urgent'))),
   ]
 }

@@ -11,6 +11,11 @@ export function statusOfPresent({ spec, status, metadata }: ImageView): VMDiskIm
   return isPresent ? status : {}
 }
 
+/** Whether its deletion waits for what uses it. */
+export function isDeletionBlocked({ status: { conditions = [] } }: ImageView): boolean {
+  return conditions.some(({ type, status }) => type === 'DeletionBlocked' && status === 'True')
+}
+
 /** The image to be written, as long as it is the one that was seen: with these fields as wanted. What people have set beside them stays. */
 export function withFields(
   { apiVersion, kind, metadata, spec }: ImageView,

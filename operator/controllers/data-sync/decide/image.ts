@@ -7,7 +7,7 @@ import {
   isImageFor,
   renderDataSyncImage,
 } from '@open-terrain/constructs'
-import { statusOfPresent, withFields } from '../../../images/decide/image-content.ts'
+import { isDeletionBlocked, statusOfPresent, withFields } from '../../../images/decide/image-content.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { referTo, type Touch } from '../../../runtime/plan.ts'
@@ -36,7 +36,7 @@ export function planImageOf(namespace: string, { wish, image, others }: WantedIm
   const is = (phase: DataSyncPhase, reason: DataSyncReason) => ({ vm: triple.vm, name, phase, reason })
   const conflict = (message: string) => ({ ...is('Failed', 'NameConflict'), message })
   if (image?.metadata.deletionTimestamp !== undefined) {
-    if (!isHeldByUsers(image)) return is('Queued', 'ImageTerminating')
+    if (!isDeletionBlocked(image)) return is('Queued', 'ImageTerminating')
     const message = `somebody deleted VMDiskImage ${name}, and it stays as long as it is in use: remove the vm from every DataSync that has it, wait until the image is gone, and add the vm again`
     return { ...is('Failed', 'ImageTerminating'), message }
   }
@@ -58,11 +58,6 @@ export function planImageOf(namespace: string, { wish, image, others }: WantedIm
   // Another DataSync may have brought its request in between: what the image remembers of requests must not be written back.
   if (annotations !== undefined) return { ...changed, touch: { ...referTo(image), resourceVersion, annotations } }
   return { ...changed, ...progressOf(image) }
-}
-
-/** Whether its deletion waits for what uses it. */
-function isHeldByUsers({ status: { conditions = [] } }: ImageView): boolean {
-  return conditions.some(({ type, status }) => type === 'DeletionBlocked' && status === 'True')
 }
 
 /** What an image says of itself, if that is about its spec and requests as they are. */

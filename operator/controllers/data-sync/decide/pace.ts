@@ -1,6 +1,5 @@
 import type { DataSyncStatus } from '@open-terrain/constructs'
-import { isSame } from '../../../runtime/owned-fields.ts'
-import { dueEvery, type StatusPace } from '../../../runtime/status-pace.ts'
+import { paceBetween, type StatusPace } from '../../../runtime/status-pace.ts'
 import { isUnderWay } from './status.ts'
 
 /** Hundreds of images may move together; their DataSync counts them at a steady pace. */
@@ -12,10 +11,9 @@ const PROGRESS_EVERY_MS = 30_000
  * none may run for a moment, so Queued and Syncing take turns: that is how many stand where.
  */
 export function dataSyncPaceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs?: number): StatusPace {
-  if (isSame(before, after)) return { isStatusDue: false }
-  const isCounted = !isSame({ ...before, progress: '' }, { ...after, progress: '' })
-  const everyMs = isSame(standing(before), standing(after)) ? (isCounted ? COUNTS_EVERY_MS : PROGRESS_EVERY_MS) : 0
-  return dueEvery(everyMs, sinceWriteMs, 'how far the images are is written then')
+  const counted = (status: DataSyncStatus) => ({ ...status, progress: '' })
+  const aspects = [[standing, 0] as const, [counted, COUNTS_EVERY_MS] as const]
+  return paceBetween([before, after], aspects, PROGRESS_EVERY_MS, sinceWriteMs, 'how far the images are is written')
 }
 
 function standing({ phase, reason, observedGeneration, conditions = [] }: DataSyncStatus): unknown {

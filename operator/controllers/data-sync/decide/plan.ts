@@ -1,5 +1,5 @@
 import { type DataSyncStatus, problemsText } from '@open-terrain/constructs'
-import type { ObjectPlan } from '../../../runtime/plan.ts'
+import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
 import type { DataSyncWorld } from '../world.ts'
 import { type ImageStep, planImageOf } from './image.ts'
@@ -21,16 +21,12 @@ export type DataSyncPlan = ObjectPlan & { readonly status: DataSyncStatus }
 export function planDataSync(world: DataSyncWorld, now: number): DataSyncPlan {
   const { dataSync, images } = world
   const { namespace = '', deletionTimestamp } = dataSync.metadata
-  const nothing = { finalizer: 'keep', apply: [], remove: [], touch: [], events: [] } as const
+  const nothing = { ...NOTHING_TO_DO, touch: [] } as const
   if (deletionTimestamp !== undefined) return { ...nothing, status: dataSync.status }
   const obstacle = obstacleIn(world)
   const steps = obstacle === undefined ? images.map((image) => planImageOf(namespace, image)) : []
-  const status = dataSyncStatusOf(
-    dataSync,
-    obstacle ?? withRefusal(standingOf(steps), world.refusal, REFUSED),
-    steps,
-    now,
-  )
+  const standing = obstacle ?? withRefusal(standingOf(steps), world.refusal, REFUSED)
+  const status = dataSyncStatusOf(dataSync, standing, steps, now)
   return {
     ...nothing,
     status,
@@ -43,13 +39,9 @@ export function planDataSync(world: DataSyncWorld, now: number): DataSyncPlan {
 const REFUSED = { phase: 'Queued', reason: 'Refused' } as const
 
 /** Why nothing is to be done about any image. */
-function obstacleIn({
-  spec,
-  namespaceTerminating,
-  dataSync: { metadata },
-}: DataSyncWorld): DataSyncStanding | undefined {
+function obstacleIn({ spec, namespaceTerminating, dataSync }: DataSyncWorld): DataSyncStanding | undefined {
   if (!spec.ok) return { phase: 'Failed', reason: 'InvalidSpec', message: problemsText(spec.problems) }
   if (!namespaceTerminating) return undefined
-  const message = `namespace ${metadata.namespace} is being deleted, and its images with it: nothing can be created in it`
+  const message = `namespace ${dataSync.metadata.namespace} is being deleted, and its images with it: nothing can be created in it`
   return { phase: 'Queued', reason: 'NamespaceTerminating', message }
 }

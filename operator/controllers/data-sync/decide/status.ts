@@ -1,7 +1,7 @@
 import type { DataSyncPhase, DataSyncReason, DataSyncStatus } from '@open-terrain/constructs'
 import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { firstFew } from '../../../runtime/first-few.ts'
+import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { courseConditions, type Standing, said } from '../../../runtime/standing.ts'
 import type { DataSyncView } from '../world.ts'
 import type { ImageStep } from './image.ts'
@@ -10,33 +10,23 @@ export type DataSyncStanding = Standing<DataSyncPhase, DataSyncReason>
 
 /** The whole is in the first phase that one of its images is in. */
 const ORDER = ['Syncing', 'Queued', 'Failed'] as const
-/** More images are only counted. */
-const SHOWN_MAX = 3
 
 export function standingOf(images: readonly ImageStep[]): DataSyncStanding {
   const phase = ORDER.find((one) => images.some((image) => image.phase === one)) ?? 'Succeeded'
   const failed = images.filter((image) => image.phase === 'Failed')
   const worst = failed.find(({ reason }) => reason === 'NameConflict') ?? failed[0]
   const why = worst?.reason === 'NameConflict' ? 'NameConflict' : 'ImageFailed'
-  const lists = ORDER.map((one) => listed(one, images)).filter((list) => list !== '')
+  const members = membersOf(images)
+  const lists = ORDER.map((one) => listed(one, members)).filter((list) => list !== '')
   const cause = worst === undefined ? [] : [`vm ${worst.vm}: ${worst.message}`]
   return {
     phase,
     reason: phase === 'Failed' ? why : phase === 'Succeeded' ? 'Synced' : phase,
-    message: [`${readyOf(images)} images are ready`, ...lists, ...cause].join('; '),
+    message: [`${shareIn('Succeeded', members)} images are ready`, ...lists, ...cause].join('; '),
   }
 }
 
-/** Who is in this phase, and why. No live numbers: a status is not written for them. */
-function listed(phase: DataSyncPhase, images: readonly ImageStep[]): string {
-  const those = images.filter((image) => image.phase === phase).map(({ vm, reason }) => `${vm} (${reason})`)
-  return those.length === 0 ? '' : `${phase}: ${firstFew(those, SHOWN_MAX)}`
-}
-
-const readyOf = (images: readonly ImageStep[]) => `${countOf('Succeeded', images)}/${images.length}`
-
-const countOf = (phase: DataSyncPhase, images: readonly ImageStep[]) =>
-  images.filter((image) => image.phase === phase).length
+const membersOf = (images: readonly ImageStep[]) => images.map((image) => ({ ...image, title: image.vm }))
 
 /** The whole status. Of the one before only the times of transitions count. */
 export function dataSyncStatusOf(
@@ -63,16 +53,11 @@ export function dataSyncStatusOf(
 
 function figuresOf(images: readonly ImageStep[]): Partial<DataSyncStatus> {
   const percent = images.reduce((sum, image) => sum + (image.percent ?? 0), 0) / images.length
+  const members = membersOf(images)
   return {
     progress: `${percent.toFixed(1)}%`,
-    counts: {
-      total: images.length,
-      succeeded: countOf('Succeeded', images),
-      syncing: countOf('Syncing', images),
-      queued: countOf('Queued', images),
-      failed: countOf('Failed', images),
-    },
-    ready: readyOf(images),
+    counts: countsOf(['Succeeded', ...ORDER], members),
+    ready: shareIn('Succeeded', members),
     images: images.map(({ vm, name, phase, reason }) => ({ vm, name, phase, reason })),
   }
 }

@@ -1,7 +1,6 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
-import { isSame } from '../../../runtime/owned-fields.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import { dueEvery, type StatusPace } from '../../../runtime/status-pace.ts'
+import { paceBetween, type StatusPace } from '../../../runtime/status-pace.ts'
 import { isRemark, isTrouble } from './status.ts'
 
 /** What others say of trouble may change all the time. */
@@ -20,15 +19,16 @@ export function machinePaceOf(
   sinceWriteMs?: number,
   waiting = 1,
 ): StatusPace {
-  if (isSame(before, after)) return { isStatusDue: false }
-  return dueEvery(everyMsOf(before, after, waiting), sinceWriteMs, 'what has moved is written then')
+  // The first place in the queue is news. How it moves, and that it is gone for a while, goes with other news.
+  const isPlaceNew = hasPlace(after) && !hasPlace(before)
+  const place = (status: VirtualMachineStatus) => isPlaceNew && hasPlace(status)
+  const aspects = [[place, 0] as const, [standing, 0] as const, [words, WORDS_EVERY_MS] as const]
+  const movesEveryMs = Math.max(MOVES_EVERY_MS, waiting * APART_MS)
+  return paceBetween([before, after], aspects, movesEveryMs, sinceWriteMs, 'what has moved is written then')
 }
 
-function everyMsOf(before: VirtualMachineStatus, after: VirtualMachineStatus, waiting: number): number {
-  // The first place in the queue is news. How it moves, and that it is gone for a while, goes with other news.
-  const hasPlace = ({ image }: VirtualMachineStatus) => image?.queuePosition !== undefined
-  if ((hasPlace(after) && !hasPlace(before)) || !isSame(standing(before), standing(after))) return 0
-  return isSame(words(before), words(after)) ? Math.max(MOVES_EVERY_MS, waiting * APART_MS) : WORDS_EVERY_MS
+function hasPlace({ image }: VirtualMachineStatus): boolean {
+  return image?.queuePosition !== undefined
 }
 
 /** All but texts, and how far a step has come. */

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { AdmissionBench, aStart } from './admission.fixtures.ts'
-import { refreshQueuePositions } from './queue-positions.ts'
+import { QueuePositions } from './queue-positions.ts'
 
 let stop = new AbortController()
 afterEach(() => stop.abort())
@@ -25,7 +25,8 @@ async function build(told: readonly number[], limit = 0) {
   }
   await settled()
   const due: string[] = []
-  void refreshQueuePositions(bench, (key) => due.push(key), stop.signal)
+  const { admission, images, clock, log } = bench
+  void new QueuePositions({ admission, images, clock, log, onDue: (key) => due.push(key) }).run(stop.signal)
   return { bench, due }
 }
 

@@ -17,22 +17,37 @@ const WAITED_MS = 60_000
  * Keeps queue positions from going stale for those who wait long. Everybody's position changes with every admission, so
  * rewriting all of them would cost the square of the queue's length: each second, only the one that is furthest off is due.
  */
-export async function refreshQueuePositions(
-  options: QueuePositionsOptions,
-  onDue: (key: string, uid: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(options.clock, EVERY_MS, signal).catch(() => undefined)
-    if (signal.aborted) return
-    const furthest = furthestOff(options)
-    if (furthest !== undefined) onDue(furthest.key, furthest.uid)
+export class QueuePositions {
+  readonly #options: QueuePositionsOptions
+  /** By uid. */
+  readonly #due = new Set<string>()
+
+  constructor(options: QueuePositionsOptions) {
+    this.#options = options
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(this.#options.clock, EVERY_MS, signal).catch(() => undefined)
+      if (signal.aborted) return
+      const furthest = furthestOff(this.#options)
+      if (furthest === undefined) continue
+      this.#due.add(furthest.uid)
+      this.#options.onDue(furthest.key)
+    }
+  }
+
+  /** Whether the position of an image is to be written now, though nothing else has changed. Once asked, it is not due any more. */
+  take(uid: string): boolean {
+    return this.#due.delete(uid)
   }
 }
 
 interface QueuePositionsOptions extends Pick<Basics, 'clock' | 'log'> {
   readonly admission: Admission
   readonly images: Store<ImageView>
+  /** The image with this key is to be looked at. */
+  readonly onDue: (key: string) => void
 }
 
 function furthestOff({ admission, images, clock, log }: QueuePositionsOptions): Start | undefined {

@@ -1,6 +1,5 @@
 import type { WorkspaceStatus } from '@open-terrain/constructs'
-import { isSame } from '../../../runtime/owned-fields.ts'
-import { dueEvery, type StatusPace } from '../../../runtime/status-pace.ts'
+import { paceBetween, type StatusPace } from '../../../runtime/status-pace.ts'
 
 /** Components come one after the other, and their workspace tells of them at a steady pace. */
 const COMPONENTS_EVERY_MS = 2_000
@@ -9,10 +8,8 @@ const WORDS_EVERY_MS = 10_000
 
 /** When a status is written: where the workspace stands at once, which components stand where every 2 s, and what is said of them every 10 s. */
 export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus, sinceWriteMs?: number): StatusPace {
-  if (isSame(before, after)) return { isStatusDue: false }
-  const isMoved = !isSame(components(before), components(after))
-  const everyMs = isSame(standing(before), standing(after)) ? (isMoved ? COMPONENTS_EVERY_MS : WORDS_EVERY_MS) : 0
-  return dueEvery(everyMs, sinceWriteMs, 'where the components are is written then')
+  const aspects = [[standing, 0] as const, [components, COMPONENTS_EVERY_MS] as const]
+  return paceBetween([before, after], aspects, WORDS_EVERY_MS, sinceWriteMs, 'where the components are is written then')
 }
 
 function standing({ phase, observedGeneration, conditions = [] }: WorkspaceStatus): unknown {

@@ -11,6 +11,7 @@ import type { KubeObject } from '../../../kube/kube-object.ts'
 import { mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
+import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { courseConditions, type Standing, said, withRefusal } from '../../../runtime/standing.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, idOfObject } from './component.ts'
@@ -25,7 +26,7 @@ export interface WorkspaceStatusFacts {
   readonly problem?: ComponentStanding
 }
 
-/** More components are only counted. */
+/** More objects are only counted. */
 const SHOWN_MAX = 3
 /** Of one plan; all of them are in the status. */
 const EVENTS_MAX = 5
@@ -63,13 +64,12 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
 
 function standingOf({ judged, leaving, problem }: WorkspaceStatusFacts): Standing<WorkspacePhase, WorkspaceReason> {
   if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
-  const failed = judged.filter(({ standing }) => standing.phase === 'Failed')
-  const waiting = judged.filter(({ standing }) => standing.phase === 'Provisioning')
+  const members = membersOf(judged)
   const worst = worstOf(judged)
   const message = [
-    `${readyOf(judged)} components are ready`,
-    listed('Failed', failed),
-    listed('Provisioning', waiting),
+    `${shareIn('Ready', members)} components are ready`,
+    listed('Failed', members),
+    listed('Provisioning', members),
     worst === undefined ? '' : `${idOfComponent(worst.component)}: ${worst.standing.message}`,
     leaving.length === 0 ? '' : `being removed: ${firstFew(leaving.map(idOfObject), SHOWN_MAX)}`,
   ].filter((text) => text !== '')
@@ -89,13 +89,6 @@ function isTrouble({ standing: { why } }: Pick<Judged, 'standing'>): boolean {
   return WORKSPACE_REASON_HELP[why].severity === 'warning'
 }
 
-function listed(phase: WorkspacePhase, those: readonly Judged[]): string {
-  const titles = those.map(
-    ({ component, standing }) => `${idOfComponent(component)} (${standing.reason ?? standing.why})`,
-  )
-  return titles.length === 0 ? '' : `${phase}: ${firstFew(titles, SHOWN_MAX)}`
-}
-
 /** In a few words, for a column. */
 function awaitedIn({ judged, leaving, problem }: WorkspaceStatusFacts): string | undefined {
   const worst = problem === undefined ? worstOf(judged) : undefined
@@ -109,25 +102,19 @@ function awaitedIn({ judged, leaving, problem }: WorkspaceStatusFacts): string |
 }
 
 function figuresOf(judged: readonly Judged[]): Partial<WorkspaceStatus> {
-  const countOf = (phase: WorkspacePhase) => judged.filter(({ standing }) => standing.phase === phase).length
-  return {
-    ready: readyOf(judged),
-    counts: {
-      total: judged.length,
-      ready: countOf('Ready'),
-      provisioning: countOf('Provisioning'),
-      failed: countOf('Failed'),
-    },
-  }
+  const members = membersOf(judged)
+  return { ready: shareIn('Ready', members), counts: countsOf(['Ready', 'Provisioning', 'Failed'], members) }
+}
+
+function membersOf(judged: readonly Judged[]) {
+  return judged.map(({ component, standing: { phase, why, reason = why } }) => {
+    return { title: idOfComponent(component), phase, reason }
+  })
 }
 
 function shown({ component: { kind, name }, standing }: Judged): WorkspaceComponent {
   const { phase, why, reason = why, message } = standing
   return { kind, name, phase, reason, message: inShort(COMPONENT_MESSAGE_MAX, message) }
-}
-
-function readyOf(judged: readonly Judged[]): string {
-  return `${judged.filter(({ standing }) => standing.phase === 'Ready').length}/${judged.length}`
 }
 
 /** What the API server says begins with what it refuses, and ends with why: both stay. */
