@@ -4,8 +4,20 @@
 /** Packages, wherever node_modules lies relative to the folder that is checked. */
 const npm = (...names) => names.map((name) => `(^|/)node_modules/${name}/`).join('|')
 
-/** What decides: the same world at the same time gives the same answer. A folder makes it so, wherever it lies. */
-const PURE = '^operator/.+/decide/[^/.]+[.]ts$'
+/** What decides: the same world at the same time gives the same answer. A folder makes it so, wherever it lies, with all that is in it. */
+const PURE = '^operator/.+/decide/.+[.]ts$'
+/**
+ * What decisions may call besides each other and constructs/. These files may call nothing else either, so what a decision reaches over
+ * any number of imports is in this list. A name is added when the file is a function of its arguments, or keeps no more than
+ * answers that would be the same again.
+ */
+const PURE_PARTS = [
+  '^operator/cluster/(clone-sources|dependents|importer-container|kept-metadata|kubevirt-views|ownership|pod-events|said-of-claim|views|workspace-views)[.]ts$',
+  '^operator/controllers/[^/]+/world[.]ts$',
+  '^operator/images/(parsed-spec|references)[.]ts$',
+  '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',
+  '^operator/runtime/(backoff|child-refusals|conditions|failure-count|first-few|foreign|interned|memoized|owned-fields|redact|removals|standing|status-pace|wake)[.]ts$',
+]
 const TESTS = '[.]test[.]ts$'
 /** What tests share. */
 const FIXTURES = '[.]fixtures[.]ts$'
@@ -109,10 +121,23 @@ module.exports = {
       to: { path: '(^|/)node_modules/', pathNot: npm('pino', 'prom-client', '@types/node') },
     },
     {
-      name: 'decisions-are-pure',
-      comment: 'What lies in a folder decide/ decides on data; what it needs from the cluster is in its arguments.',
+      name: 'decisions-reach-what-is-pure',
+      comment:
+        'What lies in a folder decide/ decides on data, and calls nothing but what is pure. Types are free here: they are gone when the code runs, and a world is described by the types of what observes it.',
       severity: 'error',
-      from: { path: PURE },
+      from: { path: [PURE, ...PURE_PARTS], pathNot: [TESTS, FIXTURES] },
+      to: {
+        pathNot: [PURE, ...PURE_PARTS, '(^|/)constructs/index[.]ts$', npm('zod')],
+        // Its own rule: decisions-know-no-node.
+        dependencyTypesNot: ['type-only', 'core'],
+      },
+    },
+    {
+      name: 'decisions-name-no-client',
+      comment:
+        'A decision that has the type of a client, a clock or a cache in its arguments is none. So types count here.',
+      severity: 'error',
+      from: { path: PURE, pathNot: [TESTS, FIXTURES] },
       to: {
         path: [
           '^operator/kube/(?!(kube-object|resource-types)[.]ts$)',
@@ -125,9 +150,9 @@ module.exports = {
     },
     {
       name: 'decisions-know-no-node',
-      comment: 'A pure file needs no node: module.',
+      comment: 'A pure file needs no node: module. The fingerprints of workspace-views are hashes, which are pure.',
       severity: 'error',
-      from: { path: PURE },
+      from: { path: [PURE, ...PURE_PARTS], pathNot: [TESTS, FIXTURES, '^operator/cluster/workspace-views[.]ts$'] },
       to: NODE,
     },
     {

@@ -22,6 +22,7 @@ const CHECKS: readonly (readonly [title: string, ...args: string[]])[] = [
     'tooling',
   ],
   ['Dependency rules still bite', 'tooling/dependency-canary.ts'],
+  ['Rules of purity still bite', 'tooling/purity-canary.ts'],
   ['Unused code', `${PACKAGES}/knip/bin/knip.js`],
   ['Generated files are up to date', 'crds-gen/main.ts', '--check'],
   ['Lockfile names every platform', 'tooling/complete-lockfile.mjs', '--check'],

@@ -1,13 +1,6 @@
 import { LABELS, workspace } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  DEPLOYMENT,
-  NETWORK_ATTACHMENT_DEFINITION,
-  NETWORK_POLICY,
-  PERSISTENT_VOLUME,
-  POD,
-} from '../kube/resource-types.ts'
+import { DEPLOYMENT, NETWORK_ATTACHMENT_DEFINITION, NETWORK_POLICY, PERSISTENT_VOLUME } from '../kube/resource-types.ts'
 import type { Reflectors } from '../runtime/reflectors.ts'
 import { Store } from '../runtime/store.ts'
 import { BY_OWNER, byOwnerOf } from './ownership.ts'
@@ -22,11 +15,9 @@ import {
   viewDeployment,
   viewPersistentVolume,
   viewWithSpec,
+  WORKSPACE_CONFIG_MAP,
+  WORKSPACE_POD,
 } from './workspace-views.ts'
-
-/** A second cache of a kind has a type of its own, which is not the same object: other things of the kind are in the first one. */
-export const WORKSPACE_CONFIG_MAP: ResourceType = { ...CONFIG_MAP }
-export const WORKSPACE_POD: ResourceType = { ...POD }
 
 /** Index over pods: `<namespace>/<name>` of the container cluster whose label they have. */
 export const BY_CONTAINER_CLUSTER = 'container cluster'

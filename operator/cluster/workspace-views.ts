@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto'
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
-import type { KubeObject } from '../kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
+import { CONFIG_MAP, POD } from '../kube/resource-types.ts'
 import { upTo } from '../runtime/foreign.ts'
 import type { ConditionView } from '../runtime/interned.ts'
 import { keptMetadata } from './kept-metadata.ts'
 import { conditionOf } from './views.ts'
 
 /** What the caches keep of the parts of workspaces: what is ours of them, and what tells whether they work. */
+
+/** A second cache of a kind has a type of its own, which is not the same object: other things of the kind are in the first one. */
+export const WORKSPACE_CONFIG_MAP: ResourceType = { ...CONFIG_MAP }
+export const WORKSPACE_POD: ResourceType = { ...POD }
 
 /** A kind whose spec is ours in full, and which says nothing of itself that matters. */
 export interface SpecView extends KubeObject {

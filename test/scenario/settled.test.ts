@@ -1,27 +1,8 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
+import { HAS_KUBECTL, waitSettled } from '../harness/wait-settled.ts'
 import { World } from '../harness/world.ts'
-
-const run = promisify(execFile)
-const HAS_KUBECTL = await run('kubectl', ['version', '--client']).then(
-  () => true,
-  () => false,
-)
-
-/** What the script of the examples prints, and its exit code. */
-async function waitSettled(world: World, target: string, timeout = '60s'): Promise<{ code: number; said: string }> {
-  const args = ['-n', world.namespace, target]
-  const env = { ...process.env, KUBECONFIG: world.cluster.controlPlane.kubeconfigPath, TIMEOUT: timeout }
-  return await run(join(EXAMPLES, 'wait-settled.sh'), args, { env }).then(
-    ({ stdout }) => ({ code: 0, said: stdout }),
-    ({ code, stdout }: { code: number; stdout: string }) => ({ code, said: stdout }),
-  )
-}
 
 describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.sh', () => {
   const cluster = useCluster()
@@ -69,15 +50,31 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
     await world.finish()
   })
 
+  it('is not told by what was true before its request that an image has been downloaded again', async () => {
+    await using world = await World.start(cluster())
+    await world.createImage('daily')
+    await world.untilSynced('daily')
+    await world.operator?.stop()
+    expect(await waitSettled(world, 'vmdi/daily', { request: 'sync', timeout: '2s' })).toEqual({
+      code: 2,
+      said: 'Not settled within 2s; the operator has not answered the request\n',
+    })
+    expect(world.downloadsOf(world.urlOf('daily'))).toBe(1)
+    world.startOperator()
+    expect(await waitSettled(world, 'vmdi/daily', { request: 'sync' })).toMatchObject({ code: 0 })
+    expect(world.downloadsOf(world.urlOf('daily'))).toBeGreaterThan(1)
+    await world.finish()
+  })
+
   it('learns from the exit code that time is over, or that there is no such image', async () => {
     await using world = await World.start(cluster())
     await world.createImage('held', { suspend: true })
     await world.untilPhase('held', 'Queued')
-    expect(await waitSettled(world, 'vmdi/held', '1s')).toMatchObject({
+    expect(await waitSettled(world, 'vmdi/held', { timeout: '1s' })).toMatchObject({
       code: 2,
-      said: expect.stringMatching(/^Queued: /),
+      said: expect.stringMatching(/^Not settled within 1s; Queued: /),
     })
-    expect((await waitSettled(world, 'vmdi/none', '1s')).code).toBe(2)
+    expect((await waitSettled(world, 'vmdi/none', { timeout: '1s' })).code).toBe(2)
     await world.finish()
   })
 })

@@ -1,12 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { isOfGate, nameOf, type Story, storyAt } from './story.ts'
-import { added, NOTHING_YET, type StoryResult, type Tally, tallyOf, wholeAdmissionsOf } from './tally.ts'
+import { added, mostOfOneKind, NOTHING_YET, type StoryResult, type Tally, tallyOf, wholeAdmissionsOf } from './tally.ts'
 
 /** So long no schedule takes, on any machine: it hangs. */
 const HANGS_AFTER_MS = 15 * 60_000
 /** Of the admissions that are wanted. One schedule more is begun at most by each worker: it stays under a half. */
 const MOST_OF_ONE_KIND = 0.4
+/** Of the admissions that there were in the end: one kind with more of them says little about the others. */
+const MOST_IN_THE_END = 0.5
 /** A process that has run so many schedules is replaced: what one leaves behind must not slow the others down. */
 const STORIES_A_PROCESS = 500
 
@@ -28,6 +30,24 @@ export interface CampaignOptions {
 export interface CampaignResult {
   readonly tally: Tally
   readonly findings: readonly StoryResult[]
+}
+
+/** A sentence where one kind of schedules rules the tally: what many kinds were to show, was shown by one. */
+export function onesidednessOf(tally: Tally): string | undefined {
+  const most = mostOfOneKind(tally)
+  if (most === undefined || most.share <= MOST_IN_THE_END) return undefined
+  const share = `schedules of kind ${most.kind} had ${(100 * most.share).toFixed(1)} % of the admissions of the whole operator`
+  return `${share}: at most half of them may come from one kind, so it takes more --admissions`
+}
+
+export function conclusionOf({ tally, findings }: CampaignResult): { isGood: boolean; sentences: string[] } {
+  const onesidedness = onesidednessOf(tally)
+  const broken =
+    findings.length === 0 ? 'no invariant was broken' : `schedules that broke an invariant: ${findings.length}`
+  return {
+    isGood: findings.length === 0 && onesidedness === undefined,
+    sentences: onesidedness === undefined ? [broken] : [broken, onesidedness],
+  }
 }
 
 /** Runs schedules in child processes until enough images were admitted. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { commitFact, hardwareFacts, loadFact } from '../bench/machine.ts'
-import { Campaign, type CampaignResult } from './campaign.ts'
+import { Campaign, conclusionOf } from './campaign.ts'
 import { runGate } from './gate/gate-run.ts'
 import { gateStory } from './gate/gate-story.ts'
 import type { Violation } from './oracle/oracle.ts'
@@ -74,10 +74,11 @@ async function explore(): Promise<void> {
   const campaign = new Campaign({ seed, admissions, workers, gates, isStoppedByFinding, onFinding: tell, onProgress })
   const result = await campaign.run()
   say(progressText(result.tally, seconds()))
-  say(conclusionOf(result))
+  const { isGood, sentences } = conclusionOf(result)
+  for (const sentence of sentences) say(sentence)
   if (values.report !== undefined)
     writeReport(values.report, { ...result, facts: [...facts, ['duration', `${(seconds() / 60).toFixed(1)} min`]] })
-  process.exitCode = result.findings.length > 0 ? 1 : 0
+  process.exitCode = isGood ? 0 : 1
 }
 
 function everySoOften(work: (tally: Tally) => void): (tally: Tally) => void {
@@ -93,10 +94,6 @@ function progressText(tally: Tally, seconds: number): string {
   const admitted = wholeAdmissionsOf(tally)
   const all = `${totalOf(tally.schedules)} schedules, ${totalOf(tally.admissions)} admissions`
   return `${seconds.toFixed(0)} s: ${all}, of the whole operator ${admitted}, ${(admitted / seconds).toFixed(1)} a second`
-}
-
-function conclusionOf({ findings }: CampaignResult): string {
-  return findings.length === 0 ? 'no invariant was broken' : `schedules that broke an invariant: ${findings.length}`
 }
 
 function tell({ story, violations }: StoryResult): void {

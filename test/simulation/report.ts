@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import type { CampaignResult } from './campaign.ts'
+import { type CampaignResult, onesidednessOf } from './campaign.ts'
 import type { Violation } from './oracle/oracle.ts'
 import { type HowToRun, isGateKind, nameOf, type Story, WHOLE_KINDS, type WholeKind } from './story.ts'
 import { type Counts, type Happenings, type Tally, totalOf } from './tally.ts'
@@ -63,6 +63,7 @@ export function writeReport(file: string, { facts, tally, findings }: CampaignRe
     table([['', ''], ...facts]),
     '## Findings',
     findings.length === 0 ? 'None.' : findings.map(findingText).join('\n'),
+    ...[onesidednessOf(tally) ?? []].flat(),
     CHECKS,
     '## Schedules',
     schedulesTable(tally),

@@ -69,6 +69,13 @@ export function wholeAdmissionsOf({ admissions }: Tally): number {
   return totalOf(Object.fromEntries(Object.entries(admissions).filter(([kind]) => !isGateKind(kind))))
 }
 
+/** The kind of schedules of the whole operator with most admissions, and its share of them. Undefined where there were none. */
+export function mostOfOneKind(tally: Tally): { readonly kind: string; readonly share: number } | undefined {
+  const kinds = Object.entries(tally.admissions).filter(([kind]) => !isGateKind(kind))
+  const [kind, most] = kinds.toSorted(([, one], [, other]) => other - one)[0] ?? ['', 0]
+  return most === 0 ? undefined : { kind, share: most / wholeAdmissionsOf(tally) }
+}
+
 export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((total, count) => total + count, 0)
 }

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { foreignCrds } from '../../sandbox/control-plane/foreign-crds.ts'
 import { missingPackages } from '../../tooling/complete-lockfile.mjs'
 import { silentRules } from '../../tooling/dependency-canary.ts'
+import { silentLines } from '../../tooling/purity-canary.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -14,6 +15,10 @@ it('has a lockfile that names the packages of every platform', () => {
 
 it('reports every breach of a dependency rule', () => {
   expect(silentRules()).toEqual([])
+})
+
+it('reports everything that is impure in a decision', () => {
+  expect(silentLines()).toEqual([])
 })
 
 it('has small CRDs of its own for what it uses of CDI, snapshots, KubeVirt and Multus', async () => {

@@ -194,6 +194,13 @@ describe('a refused DataVolume', () => {
     walk.annotate({ [RETRY]: '1' }).settle()
     expect(walk.stand).toBe('Queued/Queued')
   })
+
+  it('is a failure by its reason alone: the words of the status decide nothing', () => {
+    const walk = refused(undefined, 'RejectedByCDI')
+    const { message: _message, ...wordless } = walk.status
+    walk.set({ refusal: undefined, image: { ...walk.world.image, status: wordless } }).settle()
+    expect(walk.stand).toBe('Failed/RejectedByCDI')
+  })
 })
 
 describe('a DataVolume of an attempt that has failed already', () => {

@@ -262,7 +262,7 @@ function rejectionOf({ world, target, status }: ImageDraft): string | undefined 
   const before = world.image.status
   const isOfBudget = before.revision === status.revision && before.budget?.key === status.budget?.key
   const wasRejected = before.phase === 'Failed' && reasonOf(before) === 'RejectedByCDI'
-  return wasRejected && isOfBudget ? before.message : undefined
+  return wasRejected && isOfBudget ? (before.message ?? '') : undefined
 }
 
 function refusalFor({ refusal }: ImageWorld, { revision, budgetKey }: Target): Refusal | undefined {

@@ -1,5 +1,5 @@
 import { type AnsibleObject, ansibleName, isAnsibleTooLarge, renderWorkspaceAnsible } from '@open-terrain/constructs'
-import { WORKSPACE_CONFIG_MAP } from '../../../../cluster/workspace-child-caches.ts'
+import { WORKSPACE_CONFIG_MAP } from '../../../../cluster/workspace-views.ts'
 import { type Component, componentFailed, componentReady, idOf } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
 

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { finishInstalled } from '../harness/installed-world.ts'
+import { HAS_KUBECTL, waitSettled } from '../harness/wait-settled.ts'
+import { Workspaces } from '../harness/workspaces.ts'
+
+// It is the default storage class that makes this cluster no place for other tests.
+const cluster = useOwnCluster()
+
+describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.sh', () => {
+  it('goes on when a Workspace is ready, and its machines with it', async () => {
+    await using workspaces = await Workspaces.start(cluster())
+    const { world } = workspaces
+    const name = workspaces.name('lab')
+    await workspaces.create(name)
+    const ready = { code: 0, said: expect.stringMatching(/^Ready: /) }
+    expect(await waitSettled(world, `otws/${name}`)).toEqual(ready)
+    const machines = [...world.mirror.machines.values()].filter(({ metadata }) => metadata.namespace === name)
+    expect(machines).toHaveLength(1)
+    for (const { metadata } of machines)
+      expect(await waitSettled(world, `otvm/${metadata.name}`, { within: name })).toEqual(ready)
+    await workspaces.delete(name)
+    await finishInstalled(world)
+  })
+})
