@@ -43,7 +43,7 @@ export class LookAlikes<T extends KubeObject> {
     const { kind, metadata } = object
     const what = imitated === object ? 'it' : `${kind} ${keyOf(metadata)}`
     const whose = imitated === object ? `a ${type.kind} that does not exist` : `this ${type.kind}`
-    tell(imitated, `${what} says that it belongs to ${whose}, and does not: it counts for nothing, and is left alone`)
+    tell(imitated, `${what} claims to belong to ${whose}, but does not: the operator ignores it`)
   }
 
   /** Whose child it seems to be; the object itself where there is no such owner. Undefined: it is one, or does not seem so. */

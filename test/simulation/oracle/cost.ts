@@ -41,7 +41,7 @@ export class CostOracle implements Oracle {
     this.#witness = witness
   }
 
-  /** Somebody did something that nobody can do to a single image: all of them start anew. */
+  /** Somebody did something that nobody can do to a single image: all of them start again. */
   renewAll(): void {
     this.#budgets.clear()
   }

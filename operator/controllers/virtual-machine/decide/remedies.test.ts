@@ -57,7 +57,7 @@ const ROWS: readonly Row[] = [
   {
     reason: 'NamesakeTerminating',
     wrong: { leaving: 'DataVolume vm-root' },
-    said: 'see its finalizers',
+    said: 'check its finalizers',
     remedy: {},
   },
   { reason: 'InvalidSpec', wrong: { spec: { name: 'Demo_VM' } }, said: 'spec.name', remedy: {} },
