@@ -47,17 +47,17 @@ const component = z
 export const workspaceStatus = z
   .object({
     ...statusHead(phase, 'workspace', {
-      phase: 'Where the workspace is on its way: Provisioning, Failed or Ready.',
+      phase: 'Current phase: Provisioning, Failed or Ready.',
       conditions:
-        'Ready: every component is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the workspace is Ready or Failed with ' +
-        'this spec: who waits for it can stop waiting.',
+        'Ready: every component is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the workspace is Ready or Failed with ' +
+        'this spec: processing of this spec has ended.',
     }),
     ready: z.string().max(16).describe('Components that are ready, of all, such as 3/7.').optional(),
     counts: z
       .object({
         total: count().describe('Components of the workspace.'),
         ready: count().describe('Components that are ready.'),
-        provisioning: count().describe('Components that are being stood up, or wait.'),
+        provisioning: count().describe('Components that are being created, or wait.'),
         failed: count().describe('Components that failed.'),
       })
       .describe('How many components are in which phase.')
