@@ -36,5 +36,5 @@ export function failureOf({ kind, metadata: { name, namespace } }: Manifest, giv
   if (!isTrue('Settled') || (isTrue('Ready') && phase !== 'Failed')) return undefined
   const object = `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
   const said = [reason, message].filter((text) => text !== undefined && text !== '').join(': ')
-  return `${object} has failed: ${said === '' ? 'it does not say why' : said} (once that is mended: pulumi up --refresh)`
+  return `${object} has failed: ${said === '' ? 'it does not say why' : said} (after you fix it, run: pulumi up --refresh)`
 }

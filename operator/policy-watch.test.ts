@@ -153,7 +153,7 @@ describe('the policy', () => {
     client.put(configMap({ concurency: '9' }))
     await start()
     expect(notes).toEqual([
-      'InvalidPolicy concurency: is not a key of the policy, so it has no effect: correct its name, or take it out',
+      'InvalidPolicy concurency: is not a key of the policy, so it has no effect: correct its name, or remove it',
     ])
     expect(valid).toEqual([false])
   })
@@ -163,7 +163,7 @@ describe('the policy', () => {
     client.put(configMap(Object.fromEntries([...keys, ['retryLimit', 'x']])))
     await start()
     const told =
-      'key-0, key-1, key-2, key-3, key-4 and 1995 more: are not keys of the policy, so they have no effect: correct their names, or take them out'
+      'key-0, key-1, key-2, key-3, key-4 and 1995 more: are not keys of the policy, so they have no effect: correct their names, or remove them'
     expect(notes).toEqual([expect.stringMatching(/^InvalidPolicy retryLimit: /), `InvalidPolicy ${told}`])
     expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(2)
   })

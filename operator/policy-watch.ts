@@ -143,8 +143,8 @@ function unusable({ key, value, message, instead = 'the last good value stays in
 function noKeys(names: readonly string[]): string {
   const shown = firstFew(names, NAMES_SHOWN)
   if (names.length === 1)
-    return `${shown}: is not a key of the policy, so it has no effect: correct its name, or take it out`
-  return `${shown}: are not keys of the policy, so they have no effect: correct their names, or take them out`
+    return `${shown}: is not a key of the policy, so it has no effect: correct its name, or remove it`
+  return `${shown}: are not keys of the policy, so they have no effect: correct their names, or remove them`
 }
 
 function warning(message: string): EventNote {

@@ -7,16 +7,16 @@ import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } fro
 export const DATA_SYNC_REASON_HELP = {
   /** At least one image waits, none is downloaded. */
   Queued: {
-    meaning: 'No image is being downloaded now, and at least one waits: for its turn, or for what it lacks.',
-    remedy: `${NOTHING} Where it lasts, status.images says which image waits, and the VMDiskImage of that name says for what.`,
+    meaning: 'No image is being downloaded, and at least one is queued or waits for a missing object.',
+    remedy: `${NOTHING} If it lasts, status.images says which image waits, and the VMDiskImage of that name says for what.`,
   },
   /** At least one image is downloaded or made. */
   Syncing: {
     meaning: 'At least one image is being downloaded, or its snapshot is being taken.',
-    remedy: `${NOTHING} status.progress shows how far all of them are together.`,
+    remedy: `${NOTHING} status.progress shows the progress of all of them together.`,
   },
   /** All images are ready. */
-  Synced: { meaning: 'Every image is ready, and as this spec wants it.', remedy: 'Nothing to do.' },
+  Synced: { meaning: 'Every image is ready, and as this spec wants it.', remedy: 'No action needed.' },
   /** An image gave up. */
   ImageFailed: {
     meaning: 'An image is Failed, and no other one is under way. The message names it and gives its own message.',

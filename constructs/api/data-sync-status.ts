@@ -26,7 +26,7 @@ const image = z
     vm: z.string().max(126).describe('Name of the vm.'),
     name: z.string().max(253).describe('Name of its VMDiskImage, in the namespace of the DataSync.'),
     phase: phase.describe(
-      'Where the image is on its way. An image whose snapshot is being taken is Syncing, and one that cannot be had is Failed.',
+      'Current phase. An image whose snapshot is being taken is Syncing, and one that cannot be created is Failed.',
     ),
     reason: z.string().max(1024).describe('Why it is in this phase: a reason of the VMDiskImage, or of the DataSync.'),
   })
@@ -36,10 +36,10 @@ export const dataSyncStatus = statusOf(
   phase,
   'DataSync',
   {
-    phase: 'Where the images are on their way: Queued, Syncing, Succeeded or Failed.',
+    phase: 'Current phase: Queued, Syncing, Succeeded or Failed.',
     conditions:
-      'Ready: every image is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the DataSync is Succeeded or Failed with this ' +
-      'spec: who waits for it can stop waiting.',
+      'Ready: every image is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the DataSync is Succeeded or Failed with this ' +
+      'spec: processing of this spec has ended.',
   },
   {
     progress: maybeText(16, 'Progress of all downloads together, such as 45.3%.'),
@@ -49,7 +49,7 @@ export const dataSyncStatus = statusOf(
         succeeded: count().describe('Images that are ready.'),
         syncing: count().describe('Images that are being downloaded, or whose snapshot is being taken.'),
         queued: count().describe('Images that wait.'),
-        failed: count().describe('Images that failed or cannot be had.'),
+        failed: count().describe('Images that failed or cannot be created.'),
       })
       .describe('How many images are in which phase.')
       .optional(),

@@ -40,7 +40,7 @@ describe('parseDataSyncSpec', () => {
       {
         path: 'spec.vms',
         message:
-          'url must start with docker:// or oci-archive:// for sourceType registry: see each vm without a sourceType, for which spec.sourceType counts',
+          'url must start with docker:// or oci-archive:// for sourceType registry: spec.sourceType applies to vms without their own sourceType',
       },
     ],
   ])('says of %s what is wrong', (_what, spec, problem) => {

@@ -41,7 +41,7 @@ const {
   url: _url,
   checksum: _checksum,
   ...sharedFields
-} = imageFields((field) => `It counts for each vm that leaves it out. ${policyDefault(field)}`)
+} = imageFields((field) => `Used for vms that do not set it. ${policyDefault(field)}`)
 
 const specFields = z.object({
   workspaceId: text('workspaceId', 63).describe(
@@ -62,7 +62,7 @@ const spec = cel(
   specFields,
   ...sourceRules.map(({ rule, message, holds }) => ({
     rule: `self.vms.all(vm, has(vm.sourceType) || (${rule('vm', "(has(self.sourceType) ? self.sourceType : '')")}))`,
-    message: `${message}: see each vm without a sourceType, for which spec.sourceType counts`,
+    message: `${message}: spec.sourceType applies to vms without their own sourceType`,
     field: 'vms',
     holds: ({ vms, sourceType }: SpecFields) =>
       vms.every((one) => one.sourceType !== undefined || holds(one, sourceType)),
@@ -80,11 +80,11 @@ export const dataSync = defineResource({
   namespaced: true,
   description:
     'The disk images that one version of a workspace needs. The operator makes a VMDiskImage for each vm in the namespace of the DataSync, keeps it as ' +
-    'this spec says, and tells how far they all are. DataSyncs of the same workspace, version and vm share an image.',
+    'this spec says, and reports their progress. DataSyncs of the same workspace, version and vm share an image.',
   spec,
   status: dataSyncStatus,
   printerColumns: [
-    phaseColumn('Where the images are on their way.'),
+    phaseColumn('Current phase.'),
     reasonColumn('Why the DataSync is in this phase.'),
     { name: 'Images', type: 'string', jsonPath: '.status.ready', description: 'Images that are ready, of all.' },
     {

@@ -124,25 +124,25 @@ export const POLICY_SCHEMA = {
   concurrency: key(
     'concurrency',
     integer(CONCURRENCY_MAX),
-    'Images that download at once. 0 pauses: downloads that run go on to their end, none starts.',
+    'Images that download at once. 0 pauses: running downloads continue to their end, and no new one starts.',
   ),
   retryLimit: key(
     'retryLimit',
     integer(100),
-    'Retries after the first failure. It counts for images that have failed already too: raised, it lets them try again; lowered, it ends the wait of those that have used more.',
+    'Retries after the first failure. Also applies to failed images. Raising it lets them retry. Lowering it fails images that wait for a retry and have used more.',
   ),
   retryBackoffDuration: key(
     'retryBackoffMs',
     positive,
-    'Wait before the first retry, give or take a tenth; doubled for each further one. Counted from the end of the failed attempt.',
+    'Wait before the first retry, ±10 %; doubles with each retry. Counted from the end of the failed attempt.',
   ),
   retryBackoffMax: key(
     'retryBackoffMaxMs',
     positive,
-    'Longest wait before a retry. Not less than retryBackoffDuration, which counts otherwise.',
+    'Longest wait before a retry. If it is less than retryBackoffDuration, retryBackoffDuration is used.',
   ),
-  attemptTimeout: key('attemptTimeoutMs', positive, 'An attempt that takes longer has failed.'),
-  stallTimeout: key('stallTimeoutMs', positive, 'An attempt without progress for this long has failed.'),
+  attemptTimeout: key('attemptTimeoutMs', positive, 'An attempt that takes longer fails.'),
+  stallTimeout: key('stallTimeoutMs', positive, 'An attempt without progress for this long fails.'),
   snapshotTimeout: key(
     'snapshotTimeoutMs',
     positive,
@@ -151,22 +151,22 @@ export const POLICY_SCHEMA = {
   reclaimPolicy: key(
     'reclaimPolicy',
     reclaim,
-    'Retain or Delete: what becomes of an image that was made for a virtual machine or a DataSync (label pelotech.ot/created-by) when nothing refers to it any more, where its spec says nothing.',
+    'Retain or Delete: what happens to an image that was made for a virtual machine or a DataSync (label pelotech.ot/created-by) when nothing refers to it any more, if its spec does not set this field.',
   ),
   unreferencedTTL: key(
     'unreferencedTtlMs',
     milliseconds({ isZeroAllowed: true }),
-    'With Delete: how long an image that was made for a virtual machine or a DataSync stays when nothing refers to it any more, where its spec says nothing. 0s removes it at the moment when its last reference goes.',
+    'With Delete: how long an image that was made for a virtual machine or a DataSync is kept when nothing refers to it any more, if its spec does not set this field. 0s deletes it when its last reference is removed.',
   ),
   userReclaimPolicy: key(
     'userReclaimPolicy',
     reclaim,
-    'As reclaimPolicy, for the images that people and pipelines made: all without that label. Delete counts at once for those that are there.',
+    'As reclaimPolicy, for the images that people and pipelines made: all without that label. Delete also applies to existing images immediately.',
   ),
   userUnreferencedTTL: key(
     'userUnreferencedTtlMs',
     orNone(milliseconds({ isZeroAllowed: true })),
-    'As unreferencedTTL, for the images that people and pipelines made. None: unreferencedTTL counts for them too.',
+    'As unreferencedTTL, for the images that people and pipelines made. If not set, unreferencedTTL applies to them too.',
   ),
   keepSourceVolume: key('keepSourceVolume', flag, 'Keep the downloaded volume after its snapshot is ready.'),
   imageNamespace: key(

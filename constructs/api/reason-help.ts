@@ -9,7 +9,7 @@ export function namesIn<Help extends object>(help: Help): { readonly [R in keyof
   return Object.fromEntries(Object.keys(help).map((reason) => [reason, reason])) as { readonly [R in keyof Help]: R }
 }
 
-export const NOTHING = 'Nothing to do: it goes on by itself.'
+export const NOTHING = 'No action needed: it continues by itself.'
 
 /** The API server refused a write. @param what what people call an object of the kind */
 export function refusedHelp(what: string): ReasonHelp {
@@ -23,7 +23,7 @@ export function refusedHelp(what: string): ReasonHelp {
 /** A bug in the operator. @param what what people call an object of the kind */
 export function internalErrorHelp(what: string): ReasonHelp {
   return {
-    meaning: `The operator met an error of its own while it worked on this ${what}; others are not affected.`,
+    meaning: `An internal error occurred while the operator processed this ${what}. Other objects are not affected.`,
     remedy: 'Report it with the message and the log of the operator. The operator tries again by itself.',
   }
 }

@@ -8,18 +8,18 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** The image exists and waits for its turn, or for something that it lacks. */
   WaitingForImage: {
     meaning: 'The image is not ready yet; the message gives its place in the queue, or what it waits for itself.',
-    remedy: `${NOTHING} Where it lasts, see the conditions of the VMDiskImage.`,
+    remedy: `${NOTHING} If it lasts, see the conditions of the VMDiskImage.`,
   },
   /** It is about to be created from the template. */
   ImageMissing: {
     meaning:
       'The image does not exist and is being created from the template; or it is gone, and the machine has its disk already.',
-    remedy: 'Nothing, unless it lasts: then the message says what refuses to create the image.',
+    remedy: 'No action needed, unless it lasts: then the message says why the image cannot be created.',
   },
   /** Downloading, or being snapshotted. */
   ImageSyncing: {
     meaning: 'The image is being downloaded or its snapshot is being taken.',
-    remedy: `${NOTHING} status.progress of the VMDiskImage tells how far it is.`,
+    remedy: `${NOTHING} status.progress of the VMDiskImage shows the progress.`,
   },
   /** What the template made was wrong, and nobody else refers to it. */
   ImageCorrected: {
@@ -31,13 +31,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   ImageFailed: {
     meaning: 'The image is Failed and has no artifact; the message is its own.',
     remedy:
-      'Do what the message says, as the reason of the VMDiskImage itself says. Where the template of this virtual machine made the image and nothing else refers to it, correct spec.vmDiskImageTemplate. Otherwise correct the image, or delete it: it is then created from the template. The virtual machine goes on by itself then.',
+      'Do what the message says, as the reason of the VMDiskImage itself says. Where the template of this virtual machine made the image and nothing else refers to it, correct spec.vmDiskImageTemplate. Otherwise correct the image, or delete it: it is then created from the template. The virtual machine then continues by itself.',
   },
   /** Being deleted, and we have no disk of it. */
   ImageTerminating: {
     meaning: 'The image is being deleted, so no disk is cloned from it any more.',
     remedy:
-      'Nothing with a template: the image is created again once it is gone. Otherwise create it, or name another in spec.vmDiskImageRef.',
+      'No action needed with a template: the image is created again when it has been deleted. Otherwise create it, or name another in spec.vmDiskImageRef.',
   },
   /** FailIfNotExist, or nothing to create it from. */
   ImageNotFound: {
@@ -48,28 +48,29 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** The image is other than the template. */
   ImageMismatch: {
-    meaning: 'The image exists and differs from the template; the image counts. The message names the fields.',
+    meaning:
+      'The image exists and differs from the template. The image is used as it is. The message names the fields.',
     remedy: 'Correct spec.vmDiskImageTemplate, or name another image in spec.vmDiskImageRef.',
   },
   /** An artifact is there. */
-  ImageReady: { meaning: 'The image has an artifact that a disk can be cloned from.', remedy: 'Nothing to do.' },
+  ImageReady: { meaning: 'The image has an artifact that a disk can be cloned from.', remedy: 'No action needed.' },
   /** The disk is being made. */
   Cloning: {
     meaning: 'The root disk is being cloned from the image.',
-    remedy: `${NOTHING} status.clone.progress tells how far it is, where CDI knows.`,
+    remedy: `${NOTHING} status.clone.progress shows the progress, if CDI reports it.`,
   },
   /** CDI gave up, or cannot begin. */
   CloneFailed: {
     meaning:
-      'The root disk could not be cloned, or CDI cannot begin for want of quota or of a valid claim; the message is the answer of CDI or of the API server.',
+      'The root disk could not be cloned, or the clone cannot start because of a quota or an invalid claim. The message is the answer of CDI or of the API server.',
     remedy:
-      'Read the message. A quota, a storage class or the rights of the operator may stand in the way. Where the phase is Provisioning it goes on by itself then; where it is Failed, the disk is recreated when the spec changes or somebody deletes the DataVolume.',
+      'Read the message. The cause may be a quota, a storage class or the rights of the operator. If the phase is Provisioning, the machine continues by itself when that is fixed. If it is Failed, the disk is recreated when the spec changes or somebody deletes the DataVolume.',
   },
   /** The artifact went before or while it was cloned. */
   CloneSourceGone: {
     meaning:
-      'What the root disk is to be cloned from, or was being cloned from, is gone; it is cloned from the artifact that the image has next.',
-    remedy: `${NOTHING} Where it lasts, see the conditions of the VMDiskImage: its status names an artifact that does not exist.`,
+      'The source of the clone of the root disk does not exist any more. The disk is cloned from the next artifact of the image.',
+    remedy: `${NOTHING} If it lasts, see the conditions of the VMDiskImage: its status names an artifact that does not exist.`,
   },
   /** CDI copied every byte. */
   FullCopy: {
@@ -81,14 +82,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   Starting: { meaning: 'KubeVirt is starting the machine.', remedy: NOTHING },
   /** On, and not ready. */
   NotReady: {
-    meaning: 'The instance runs, and KubeVirt does not call it ready; the message is that of its condition Ready.',
+    meaning: 'The instance runs, and KubeVirt does not report it as ready; the message is that of its condition Ready.',
     remedy:
-      'Nothing, unless it lasts: then see the console of the guest and the events of the VirtualMachineInstance. An instance that stays so is restarted, within the policy keys vmProvisionTimeout and kickLimit.',
+      'No action needed, unless it lasts: then check the console of the guest and the events of the VirtualMachineInstance. An instance that stays so is restarted, within the policy keys vmProvisionTimeout and kickLimit.',
   },
   /** The pod does not start, and its events say why. */
   PodNotStarting: {
-    meaning:
-      'The virt-launcher pod of the machine does not start; the message is the Warning event about it that tells most.',
+    meaning: 'The virt-launcher pod of the machine does not start; the message is its most relevant Warning event.',
     remedy:
       'Read the message: a volume, a network, a Secret, a device or an image is missing on the node. The kubelet tries again by itself.',
   },
@@ -97,12 +97,12 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning:
       'The machine does not start: a network in spec.interfaces is no NetworkAttachmentDefinition of its namespace, or the cluster does not serve that kind.',
     remedy:
-      'Create the NetworkAttachmentDefinition that the message names, correct spec.interfaces, or install Multus. The machine goes on by itself then.',
+      'Create the NetworkAttachmentDefinition that the message names, correct spec.interfaces, or install Multus. The machine then continues by itself.',
   },
   /** The volume waits for the node. */
   WaitingForVolumeBinding: {
     meaning: 'The volume of the root disk waits for a node to be chosen, or for its data.',
-    remedy: 'Nothing, unless it lasts: then see the claim of the root disk and its storage class.',
+    remedy: 'No action needed, unless it lasts: then check the claim of the root disk and its storage class.',
   },
   /** No node has room. */
   Unschedulable: {
@@ -113,51 +113,51 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   StartFailed: {
     meaning: 'KubeVirt cannot create the instance or its pod; the message is the answer of the API server.',
     remedy:
-      'Read the message: a quota, Pod Security or an admission rule refuses it. Once that is fixed, the machine starts by itself, within 5 minutes; the command in the message has KubeVirt try at once.',
+      'Read the message: a quota, Pod Security or an admission rule refuses it. Once that is fixed, the machine starts by itself, within 5 minutes; the command in the message makes KubeVirt try immediately.',
   },
   /** Fails before it runs, again and again. */
   CrashLoop: {
     meaning:
-      'The machine failed several times before it ran; KubeVirt waits longer before each further try, and the message tells when the next one is.',
+      'The machine failed several times before it ran; KubeVirt waits longer before each retry, and the message says when the next one is.',
     remedy: 'See the events of the VirtualMachineInstance and the log of its virt-launcher pod.',
   },
   /** Off, by itself. */
   GuestStopped: {
     meaning: 'The guest was shut down or crashed; KubeVirt starts it again.',
     remedy:
-      'Nothing, unless it recurs: then see the console of the guest. virtctl stop is undone at once: set spec.runStrategy to Halted to have it off.',
+      'No action needed, unless it recurs: then check the console of the guest. virtctl stop is undone immediately: to stop the machine, set spec.runStrategy to Halted.',
   },
   /** On its way to off. */
   Stopping: {
     meaning:
-      'The guest is being stopped: its instance or its pod is being deleted, for instance since its node is drained, or spec.runStrategy is Halted. KubeVirt starts it nowhere else before its pod has ended.',
+      'The guest is being stopped: its instance or its pod is being deleted, for example because its node is drained or spec.runStrategy is Halted. KubeVirt does not start it on another node before its pod has ended.',
     remedy:
-      'Nothing, unless it lasts: then see whether the node that the message names is Ready. Of a node that is lost for good, and switched off for certain, delete the Node object or taint it with node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.',
+      'No action needed, unless it lasts: then check whether the node that the message names is Ready. If the node is permanently lost and powered off, delete its Node object or taint it with node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.',
   },
   /** Off, as wanted. */
   Halted: {
     meaning:
-      'The machine is off, as spec.runStrategy wants it (Halted), or as people have left it (Manual). Its disk stays.',
-    remedy: 'Nothing. To have it on, set spec.runStrategy to Always; under Manual, virtctl start starts it.',
+      'The machine is off, as spec.runStrategy specifies (Halted), or because it was stopped (Manual). Its disk is kept.',
+    remedy: 'No action needed. To start it, set spec.runStrategy to Always; with Manual, use virtctl start.',
   },
   /** virtctl pause, or a migration. */
   Paused: {
     meaning:
-      'Somebody paused the machine, or KubeVirt did until its migration ends; the message says which. That is no fault, and no time limit holds for it.',
+      'Somebody paused the machine, or KubeVirt did until its migration ends; the message says which. This is not an error, and no time limit applies.',
     remedy: 'Unpause it, for instance with virtctl unpause, or wait for the end of the migration.',
   },
   /** Storage full or lost. */
   PausedIOError: {
     meaning:
-      'KubeVirt has paused the machine, since its storage is full or lost: the guest can no longer write or read its disk. It is never restarted for that, and is Failed (Timeout) after the time in the policy key vmProvisionTimeout.',
+      'KubeVirt has paused the machine because its storage is full or lost: the guest cannot write or read its disk. The operator does not restart it. It is Failed (Timeout) after the time in the policy key vmProvisionTimeout.',
     remedy:
-      'Give the storage of the root disk room, or bring it back. KubeVirt lets the guest go on by itself within minutes; virtctl unpause does so at once.',
+      'Free space on the storage of the root disk, or restore it. KubeVirt resumes the guest by itself within minutes; virtctl unpause resumes it immediately.',
   },
   /** Took too long. */
   Timeout: {
     meaning: 'The machine was not ready in the time that the policy gives it, not counting the wait for its image.',
     remedy:
-      'Read the message for the step that hangs. What was begun goes on, and a disk that lost its source is cloned again. The machine leaves this state by itself when it becomes ready or its spec changes.',
+      'The message names the step that hangs. The step that has started continues, and a disk that lost its source is cloned again. The machine leaves this state by itself when it becomes ready or its spec changes.',
   },
   /** Kicked often enough. */
   KickBudgetSpent: {
@@ -186,15 +186,14 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** A foreign object has the name we need. */
   NameConflict: {
     meaning:
-      'An object that belongs to somebody else, or that has lost its ownerReference to the virtual machine, has the name that it needs; it is left alone.',
+      'An object that does not belong to the virtual machine, or that has lost its ownerReference to it, has a name that it needs. The operator does not change that object.',
     remedy:
-      'Delete or rename the object that the message names, or give the virtual machine another name. Where it was made for this one, put its ownerReference back instead.',
+      'Delete or rename the object that the message names, or give the virtual machine another name. If it was made for this virtual machine, put its ownerReference back instead.',
   },
   /** A foreign object has the name we need, and goes. */
   NamesakeTerminating: {
-    meaning:
-      'An object that belongs to somebody else has the name that the virtual machine needs, and is being deleted.',
-    remedy: `${NOTHING} Where it lasts, see the finalizers of the object that the message names.`,
+    meaning: 'An object that does not belong to the virtual machine has a name that it needs, and is being deleted.',
+    remedy: `${NOTHING} If it lasts, see the finalizers of the object that the message names.`,
   },
   /** The stored spec breaks a rule. */
   InvalidSpec: {
@@ -204,19 +203,19 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** passwordSecretRef leads nowhere. */
   MissingPasswordSecret: {
     meaning:
-      'A Secret, or its key, that passwordSecretRef of a user names does not exist, its value is no password, or the API server does not let the operator read it; the message says which.',
+      'A Secret, or its key, that passwordSecretRef of a user names does not exist, its value is not a password, or the operator is not allowed to read it. The message says which.',
     remedy:
-      'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, fix that. It goes on by itself then.',
+      'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, fix that. It then continues by itself.',
   },
   /** No KubeVirt. */
   KubeVirtMissing: {
     meaning: 'The cluster does not serve the VirtualMachines of KubeVirt.',
-    remedy: 'Install KubeVirt. The virtual machine goes on by itself then.',
+    remedy: 'Install KubeVirt. The virtual machine then continues by itself.',
   },
   /** No CDI. */
   CDIMissing: {
     meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
-    remedy: 'Install the Containerized Data Importer. The virtual machine goes on by itself then.',
+    remedy: 'Install the Containerized Data Importer. The virtual machine then continues by itself.',
   },
   /** Nothing can be created any more. */
   NamespaceTerminating: {
@@ -227,46 +226,46 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** A restart applies it. */
   RestartRequired: {
     meaning: 'A change of the spec takes effect when the machine restarts.',
-    remedy: 'Restart the machine, for instance with virtctl restart, or take the change back.',
+    remedy: 'Restart the machine, for instance with virtctl restart, or undo the change.',
   },
   /** Only a new disk applies it. */
   RebuildRequired: {
     meaning:
       'A change of the spec takes effect only on a new disk: the guest reads users and network at its first start, its disk is a copy of the image that was named then, and it is never replaced.',
-    remedy:
-      'Delete the virtual machine and create it again, which loses the data on its disk, or take the change back.',
+    remedy: 'Delete the virtual machine and create it again, which loses the data on its disk, or undo the change.',
   },
   /** Warning: the name is no login. */
   LoginRenamed: {
     meaning:
-      'The name of a user is no login that Linux takes, or is one that images give to a user or group of the system; the message tells the login that was made from it.',
+      'The name of a user is not a valid Linux login, or images use it for a user or group of the system. The message gives the login that is used instead.',
     remedy: 'Log in with that one, or change name in spec.users.',
   },
   /** Warning: groups that do not go together with users of the image. */
   GroupsOfImage: {
     meaning:
       'A group of a user has the name of the user that some images bring, so that such an image does not get that user; or groups are asked for root, who keeps those of the image. The message tells which.',
-    remedy: 'Change groups in spec.users, or nothing where the image has another user of its own.',
+    remedy: 'Change groups in spec.users, or do nothing if the image has another user of its own.',
   },
   /** Warning: a password that nobody can use. */
   PasswordLocked: {
-    meaning: 'A user has a password, and lock_passwd keeps it from being used, as cloud-init does by default.',
-    remedy: 'Set lock_passwd to false for that user in spec.users, or take the password away.',
+    meaning:
+      'A user has a password that cannot be used, because lock_passwd is true, which is the default of cloud-init.',
+    remedy: 'Set lock_passwd to false for that user in spec.users, or remove the password.',
   },
   /** Warning: asks for less than the image has. */
   DiskSmallerThanImage: {
     meaning: 'spec.resources.diskSize is less than the disk of the image; the disk gets the size of the image.',
-    remedy: 'Raise or remove spec.resources.diskSize, or nothing.',
+    remedy: 'Raise or remove spec.resources.diskSize. Without a change, the disk has the size of the image.',
   },
   /** CDI cannot grow a clone. */
   NoVolumeExpansion: {
     meaning:
       'spec.resources.diskSize is more than the disk of the image, and the StorageClass does not allow a clone to grow; CDI copies the whole disk instead.',
     remedy:
-      'Nothing, if the time of a copy is no matter. Otherwise lower or remove spec.resources.diskSize, raise spec.diskSize of the image, or set allowVolumeExpansion: true on the StorageClass, where its driver can grow volumes.',
+      'No action needed if the longer copy is acceptable. Otherwise lower or remove spec.resources.diskSize, raise spec.diskSize of the image, or set allowVolumeExpansion: true on the StorageClass, if its driver can grow volumes.',
   },
   /** All is well. */
-  Running: { meaning: 'The machine runs and is ready for use.', remedy: 'Nothing to do.' },
+  Running: { meaning: 'The machine runs and is ready for use.', remedy: 'No action needed.' },
   /** Being removed. */
   Deleting: {
     meaning:
@@ -274,7 +273,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy: NOTHING,
   },
   /** As an Event: the image was created for us. */
-  ImageCreated: { meaning: 'The image was created from the template.', remedy: 'Nothing to do.' },
+  ImageCreated: { meaning: 'The image was created from the template.', remedy: 'No action needed.' },
   /** The API server refused a write. */
   Refused: refusedHelp('virtual machine'),
   /** A bug in the operator. */

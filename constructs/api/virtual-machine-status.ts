@@ -92,11 +92,11 @@ export const virtualMachineStatus = statusOf(
   z.enum(VIRTUAL_MACHINE_PHASES),
   'machine',
   {
-    phase: 'Where the virtual machine is on its way: Provisioning, Failed or Ready.',
+    phase: 'Current phase: Provisioning, Failed or Ready.',
     conditions:
-      'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work goes on, or ' +
-      'cannot without a change. Settled: the machine is Ready or Failed with this spec, and who waits for it can stop waiting. SpecWarning: something in the spec is rendered otherwise. ImageMismatch: the image differs from the ' +
-      'template. FullCopy: the disk is no cheap clone. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk.',
+      'Ready: the machine runs, or it is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work is in progress, or ' +
+      'cannot continue without a change. Settled: the machine is Ready or Failed with this spec: processing of this spec has ended. SpecWarning: a field of the spec cannot be applied exactly as written. ImageMismatch: the image differs from the ' +
+      'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk.',
   },
   {
     image: image.optional(),
@@ -108,7 +108,7 @@ export const virtualMachineStatus = statusOf(
       .describe('Addresses that the machine reports, in the order of its interfaces.')
       .optional(),
     provisioningSince: dateTime(
-      'Since when the machine is being stood up with its image at hand; waiting for the image does not count. Timeouts are measured from it.',
+      'When provisioning started, after the image was ready. Timeouts are measured from it.',
     ).optional(),
     bootedAt: dateTime(
       'When the machine was first seen running from its disk. From then on the disk is never replaced.',

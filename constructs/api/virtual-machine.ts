@@ -41,7 +41,7 @@ const resources = z
       'Size of the root disk as a quantity such as 24Gi. A disk is never smaller than its image. Default: the size of the image.',
     ).optional(),
   })
-  .describe('What the machine is made of.')
+  .describe('CPU, memory and disk of the machine.')
 
 const vmDiskImageRef = z
   .object({

@@ -11,23 +11,23 @@ export const REASON_HELP = {
     remedy: `${NOTHING} status.queuePosition is the place at status.queuePositionTime. Raise the policy key concurrency to allow more downloads at once.`,
   },
   /** Holds a slot and downloads. */
-  Syncing: { meaning: 'The image is being downloaded.', remedy: `${NOTHING} status.progress shows how far it is.` },
+  Syncing: { meaning: 'The image is being downloaded.', remedy: `${NOTHING} status.progress shows the progress.` },
   /** Holds a slot; its importer does not run yet. */
   Starting: {
     meaning: 'The image has a slot, and waits until its importer pod runs; the message says for what.',
     remedy:
-      'Nothing, unless it lasts: then see what the message names. It is given up after the policy key stallTimeout.',
+      'No action needed, unless it lasts: then check what the message names. The attempt ends after the policy key stallTimeout.',
   },
   /** Nobody acts on DataVolumes. */
   CDINotResponding: {
     meaning:
       'CDI does nothing about a DataVolume that it should act on at once, or its controller does not renew its Lease. The image keeps its slot, and it costs no attempt.',
-    remedy: 'See whether the Deployment cdi-deployment runs. It goes on by itself when CDI is back.',
+    remedy: 'Check that the Deployment cdi-deployment runs. The image continues by itself when CDI is back.',
   },
   /** Download over, snapshot not ready yet. */
   Snapshotting: { meaning: 'The download is complete, and the artifact is being made.', remedy: NOTHING },
   /** The artifact of the current revision is ready. */
-  Synced: { meaning: 'The artifact of the current spec is ready.', remedy: 'Nothing to do.' },
+  Synced: { meaning: 'The artifact of the current spec is ready.', remedy: 'No action needed.' },
   /** The old artifact serves while a new revision is made. */
   Refreshing: {
     meaning: 'An artifact of an earlier revision is in use while the new one is being made.',
@@ -37,13 +37,13 @@ export const REASON_HELP = {
   RetryBackoff: {
     meaning: 'An attempt failed; the next one starts at status.nextRetryTime.',
     remedy:
-      'Read status.attempts for the cause. Set annotation pelotech.ot/retry-requested-at to a new value to retry now; a shorter retryBackoffDuration in the policy counts at once too.',
+      'Read status.attempts for the cause. Set annotation pelotech.ot/retry-requested-at to a new value to retry now; a shorter retryBackoffDuration in the policy also applies immediately.',
   },
   /** A download is being torn down. */
   Stopping: {
     meaning: 'The operator stops a download. The image keeps its slot until the importer pod is gone.',
     remedy:
-      'Nothing to do, unless it lasts. Then check that CDI and its webhook run: CDI must remove its finalizer from the DataVolume.',
+      'No action needed, unless it lasts. Then check that CDI and its webhook run: CDI must remove its finalizer from the DataVolume.',
   },
   /** spec.suspend is true. */
   Suspended: {
@@ -116,7 +116,7 @@ export const REASON_HELP = {
   LeftoverClaim: {
     meaning:
       'The claim of an earlier download has lost its DataVolume, and nobody deletes it. No download can use its name.',
-    remedy: 'Delete the claim that the message names when nobody needs its data. Then the image goes on by itself.',
+    remedy: 'Delete the claim that the message names when nobody needs its data. The image then continues by itself.',
   },
   /** concurrency is 0. */
   Paused: {
@@ -177,9 +177,9 @@ export const REASON_HELP = {
   /** Nothing was downloaded. */
   ImporterNotStarted: {
     meaning:
-      'No importer pod got to run within the policy key stallTimeout; the message says what it waited for. Nothing was downloaded, so it takes nothing from the budget.',
+      'No importer pod started within the policy key stallTimeout. The message says what it waited for. Nothing was downloaded, so the budget is not used.',
     remedy:
-      'See what the message names: the provisioner of the storage class, room on the nodes, the registry of the container image, or CDI itself. It is tried again by itself, after a longer wait each time.',
+      'See what the message names: the provisioner of the storage class, room on the nodes, the registry of the container image, or CDI itself. The operator tries again by itself, after a longer wait each time.',
   },
   /** No progress. */
   Stalled: {
@@ -190,7 +190,7 @@ export const REASON_HELP = {
   NotAdmitted: {
     meaning: 'A download ran without a slot. The operator stops it.',
     remedy:
-      'Nothing to do, unless it happens again. Then find out who else creates DataVolumes for images, or edits the slot ledger.',
+      'No action needed, unless it happens again. Then find out who else creates DataVolumes for images, or edits the slot ledger.',
   },
   /** CDI began again by itself. */
   ClaimDeleted: {
@@ -266,12 +266,12 @@ export const REASON_HELP = {
   /** Something names the image. */
   Referenced: {
     meaning: 'Virtual machines, DataSyncs or clones refer to the image. status.references names some of them.',
-    remedy: 'Nothing to do.',
+    remedy: 'No action needed.',
   },
   /** A deletion waits for its users. */
   InUse: {
     meaning: 'Somebody deleted the image, but the objects that the message names still use it.',
-    remedy: 'Delete those objects. The image goes when the last one is gone.',
+    remedy: 'Delete those objects. The image is deleted when the last of them is deleted.',
   },
   /** Being removed. */
   Deleting: { meaning: 'The image and its children are being removed.', remedy: NOTHING },

@@ -56,10 +56,10 @@ export const vmDiskImageStatus = statusOf(
   z.enum(PHASES),
   'image',
   {
-    phase: 'Where the image is on its way: Queued, Syncing, Snapshotting, Succeeded or Failed.',
+    phase: 'Current phase: Queued, Syncing, Snapshotting, Succeeded or Failed.',
     conditions:
-      'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work goes on, or cannot without a change. ' +
-      'Settled: it is Failed, or Succeeded with an artifact of this spec, and who waits for it can stop waiting. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
+      'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work is in progress, or cannot continue without a change. ' +
+      'Settled: it is Failed, or Succeeded with an artifact of this spec: processing of this spec has ended. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
   },
   {
     ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')
@@ -100,7 +100,7 @@ export const vmDiskImageStatus = statusOf(
         downloads: count().describe('Downloads that were used of it.'),
         unstarted: count()
           .describe(
-            'Attempts in a row in which no importer ran. They use nothing of it; each makes the next wait longer.',
+            'Attempts in a row in which no importer ran. They do not use the budget; each makes the next wait longer.',
           )
           .optional(),
       })

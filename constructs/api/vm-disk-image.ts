@@ -25,21 +25,21 @@ const specFields = z.object({
   ...imageFields(policyDefault),
   name: text('name', 253)
     .describe(
-      'What the image is called elsewhere, such as the name of the machine that it is for: a column of kubectl get -o wide, and as label pelotech.ot/name on what is made for the image. It has no effect otherwise.',
+      'Display name, for example the name of the machine that uses the image. It is a column of kubectl get -o wide, and the label pelotech.ot/name of the objects that are created for the image. It has no other effect.',
     )
     .optional(),
   reclaimPolicy: z
     .enum(RECLAIM_POLICIES)
     .describe(
-      'What becomes of the image when nothing refers to it any more. Default: the policy key reclaimPolicy for images that the operator ' +
+      'What happens to the image when nothing refers to it any more. Default: the policy key reclaimPolicy for images that the operator ' +
         'made for a virtual machine or a DataSync, userReclaimPolicy (Retain, where it is not set) for all others.',
     )
     .optional(),
   unreferencedTTL: duration()
     .describe(
-      'Only with reclaimPolicy Delete: how long the image stays after the last reference went, such as 72h, in whatever state it is. 0s ' +
-        'removes it at that moment. For an image that nothing has referred to yet the time begins when its download is over, and 0s never ' +
-        'removes it. Default: the policy key unreferencedTTL, or userUnreferencedTTL.',
+      'Only with reclaimPolicy Delete: how long the image is kept after the last reference was removed, such as 72h, whatever its phase. 0s ' +
+        'deletes it at that moment. For an image that nothing has referred to yet the time begins when its download is over, and 0s never ' +
+        'deletes it. Default: the policy key unreferencedTTL, or userUnreferencedTTL.',
     )
     .optional(),
   suspend: z
@@ -61,7 +61,7 @@ const spec = cel(
   {
     rule: '!has(self.unreferencedTTL) || has(self.reclaimPolicy)',
     message:
-      'unreferencedTTL says when an image with reclaimPolicy Delete goes: set reclaimPolicy too, or leave unreferencedTTL out',
+      'unreferencedTTL says when an image with reclaimPolicy Delete is deleted: set reclaimPolicy too, or leave unreferencedTTL out',
     field: 'unreferencedTTL',
     holds: ({ unreferencedTTL, reclaimPolicy }: SpecFields) =>
       unreferencedTTL === undefined || reclaimPolicy !== undefined,
@@ -83,7 +83,7 @@ export const vmDiskImage = defineResource({
   spec,
   status: vmDiskImageStatus,
   printerColumns: [
-    phaseColumn('Where the image is on its way.'),
+    phaseColumn('Current phase.'),
     reasonColumn('Why it is in this phase.'),
     ...queueColumns('.status.queuePosition', 'Place in the queue'),
     { name: 'Progress', type: 'string', jsonPath: '.status.progress', description: 'Progress of the download.' },

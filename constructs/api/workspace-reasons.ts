@@ -16,14 +16,14 @@ export const WORKSPACE_REASON_HELP = {
   Provisioning: {
     severity: 'silent',
     meaning: 'Components are being made or changed; the message names the first that is not ready.',
-    remedy: `${NOTHING} status.components says of each what it waits for.`,
+    remedy: `${NOTHING} status.components shows what each of them waits for.`,
   },
   /** Images first. */
   WaitingForImages: {
     severity: 'silent',
     meaning:
-      'Images that machines need are not ready yet: they are downloaded, or wait for their turn. The message names one.',
-    remedy: `${NOTHING} kubectl get vmdi -n <imageNamespace> shows the queue, and how far each download is.`,
+      'Images that machines need are not ready yet: they are being downloaded or are queued. The message names one.',
+    remedy: `${NOTHING} kubectl get vmdi -n <imageNamespace> shows the queue and the progress of each download.`,
   },
   /** No image, and nothing to make it from. */
   ImageMissing: {
@@ -31,19 +31,20 @@ export const WORKSPACE_REASON_HELP = {
     meaning:
       'An image does not exist, and nothing says where it comes from: its machine has no vmDiskImageTemplate, and the policy no imageUrlTemplate.',
     remedy:
-      'Create the VMDiskImage of that name in the namespace of images, set vmDiskImageTemplate of the machine, or the policy key imageUrlTemplate. The workspace goes on by itself then.',
+      'Create the VMDiskImage of that name in the namespace of images, set vmDiskImageTemplate of the machine, or the policy key imageUrlTemplate. The workspace then continues by itself.',
   },
   /** An image gave up. */
   ImageFailed: {
     severity: 'warning',
     meaning: 'An image is Failed and has no artifact; the message is its own.',
     remedy:
-      'Do what the message says: correct the image, or vmDiskImageTemplate of the machine. The workspace goes on by itself then.',
+      'Do what the message says: correct the image, or vmDiskImageTemplate of the machine. The workspace then continues by itself.',
   },
   /** An image has other fields than the template. */
   ImageMismatch: {
     severity: 'warning',
-    meaning: 'An image exists and differs from vmDiskImageTemplate; the image counts. The message names the fields.',
+    meaning:
+      'An image exists and differs from vmDiskImageTemplate. The image is used as it is. The message names the fields.',
     remedy: 'Correct vmDiskImageTemplate, or name another image in backingVMDiskImage.',
   },
   /** It, or that of the images, goes. */
@@ -51,13 +52,13 @@ export const WORKSPACE_REASON_HELP = {
     severity: 'warning',
     meaning:
       'The namespace of the workspace, or that of the images, is being deleted, so nothing can be created in it.',
-    remedy: `${NOTHING} The namespace of the workspace is made again once it is gone. Where it lasts, see the conditions of the namespace.`,
+    remedy: `${NOTHING} The namespace of the workspace is created again when it has been deleted. Where it lasts, see the conditions of the namespace.`,
   },
   /** A foreign object has the name that we need. */
   NameConflict: {
     severity: 'warning',
     meaning:
-      'An object that is not of this workspace has the name of one that it needs, such as its namespace. It is left alone. The message names it.',
+      'An object that is not of this workspace has the name of one that it needs, such as its namespace. The operator does not change it. The message names it.',
     remedy:
       'Give the workspace or the component another name, or delete the object that the message names if nobody needs it.',
   },
@@ -82,32 +83,32 @@ export const WORKSPACE_REASON_HELP = {
   NetworkDriverMissing: {
     severity: 'warning',
     meaning: 'The cluster does not serve NetworkAttachmentDefinitions: Multus is not installed.',
-    remedy: 'Install Multus and the plug-ins of the policy key networkDriver. The workspace goes on by itself then.',
+    remedy: 'Install Multus and the plug-ins of the policy key networkDriver. The workspace then continues by itself.',
   },
   /** No KubeVirt. */
   KubeVirtMissing: {
     severity: 'warning',
     meaning: 'The cluster does not serve the VirtualMachines of KubeVirt.',
-    remedy: 'Install KubeVirt. The workspace goes on by itself then.',
+    remedy: 'Install KubeVirt. The workspace then continues by itself.',
   },
   /** No CDI. */
   CDIMissing: {
     severity: 'warning',
     meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
-    remedy: 'Install the Containerized Data Importer. The workspace goes on by itself then.',
+    remedy: 'Install the Containerized Data Importer. The workspace then continues by itself.',
   },
   /** passwordSecretRef leads nowhere. */
   SecretMissing: {
     severity: 'warning',
     meaning:
       'A Secret that passwordSecretRef of a user names does not exist in the namespace of the workspace, or lacks the key. The message is the command that creates it.',
-    remedy: 'Run the command that the message gives, with the password in place. The machine goes on by itself then.',
+    remedy: 'Run the command that the message gives, with the password in place. The machine then continues by itself.',
   },
   /** A machine has not got that far. */
   VirtualMachinePending: {
     severity: 'silent',
     meaning: 'A machine is not ready yet: its disk is being cloned, or it starts.',
-    remedy: `${NOTHING} Where it lasts, see the VirtualMachine (otvm) of that name.`,
+    remedy: `${NOTHING} If it lasts, see the VirtualMachine (otvm) of that name.`,
   },
   /** A machine gave up. */
   VirtualMachineFailed: {
@@ -119,7 +120,7 @@ export const WORKSPACE_REASON_HELP = {
   ContainersPending: {
     severity: 'silent',
     meaning: 'Containers of a cluster are being started; the message says what they wait for.',
-    remedy: `${NOTHING} Where it lasts, see the pod of the cluster and its Events.`,
+    remedy: `${NOTHING} If it lasts, see the pod of the cluster and its Events.`,
   },
   /** Pods do not start. */
   ContainersFailed: {
@@ -127,19 +128,19 @@ export const WORKSPACE_REASON_HELP = {
     meaning:
       'Containers of a cluster do not start or end again and again: an image that cannot be pulled, a command that fails, or no node with room.',
     remedy:
-      'Read the message and the log of the container, and correct the container in the spec. It goes on by itself then.',
+      'Read the message and the log of the container, and correct the container in the spec. It then continues by itself.',
   },
   /** A claim is not bound. */
   VolumePending: {
     severity: 'silent',
     meaning: 'A volume is not there yet: its claim waits for storage, or for the first container that mounts it.',
-    remedy: `${NOTHING} Where it lasts, see the Events of the claim of that name in the namespace of the workspace.`,
+    remedy: `${NOTHING} If it lasts, see the Events of the claim of that name in the namespace of the workspace.`,
   },
   /** Beyond what a ConfigMap holds. */
   AnsibleTooLarge: {
     severity: 'warning',
     meaning: 'The inventory and the plays of all machines are together more than a ConfigMap holds (1 MiB).',
-    remedy: 'Shorten the variables of the roles: have large ones in files of the container that plays them.',
+    remedy: 'Shorten the variables of the roles: keep large ones in files of the container that runs the plays.',
   },
   /** Nothing is to be made. */
   IgnoredOnDeploy: {
@@ -152,13 +153,13 @@ export const WORKSPACE_REASON_HELP = {
     severity: 'silent',
     meaning: 'The component was deployed before its ignoreOnDeploy became true: it is left as it is.',
     remedy:
-      'Remove it from the spec to have it deleted, or set ignoreOnDeploy to false to have it kept as the spec says.',
+      'To delete it, remove it from the spec. To have the operator maintain it again, set ignoreOnDeploy to false.',
   },
   /** What cannot be done to what exists. */
   NotChangeable: {
     severity: 'warning',
     meaning: 'A change of the spec cannot be made to what exists: a volume cannot become smaller. It stays as it is.',
-    remedy: 'Take the change back; or give the volume another name, and it is created again, without its data.',
+    remedy: 'Undo the change. Or give the volume another name: it is then created without its data.',
   },
   /** The stored spec breaks a rule. */
   InvalidSpec: {
@@ -167,12 +168,12 @@ export const WORKSPACE_REASON_HELP = {
     remedy: 'Correct the field that the message names.',
   },
   /** All is well. */
-  Ready: { severity: 'normal', meaning: 'Every component is ready for use.', remedy: 'Nothing to do.' },
+  Ready: { severity: 'normal', meaning: 'Every component is ready for use.', remedy: 'No action needed.' },
   /** Being removed. */
   Deleting: {
     severity: 'silent',
     meaning:
-      'The workspace is being removed: first its machines, then its containers, its networks, and its namespace. Images go by their own rule.',
+      'The workspace is being removed: first its machines, then its containers, its networks, and its namespace. Its images are deleted only if nothing else refers to them and their reclaimPolicy is Delete.',
     remedy: NOTHING,
   },
   /** A bug in the operator. */

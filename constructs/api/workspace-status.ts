@@ -25,7 +25,7 @@ const component = z
   .object({
     kind: z.string().max(63).describe('What the component is, such as VirtualMachine or Network.'),
     name: z.string().max(253).describe('Its name, as in the spec where it has one there.'),
-    phase: phase.describe('Where it is on its way: Provisioning, Failed or Ready.'),
+    phase: phase.describe('Current phase: Provisioning, Failed or Ready.'),
     reason: z.string().max(1024).describe('One word that says why it is in this phase.'),
     message: maybeText(COMPONENT_MESSAGE_MAX, 'A sentence that says what is going on or what it waits for.'),
   })
@@ -35,10 +35,10 @@ export const workspaceStatus = statusOf(
   phase,
   'workspace',
   {
-    phase: 'Where the workspace is on its way: Provisioning, Failed or Ready.',
+    phase: 'Current phase: Provisioning, Failed or Ready.',
     conditions:
-      'Ready: every component is ready. Reconciling, Stalled: work goes on, or cannot without a change. Settled: the workspace is Ready or Failed with ' +
-      'this spec: who waits for it can stop waiting.',
+      'Ready: every component is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the workspace is Ready or Failed with ' +
+      'this spec: processing of this spec has ended.',
   },
   {
     ready: maybeText(16, 'Components that are ready, of all, such as 3/7.'),
@@ -46,7 +46,7 @@ export const workspaceStatus = statusOf(
       .object({
         total: count().describe('Components of the workspace.'),
         ready: count().describe('Components that are ready.'),
-        provisioning: count().describe('Components that are being stood up, or wait.'),
+        provisioning: count().describe('Components that are being created, or wait.'),
         failed: count().describe('Components that failed.'),
       })
       .describe('How many components are in which phase.')

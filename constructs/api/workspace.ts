@@ -40,7 +40,7 @@ export const workspace = defineResource({
   namespaced: false,
   description:
     'A lab: virtual machines, containers, networks and volumes that belong together, in a namespace of the same name, apart from all others. ' +
-    'The operator makes all of it, keeps it as this spec says, tells how it is, and removes it with the workspace.',
+    'The operator creates all of it, keeps it as this spec says, reports its status, and removes it with the workspace.',
   name: {
     pattern: DNS_LABEL,
     message:
@@ -50,7 +50,7 @@ export const workspace = defineResource({
   spec,
   status: workspaceStatus,
   printerColumns: [
-    phaseColumn('Where the workspace is on its way.'),
+    phaseColumn('Current phase.'),
     reasonColumn('Why it is in this phase.'),
     { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'Components that are ready, of all.' },
     { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor', description: 'What the workspace waits for.' },

@@ -9,7 +9,7 @@ export const BUG_REASON = 'InternalError'
 export function statusWithBug(object: KubeObject, error: unknown, now: number) {
   const { status = {} } = object as { readonly status?: { readonly conditions?: readonly StatusCondition[] } }
   const text = redactUrls(error instanceof Error ? error.message : String(error))
-  const message = cutMessage(`the operator met an error of its own: ${text}; see its log, and report it`)
+  const message = cutMessage(`internal error in the operator: ${text}; see its log, and report it`)
   const stalled = { type: 'Stalled', status: 'True', reason: BUG_REASON, message } as const
   const { generation: observedGeneration } = object.metadata
   const conditions = mergeConditions(status.conditions ?? [], [stalled], observedGeneration, now)

@@ -157,7 +157,7 @@ describe('a controller', () => {
     expect(await timesOf(apiError('Unavailable', { retryAfterMs: 9_000 }), 1, 60_000)).toEqual([0, 9_000])
   })
 
-  it('begins its back-off anew after a success', async () => {
+  it('starts its back-off again after a success', async () => {
     const times: number[] = []
     void run(async () => {
       times.push(clock.monotonic())

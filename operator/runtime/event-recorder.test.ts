@@ -62,7 +62,7 @@ describe('an Event', () => {
     expect(String(message)).toHaveLength(1_000)
   })
 
-  it('that happens again is counted up within ten minutes, and made anew after that', async () => {
+  it('that happens again is counted up within ten minutes, and made again after that', async () => {
     for (const waitMs of [0, 60_000, 540_000]) {
       await clock.advance(waitMs)
       recorder.record(subject(), note())
@@ -84,7 +84,7 @@ describe('an Event', () => {
     expect(events()).toHaveLength(4)
   })
 
-  it('whose first one expired is made anew', async () => {
+  it('whose first one expired is made again', async () => {
     recorder.record(subject(), note())
     await settled()
     const [first] = events()

@@ -253,11 +253,23 @@ describe('a candidate', () => {
       [
         'its namespace is gone',
         undefined,
-        /^cannot lead, as namespace n for the Lease lease does not exist: create it/,
+        /^cannot lead, because namespace n for the Lease lease does not exist: create it/,
       ],
-      ['its namespace goes', TERMINATING, /^cannot lead, as namespace n with .* is being deleted: remove the operator/],
-      ['it has no right', FORBIDDEN, /^cannot lead, as the operator may not .* namespace n: apply the access rights/],
-      ['nobody answers', apiError('NoAnswer'), /^cannot lead, as the Lease lease in namespace n cannot be read or/],
+      [
+        'its namespace goes',
+        TERMINATING,
+        /^cannot lead, because namespace n with .* is being deleted: remove the operator/,
+      ],
+      [
+        'it has no right',
+        FORBIDDEN,
+        /^cannot lead, because the operator may not .* namespace n: apply the access rights/,
+      ],
+      [
+        'nobody answers',
+        apiError('NoAnswer'),
+        /^cannot lead, because the Lease lease in namespace n cannot be read or/,
+      ],
     ])('%s', async (_what, error, sentence) => {
       const one = new Candidate('one')
       await clock.advance(10_000)

@@ -112,12 +112,12 @@ export class LeaderElector {
   #obstacleOf(error: unknown): string {
     const { namespace, name } = this.#options
     if (isNamespaceTerminating(error))
-      return `cannot lead, as namespace ${namespace} with the Lease ${name} is being deleted: remove the operator too, or install it again when the namespace is gone`
+      return `cannot lead, because namespace ${namespace} with the Lease ${name} is being deleted: remove the operator too, or install it again when the namespace is gone`
     if (isApiError(error, 'NotFound'))
-      return `cannot lead, as namespace ${namespace} for the Lease ${name} does not exist: create it, or remove the operator`
+      return `cannot lead, because namespace ${namespace} for the Lease ${name} does not exist: create it, or remove the operator`
     if (isApiError(error) && error.status === 403)
-      return `cannot lead, as the operator may not read or write the Lease ${name} in namespace ${namespace}: apply the access rights of the installation`
-    return `cannot lead, as the Lease ${name} in namespace ${namespace} cannot be read or written: look whether the API server is well; it is tried again`
+      return `cannot lead, because the operator may not read or write the Lease ${name} in namespace ${namespace}: apply the access rights of the installation`
+    return `cannot lead, because the Lease ${name} in namespace ${namespace} cannot be read or written: check that the API server is healthy; the operator tries again`
   }
 
   async #serve(signal: AbortSignal, lead: Lead): Promise<void> {

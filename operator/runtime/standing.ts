@@ -52,7 +52,7 @@ export function withRefusal<S extends Standing, R extends S['reason']>(
   { phase, reason }: { readonly phase: S['phase']; readonly reason: R },
 ): S {
   if (refusal === undefined) return standing
-  const told = withMore(standing, `; the API server refuses what is to be done: ${refusal}`)
+  const told = withMore(standing, `; the API server rejected the change: ${refusal}`)
   return standing.phase === phase ? { ...told, reason } : told
 }
 

@@ -66,10 +66,10 @@ describe('the live view', () => {
     const blocked = image('golden', {
       phase: 'Terminating',
       reason: 'Synced',
-      message: 'the deletion waits for VM desk',
+      message: 'deletion is blocked: the image is used by VM desk',
     })
     const lines = render(80, 24, { ...state, images: [...state.images, blocked] })
-    expect(lines[4]).toBe('golden   Terminating  the deletion waits for VM desk')
+    expect(lines[4]).toBe('golden   Terminating  deletion is blocked: the image is used by VM desk')
   })
 
   it('can be drawn before there is anything', () => {

@@ -42,7 +42,7 @@ const STORY = {
   'KubeVirt runs': kubevirt('Running'),
   'machine ready': machine('Ready', 'Running', {}, { addresses: ['10.0.0.1'] }),
   'image deleted': image(true, DELETED),
-  'image blocked': image(true, DELETED, `the deletion waits for ${USER}`),
+  'image blocked': image(true, DELETED, `deletion is blocked: the image is used by ${USER}`),
   'machine deleted': machine('Provisioning', 'Deleting', { ...DELETED, generation: 2 }),
   'disk gone ✗': disk('Succeeded'),
   'snapshot gone ✗': snapshot,
@@ -97,7 +97,9 @@ describe('an image that is deleted while a machine uses it', () => {
   it('is reported with its condition, and how soon it went after its user', () => {
     expect(diesAfterItsUsers(toEvidence(story))).toMatchObject({
       held: true,
-      detail: expect.stringMatching(new RegExp(`"the deletion waits for ${USER}"; gone 20 ms after the disk`)),
+      detail: expect.stringMatching(
+        new RegExp(`"deletion is blocked: the image is used by ${USER}"; gone 20 ms after the disk`),
+      ),
     })
   })
 

@@ -45,8 +45,10 @@ group('a plain line about an image', () => {
   })
 
   it('says once whom its deletion waits for', () => {
-    const blocked = image('the deletion waits for desk')
-    expect(line(blocked, image(undefined))).toBe('golden: Terminating (DeletionBlocked): the deletion waits for desk')
+    const blocked = image('deletion is blocked: the image is used by desk')
+    expect(line(blocked, image(undefined))).toBe(
+      'golden: Terminating (DeletionBlocked): deletion is blocked: the image is used by desk',
+    )
     expect(line(blocked, blocked)).toBeUndefined()
   })
 })

@@ -6,7 +6,7 @@ import { FaultStage } from './fault-stage.ts'
 export const NAMES = Array.from({ length: 6 }, (_, at) => `image-${at}`)
 /** Between two renewals of the Lease, at the least: the clock of the operator, as the proxy sees it. */
 export const RETRY_PERIOD_MS = 500
-/** Long enough that no lead is lost on a busy machine, or while an API server starts: a new leader lists anew, and waits before it admits. */
+/** Long enough that no lead is lost on a busy machine, or while an API server starts: a new leader lists again, and waits before it admits. */
 const LEASE = {
   LEASE_DURATION: '40s',
   LEASE_RENEW_DEADLINE: '30s',

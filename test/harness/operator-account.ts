@@ -44,7 +44,7 @@ async function ensure(client: KubeClient, type: ResourceType, object: KubeObject
     await client.create(type, object)
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
-    // Not made anew: nobody who has rights is without them for a moment.
+    // Not made again: nobody who has rights is without them for a moment.
     await client.mergePatch(type, object.metadata, object)
   }
 }

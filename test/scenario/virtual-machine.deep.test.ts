@@ -77,7 +77,7 @@ describe('a virtual machine on a real API server', () => {
     const look = () => find<Machine>(world, MACHINE, 'vm')
     await expect
       .poll(async () => (await look())?.status?.message, PATIENCE)
-      .toContain('the API server refuses what is to be done: ')
+      .toContain('the API server rejected the change: ')
     expect((await look())?.status?.message).toContain('no Secrets here')
     for (const type of ADMISSION) await client.delete(type, rule)
     // What was refused is tried again after up to a minute.

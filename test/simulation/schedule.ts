@@ -205,7 +205,7 @@ export type NetworkAction =
       readonly forMs: number
       readonly kind: string | undefined
     }
-  /** All watches are opened anew, and so many of them, from now on, at a second API server that is behind. */
+  /** All watches are opened again, and so many of them, from now on, at a second API server that is behind. */
   | ({ readonly do: 'laggingServer'; readonly percent: number; readonly forMs: number } & ServerView)
   | { readonly do: 'compact' | 'breakWatches' }
 

@@ -111,7 +111,7 @@ describe('a machine that starts', () => {
     expect(note(machine('late')).obstacle?.warning).toBe('FailedMount: not yet')
   })
 
-  it('anew is not blamed for the pod of the instance before', async () => {
+  it('that is new is not blamed for the pod of the instance before', async () => {
     const { clock, watch, machine, note, warn } = build()
     warn('no disk')
     note()

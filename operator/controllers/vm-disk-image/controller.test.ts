@@ -121,7 +121,7 @@ describe('the first of two images', () => {
 })
 
 describe('a ledger that is deleted', () => {
-  it('is made anew because the watch tells of it, and stops no download', async () => {
+  it('is made again because the watch tells of it, and stops no download', async () => {
     term.image('only')
     await term.start()
     expect(term.holding).toEqual(['only'])

@@ -54,7 +54,7 @@ export class LookAlikes {
     if (!this.#mayTell(imitated)) return
     const what = imitated === object ? 'it' : `${object.kind} ${keyOf(object.metadata)}`
     const whose = imitated === object ? `a ${IMAGE.kind} that does not exist` : `this ${IMAGE.kind}`
-    const message = `${what} says that it belongs to ${whose}, and does not: it counts for nothing, and is left alone`
+    const message = `${what} claims to belong to ${whose}, but does not: the operator ignores it`
     events.record(imitated, { type: 'Warning', reason: 'LookAlike', message })
   }
 

@@ -81,7 +81,7 @@ describe('a change of the spec', () => {
     expect(bench.client.said('patch', 'delete')).toEqual([])
     const volume = bench.status().components?.find(({ name }) => name === 'monitorconfigs')
     expect(volume).toMatchObject({ phase: 'Ready', reason: 'NotChangeable' })
-    expect(volume?.message).toMatch('stays at 1Gi, though 512Mi is asked for')
+    expect(volume?.message).toMatch('stays at 1Gi, although the spec asks for 512Mi')
   })
 
   it('to ignoreOnDeploy leaves what was deployed, and says so', async () => {

@@ -90,7 +90,7 @@ export class GateOracle {
     }
   }
 
-  /** What downloads already is only entered again, into a ledger that is made anew. */
+  /** What downloads already is only entered again, into a ledger that is made again. */
   #newIn({ holders }: Ledger, before: readonly Slot[]): readonly Slot[] {
     const downloading = this.#downloading
     return holders.filter((one) => !downloading.has(one.uid) && !before.some((other) => isSameClaim(one, other)))

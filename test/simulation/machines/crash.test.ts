@@ -56,7 +56,7 @@ const ACTS: readonly Act[] = [
     least: 4,
   },
   {
-    name: 'a clone that hangs, and is made anew',
+    name: 'a clone that hangs, and is made again',
     policy: { vmProvisionTimeout: '2m', kickLimit: '1' },
     prepare: async () => {
       await world.syncImage('golden')

@@ -21,7 +21,7 @@ describe('a clone that hangs', () => {
     world.simulated.simulators.cdi.script({ namespace: TEAM, name: 'vm-root' }, { type: 'cloneStalls' })
   const disks = () => world.written.filter((line) => line === 'ADDED DataVolume team/vm-root').length
 
-  it('is made anew, and that is the end of it where the next one does not hang', async () => {
+  it('is made again, and that is the end of it where the next one does not hang', async () => {
     world = await MachineWorld.start({ vmProvisionTimeout: '2m' })
     const end = stall()
     world.create('vm')
@@ -33,7 +33,7 @@ describe('a clone that hangs', () => {
     expect(world.vm('vm')?.status?.kicks).toBeUndefined()
   })
 
-  it('is made anew within the budget, has failed then, and recovers by itself', async () => {
+  it('is made again within the budget, has failed then, and recovers by itself', async () => {
     world = await MachineWorld.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
     const end = stall()
     world.create('vm')
@@ -51,7 +51,7 @@ describe('a disk that is gone under a guest', () => {
   const disk = { namespace: TEAM, name: 'vm-root' }
   const claim = () => world.find(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')
 
-  it('is told of, and made anew only when the guest stops', async () => {
+  it('is told of, and made again only when the guest stops', async () => {
     world = await MachineWorld.start({ vmProvisionTimeout: '2m' })
     world.create('vm')
     await world.untilReady('vm')

@@ -138,7 +138,7 @@ describe('a machine that does not start', () => {
   it.each([
     ['before its time is over', '60m', 'PodNotStarting'],
     ['after that', '2m', 'Timeout'],
-  ])('is not told of anew by another process, %s', async (_what, vmProvisionTimeout, reason) => {
+  ])('is not told of again by another process, %s', async (_what, vmProvisionTimeout, reason) => {
     world = await MachineWorld.start({ vmProvisionTimeout })
     world.simulated.simulators.kubevirt.script(VM, { type: 'notCreated', message: 'no disk', everyMs: MINUTE })
     world.create('vm')
@@ -171,7 +171,7 @@ describe('what somebody changes', () => {
     expect(uuidOf(world)).toBe(uuid)
   })
 
-  it('its disk lasts as long as the guest runs, when it is deleted, and is made anew then', async () => {
+  it('its disk lasts as long as the guest runs, when it is deleted, and is made again then', async () => {
     world = await MachineWorld.running()
     const { uid } = world.find(DATA_VOLUME, TEAM, 'vm-root')?.metadata ?? {}
     world.delete(DATA_VOLUME, TEAM, 'vm-root')

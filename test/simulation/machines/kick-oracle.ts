@@ -148,7 +148,7 @@ export class KickOracle extends WitnessOracle<KickWitness> {
   }
 }
 
-/** Whether a disk is made anew for another reason than that it hangs. */
+/** Whether a disk is made again for another reason than that it hangs. */
 function isToGo({ metadata, status }: Machine): boolean {
   const isAsMade = status?.clone?.generation === metadata.generation
   return !isAsMade || status?.message?.includes('what the root disk was being cloned from is gone') === true

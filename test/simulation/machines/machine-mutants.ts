@@ -28,7 +28,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     alsoCaughtAs: [5],
   },
   {
-    name: 'a disk that has booted is cloned anew when its source is gone',
+    name: 'a disk that has booted is cloned again when its source is gone',
     invariant: 5,
     seam: seam(MACHINES.planDisk, 'planDisk', (planDisk) => (draft, image) => {
       const { vm, clone } = draft.world

@@ -38,7 +38,7 @@ export class MachineRest implements Rest {
     return { whole, decided: whole }
   }
 
-  /** Whether it was deleted, refreshed or made anew before machines used it is a matter of moments. */
+  /** Whether it was deleted, refreshed or made again before machines used it is a matter of moments. */
   isUndecided({ metadata }: KubeObject): boolean {
     return this.#sources.has(keyOf(metadata))
   }

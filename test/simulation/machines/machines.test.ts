@@ -217,7 +217,7 @@ describe('an image', () => {
     expect(world.condition('vm', 'ImageReady')).toMatchObject({ reason: 'ImageMissing' })
   })
 
-  it('that is being deleted when the machine comes is waited for, and made anew', async () => {
+  it('that is being deleted when the machine comes is waited for, and made again', async () => {
     world = await MachineWorld.start()
     world.create('first')
     await world.untilReady('first')

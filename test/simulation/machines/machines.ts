@@ -33,7 +33,7 @@ export class Machines implements Kind {
   readonly actors: readonly Actor[]
   readonly rest: MachineRest
   readonly oracles: readonly Oracle[]
-  /** Guests that have failed often are started anew after minutes. */
+  /** Guests that have failed often are restarted after minutes. */
   readonly restsWithinMs = HOUR
   readonly #world: World
   readonly #traces: MachineTraces

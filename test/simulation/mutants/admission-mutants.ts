@@ -231,7 +231,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     kind: 'flooded',
   },
   {
-    name: 'a lost ledger is made anew without those who download',
+    name: 'a lost ledger is made again without those who download',
     invariant: 2,
     seam: seam(ADMISSION.downloads, 'findHolders', () => async () => []),
     kind: 'amnesiac',

@@ -36,7 +36,7 @@ export class CostOracle extends WitnessOracle<CostWitness> {
   /** DataVolumes that a person has deleted, by uid: an importer that begins all the same belongs to the budget before. */
   readonly #givenUp = new Set<string>()
 
-  /** Somebody did something that nobody can do to a single image: all of them start anew. */
+  /** Somebody did something that nobody can do to a single image: all of them start again. */
   renewAll(): void {
     this.#budgets.clear()
   }

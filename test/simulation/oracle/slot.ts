@@ -65,13 +65,13 @@ export class SlotOracle extends WitnessOracle<SlotWitness> {
     }
   }
 
-  /** One that was lost is made anew from a live list: what has downloaded for a while was on it. */
+  /** One that was lost is made again from a live list: what has downloaded for a while was on it. */
   #checkRebuilt({ holders }: Ledger, revision: number): void {
     const { chronicle, report } = this.witness
     for (const { key, imageUid, createdAtMs, isAfterthought } of chronicle.running.values()) {
       const isListed = chronicle.nowMs - createdAtMs > LISTED_BEFORE_MS && !isAfterthought
       if (isListed && !holders.some(({ uid }) => uid === imageUid))
-        report(2, `revision ${revision}: the ledger was made anew without ${key}, which downloads`)
+        report(2, `revision ${revision}: the ledger was made again without ${key}, which downloads`)
     }
   }
 

@@ -217,7 +217,7 @@ export class WorkspacePeople implements People {
       leaveRefused(() => admin.delete(POD, metadata))
   }
 
-  /** An image that somebody deleted stays as long as a machine has a disk of it: the machines are made anew. */
+  /** An image that somebody deleted stays as long as a machine has a disk of it: the machines are made again. */
   #freeImages({ name: namespace }: Lab): void {
     const { admin } = this.#world.cluster
     for (const { metadata, spec } of admin.list(MACHINE, { namespace }).items as readonly Machine[]) {

@@ -60,7 +60,7 @@ export class WorkspaceRest implements Rest {
     }
   }
 
-  /** Whether it was deleted, or made anew, before workspaces used it is a matter of moments. */
+  /** Whether it was deleted, or made again, before workspaces used it is a matter of moments. */
   isUndecided({ metadata }: KubeObject): boolean {
     return metadata.namespace === FARM
   }

@@ -149,7 +149,7 @@ describe('planDataSync', () => {
   it('says what the API server refuses', () => {
     const { status } = plan(lab, new Images(), [lab], { refusal: 'exceeded quota' })
     expect(status).toMatchObject({ phase: 'Queued', reason: 'Refused' })
-    expect(status.message).toMatch(/; the API server refuses what is to be done: exceeded quota$/)
+    expect(status.message).toMatch(/; the API server rejected the change: exceeded quota$/)
   })
 })
 

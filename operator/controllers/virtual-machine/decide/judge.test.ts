@@ -117,14 +117,14 @@ describe('a guest whose node may be lost', () => {
       phase: 'Provisioning',
       reason: 'Stopping',
       message:
-        'the guest is being stopped on node node-1, and is started again once that is over; where that lasts, see whether the node is lost: VirtualMachineInstance vm ends only when its pod does',
+        'the guest is being stopped on node node-1, and is started again once that is over; if this lasts, see whether the node is lost: VirtualMachineInstance vm ends only when its pod does',
     })
   })
 
   it('is not started by virt-handler, which is told with the node', () => {
     const instance = anInstance({ phase: 'Scheduled', isReady: false })
     expect(standingOfMachine(machine({ printableStatus: 'Starting' }), undefined, instance).message).toBe(
-      'the pod of the machine runs on node node-1, and virt-handler there starts the guest; where that lasts, see the virt-handler pod of that node',
+      'the pod of the machine runs on node node-1, and virt-handler there starts the guest; if this lasts, see the virt-handler pod of that node',
     )
   })
 })

@@ -156,7 +156,7 @@ function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | un
       if (instance?.phase === 'Scheduled')
         return waiting(
           'Starting',
-          `the pod of the machine runs${nodeOf(instance)}, and virt-handler there starts the guest${text}; where that lasts, see the virt-handler pod of that node`,
+          `the pod of the machine runs${nodeOf(instance)}, and virt-handler there starts the guest${text}; if this lasts, see the virt-handler pod of that node`,
         )
       const state = printableStatus === '' ? 'has not looked at the machine yet' : `says ${printableStatus}`
       return waiting('Starting', `KubeVirt ${state}${text}`)
@@ -172,7 +172,7 @@ function stopping(
   const next = runStrategy === 'Always' ? ', and is started again once that is over' : ''
   return waiting(
     'Stopping',
-    `the guest is being stopped${nodeOf(instance)}${next}; where that lasts, see whether the node is lost: VirtualMachineInstance ${name} ends only when its pod does`,
+    `the guest is being stopped${nodeOf(instance)}${next}; if this lasts, see whether the node is lost: VirtualMachineInstance ${name} ends only when its pod does`,
   )
 }
 
@@ -202,7 +202,7 @@ function standingOfPause({ pause }: KubeVirtView): MachineStanding {
     case 'PausedIOError':
       return waiting(
         'PausedIOError',
-        `KubeVirt has paused the machine, since its disk cannot be written or read${says}: see whether its storage is full or lost; the guest goes on by itself once that is fixed`,
+        `KubeVirt has paused the machine, since its disk cannot be written or read${says}: see whether its storage is full or lost; the guest continues by itself when that is fixed`,
       )
     case 'PausedByMigrationMonitor':
       return waiting('Paused', `KubeVirt has paused the machine until its migration ends${says}`)

@@ -83,7 +83,7 @@ describe('deleting a machine', () => {
     expect(planOf({ machine: aMachine(), ...overrides }).remove).toHaveLength(1)
   })
 
-  it('never adds a finalizer, nor makes anything anew', () => {
+  it('never adds a finalizer, nor makes anything again', () => {
     const plan = planOf({ metadata: { ...DELETED, finalizers: [] }, clone: aDisk() })
     expect([plan.finalizer, plan.apply]).toEqual(['keep', []])
   })

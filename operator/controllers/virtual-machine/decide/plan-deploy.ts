@@ -83,7 +83,7 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
     return failed('NameConflict', message)
   }
   if (leaving !== undefined) {
-    const message = `${leaving} has a name that the virtual machine needs, belongs to somebody else, and is being deleted: the virtual machine goes on when that is gone; where it stays, see its finalizers`
+    const message = `${leaving} does not belong to this virtual machine and is being deleted: the virtual machine waits for its name; if it is not deleted, check its finalizers`
     return waiting('NamesakeTerminating', message)
   }
   if (!hasDataVolumes) return waiting('CDIMissing', 'the cluster does not serve DataVolumes: install CDI')
@@ -154,7 +154,7 @@ function standing(world: MachineWorld): MachineStanding {
   const left = leftClaim(world)
   const stands = standingOf(world)
   if (left === undefined) return stands
-  return withMore(stands, `; its DataVolume is gone: ${left} stays when the virtual machine goes`)
+  return withMore(stands, `; its DataVolume is gone: ${left} is kept when the virtual machine is deleted`)
 }
 
 function standingOf(world: MachineWorld): MachineStanding {
@@ -196,11 +196,11 @@ function remarksOn(
     remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message })
   }
   const rebuild = changedSince(vm.status.clone, wantsOf(draft)).map(
-    (field) => `${field} changed after the disk was made, and only a new disk takes the new one`,
+    (field) => `${field} changed after the disk was made: the change needs a new disk`,
   )
   if (specHash !== undefined && specHash !== fingerprint)
     rebuild.unshift(
-      'users, host name or addresses changed after the first start: the guest has read the old ones, and only a new disk takes the new',
+      'users, host name or addresses changed after the first start: the guest has read the old ones, so the change needs a new disk',
     )
   if (rebuild.length > 0)
     remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message: rebuild.join('; ') })

@@ -36,7 +36,7 @@ describe('a clone that CDI has given up', () => {
     expect(walk.plan()).toMatchObject({ apply: [], remove: [] })
   })
 
-  it('is made anew when somebody deletes it', () => {
+  it('is made again when somebody deletes it', () => {
     const walk = new Walk().settle().disk(DISK.failed)
     const before = walk.log.length
     walk.set({ clone: going(walk.world.clone) }).settle()
@@ -63,7 +63,7 @@ describe('a clone whose source is gone', () => {
     return walk.set({ hasCloneSource: false })
   }
 
-  it('is removed as it was seen, unless its source is there after all, and made anew from the present artifact', () => {
+  it('is removed as it was seen, unless its source is there after all, and made again from the present artifact', () => {
     const walk = lost()
     expect(walk.plan().remove).toEqual([
       {
@@ -87,7 +87,7 @@ describe('a clone whose source is gone', () => {
     expect(walk.status.clone).toMatchObject({ sourceRevision: '99999999' })
   })
 
-  it('is not made anew as long as the image names what is gone', () => {
+  it('is not made again as long as the image names what is gone', () => {
     const walk = lost().settle()
     const before = walk.log.length
     walk.diskGone().settle()
@@ -162,7 +162,7 @@ describe('a clone whose source is gone', () => {
 })
 
 describe('a disk that somebody deletes before it has booted', () => {
-  it('takes the machine with it, which would hold its claim, and both are made anew', () => {
+  it('takes the machine with it, which would hold its claim, and both are made again', () => {
     const walk = new Walk().settle().disk(DISK.cloning)
     const before = walk.log.length
     walk.set({ clone: going(walk.world.clone) }).settle()
@@ -220,7 +220,7 @@ describe('a disk that has booted', () => {
     }
   })
 
-  it('is warned about when it is deleted under the guest, and made anew when it is gone', () => {
+  it('is warned about when it is deleted under the guest, and made again when it is gone', () => {
     const walk = new Walk().deploy()
     const before = walk.log.length
     walk.set({ clone: going(walk.world.clone), claim: going(walk.world.claim) }).settle()

@@ -29,7 +29,7 @@ export function standingOfClone({ world: { claim, foreignClaim } }: MachineDraft
   if (claim !== undefined || foreignClaim === undefined) return standing
   return withMore(
     standing,
-    `; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI goes on when that is gone; where it stays, see its finalizers`,
+    `; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI continues when that is deleted; if it is not deleted, check its finalizers`,
   )
 }
 

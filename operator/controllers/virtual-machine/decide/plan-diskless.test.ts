@@ -140,7 +140,7 @@ describe('KubeVirt’s machine that has a disk', () => {
   it.each<[string, WorldOverrides]>([
     ['whose DataVolume is gone', { claim: aClaim() }],
     ['that is being deleted', { claim: aClaim(GOING) }],
-    ['whose claim is made anew by CDI', { clone: aDisk(DISK.cloning) }],
+    ['whose claim is made again by CDI', { clone: aDisk(DISK.cloning) }],
     ['while CDI is gone', { claim: aClaim(), hasDataVolumes: false }],
     ['while something of somebody else is in the way', { claim: aClaim(), conflict: 'Secret vm-cloudinit' }],
   ])('is not removed: one %s', (_what, more) => {
@@ -153,14 +153,14 @@ describe('a disk whose claim cannot be made', () => {
     const walk = new Walk().settle().disk(DISK.new, false).set({ foreignClaim: CLAIM }).settle()
     expect([walk.stand, walk.message]).toEqual([
       'Provisioning/Cloning',
-      `the root disk is being cloned, CDI says nothing yet; ${CLAIM} has the name of its claim and belongs to somebody else: CDI goes on when that is gone; where it stays, see its finalizers`,
+      `the root disk is being cloned, CDI says nothing yet; ${CLAIM} has the name of its claim and belongs to somebody else: CDI continues when that is deleted; if it is not deleted, check its finalizers`,
     ])
     walk.set({ foreignClaim: undefined })
     expect(walk.disk(DISK.succeeded).start().stand).toBe('Ready/Running')
   })
 })
 
-it('disk and machine are made anew, in that order, when the machine without a disk is gone', () => {
+it('disk and machine are made again, in that order, when the machine without a disk is gone', () => {
   const walk = new Walk().deploy().set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
   const before = walk.log.length
   walk.diskGone().settle()

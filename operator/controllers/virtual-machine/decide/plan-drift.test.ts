@@ -40,7 +40,7 @@ describe('what others change', () => {
     expect(walk.settle().step()).toBe(false)
   })
 
-  it('a machine that is deleted is made anew when it is gone, on the same disk and with the same identity', () => {
+  it('a machine that is deleted is made again when it is gone, on the same disk and with the same identity', () => {
     const walk = new Walk().deploy()
     const { machine } = walk.world
     if (machine === undefined) throw new Error('no machine')
@@ -64,7 +64,7 @@ describe('what others change', () => {
     expect(applied(walk.tamper({ template: { domain: { ...domain, firmware } } }))).toEqual([])
   })
 
-  it('a Secret that is deleted is made anew, and nobody is asked to rebuild', () => {
+  it('a Secret that is deleted is made again, and nobody is asked to rebuild', () => {
     const walk = new Walk().deploy()
     const before = walk.log.length
     walk.set({ secret: undefined }).after(MINUTE)
@@ -134,7 +134,7 @@ describe('a change of the spec', () => {
     expect(walk.condition('RebuildRequired')?.status).toBe('True')
   })
 
-  it('after a first start that nobody saw is none where the Secret was made anew since: it says nothing of the old one', () => {
+  it('after a first start that nobody saw is none where the Secret was made again since: it says nothing of the old one', () => {
     const walk = new Walk().settle().disk(DISK.succeeded).set({ secret: undefined, instance: anInstance() })
     expect(walk.edit({ users }).settle().start().condition('RebuildRequired')).toBeUndefined()
   })
@@ -159,7 +159,7 @@ describe('a change of the spec', () => {
     expect(walk.condition('RebuildRequired')).toBeUndefined()
   })
 
-  it('asks for a rebuild also where the Secret was made anew long before it', () => {
+  it('asks for a rebuild also where the Secret was made again long before it', () => {
     const walk = new Walk().deploy()
     walk.now += HOUR
     walk.set({ secret: undefined }).settle()

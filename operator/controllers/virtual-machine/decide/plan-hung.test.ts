@@ -14,7 +14,7 @@ const cloning = (overrides: WorldOverrides = {}) => new Walk(overrides).settle()
 const SAID = { reason: '', message: '' }
 
 describe('a clone that gets no further', () => {
-  it('is deleted and made anew when its time is over, within the budget, and has failed then', () => {
+  it('is deleted and made again when its time is over, within the budget, and has failed then', () => {
     const walk = cloning({ policy: { kickLimit: 2 } })
     for (const count of [1, 2]) {
       const before = walk.log.length
@@ -99,7 +99,7 @@ describe('a clone that gets no further', () => {
     expect(walk.told.filter((line) => line.startsWith('Warning'))).toEqual(['Warning Kicked'])
   })
 
-  it('is not made anew where the policy does not want it', () => {
+  it('is not made again where the policy does not want it', () => {
     const walk = cloning({ policy: { kickLimit: 0 } }).after(LIMIT)
     expect([walk.stand, deletions(walk)]).toEqual(['Failed/KickBudgetSpent', []])
     expect(walk.message).toContain(

@@ -89,7 +89,7 @@ describe('an image that no disk can be cloned from', () => {
       'is being deleted: it is created again from the template once it is gone',
     ],
     [
-      'is being deleted, and will not be made anew',
+      'is being deleted, and will not be made again',
       { image: anImage(PUBLISHED, TERMINATING), spec: NO_TEMPLATE },
       'Provisioning/ImageTerminating',
       'is being deleted: create it again, or name another in vmDiskImageRef',
@@ -232,7 +232,7 @@ describe('while a machine waits for its image', () => {
     expect(walk.status.provisioningSince).toBe('2026-01-01T06:00:00.000Z')
   })
 
-  it('an image that somebody deletes meanwhile is made anew when it is gone', () => {
+  it('an image that somebody deletes meanwhile is made again when it is gone', () => {
     const walk = new Walk({ image: anImage(QUEUED) }).settle()
     walk.set({ image: anImage(QUEUED, TERMINATING) }).settle()
     expect(walk.stand).toBe('Provisioning/ImageTerminating')
@@ -257,7 +257,7 @@ describe('while a machine waits for its image', () => {
     expect(walk.stand).toBe('Provisioning/Cloning')
   })
 
-  it('that may not be created and is being deleted, nobody is told that it is created anew', () => {
+  it('that may not be created and is being deleted, nobody is told that it is created again', () => {
     const { status } = planOf({ image: anImage(PUBLISHED, TERMINATING), spec: ONLY_IF_THERE })
     expect(status.message).not.toContain('it is created again')
   })

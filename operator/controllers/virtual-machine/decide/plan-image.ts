@@ -63,7 +63,7 @@ function afterwards({ world, spec }: MachineDraft): MachineStanding | undefined 
       `namespace ${key.namespace} is being deleted, and ${which} with it; ${stays}`,
     )
   if (image === undefined) return waiting('ImageMissing', `${which} is gone; ${stays}`)
-  return waiting('ImageTerminating', `${which} is to be deleted, and goes when no disk of it is in use any more`)
+  return waiting('ImageTerminating', `${which} is being deleted, and is removed when no disk of it is in use any more`)
 }
 
 export function imageKeyOf({ vm }: Pick<MachineWorld, 'vm'>, { vmDiskImageRef }: VirtualMachineSpec) {
@@ -160,7 +160,7 @@ function present(draft: MachineDraft, image: ImageView): Step {
   }
   const { artifact } = status
   if (artifact !== undefined) {
-    const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned once the image has one that does; where that lasts, see its conditions${says}`
+    const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned when the image has an artifact that exists; if this lasts, see its conditions${says}`
     return { standing: waiting('CloneSourceGone', message), wake: SOURCE_LOOK }
   }
   const ensured = ensuredImage(draft)

@@ -158,7 +158,7 @@ describe('what stands in the way', () => {
     for (const ms of [0, 10 * HOUR]) {
       expect(walk.after(ms).stand).toBe('Provisioning/NamesakeTerminating')
       expect(walk.message).toBe(
-        'DataVolume vm-root has a name that the virtual machine needs, belongs to somebody else, and is being deleted: the virtual machine goes on when that is gone; where it stays, see its finalizers',
+        'DataVolume vm-root does not belong to this virtual machine and is being deleted: the virtual machine waits for its name; if it is not deleted, check its finalizers',
       )
     }
     expect([walk.log.filter((line) => /^(apply|delete)/.test(line)), walk.plan().wake]).toEqual([[], undefined])

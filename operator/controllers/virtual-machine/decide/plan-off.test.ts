@@ -43,7 +43,7 @@ describe('a machine that is to be off', () => {
     walk.edit({ runStrategy: 'Halted' }).settle()
     expect([walk.stand, walk.message]).toEqual([
       'Provisioning/Stopping',
-      'spec.runStrategy is Halted: the guest is being stopped on node node-1; where that lasts, see whether that node is lost',
+      'spec.runStrategy is Halted: the guest is being stopped on node node-1; if this lasts, see whether that node is lost',
     ])
     walk.kubevirt(said('Stopping'))
     expect(walk.after(LIMIT).stand).toBe('Failed/Timeout')

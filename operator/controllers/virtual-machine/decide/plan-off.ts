@@ -27,7 +27,7 @@ function halted({ instance }: MachineWorld, machine: KubeVirtView): MachineStand
     return waiting('Stopping', 'spec.runStrategy is Halted: the machine is switched off')
   if (instance !== undefined || isOn(machine)) {
     const where = instance?.nodeName === undefined ? '' : ` on node ${instance.nodeName}`
-    const message = `spec.runStrategy is Halted: the guest is being stopped${where}; where that lasts, see whether that node is lost`
+    const message = `spec.runStrategy is Halted: the guest is being stopped${where}; if this lasts, see whether that node is lost`
     return waiting('Stopping', message)
   }
   return off('the machine is off, as spec.runStrategy says (Halted); its disk stays')

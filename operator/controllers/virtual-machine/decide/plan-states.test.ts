@@ -126,7 +126,7 @@ describe('a machine whose disk is complete', () => {
       'its storage pauses it',
       paused('PausedIOError', 'VMI was paused, low-level IO error detected'),
       'PausedIOError',
-      'KubeVirt has paused the machine, since its disk cannot be written or read (VMI was paused, low-level IO error detected): see whether its storage is full or lost; the guest goes on by itself once that is fixed',
+      'KubeVirt has paused the machine, since its disk cannot be written or read (VMI was paused, low-level IO error detected): see whether its storage is full or lost; the guest continues by itself when that is fixed',
     ],
     [
       'nobody says why it is paused',

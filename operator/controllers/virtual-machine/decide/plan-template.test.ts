@@ -122,8 +122,8 @@ describe('a template', () => {
     ['one field', { url: 'https://images.example/b.qcow2' }, 'url'],
     ['two fields', { url: 'https://images.example/b.qcow2', diskSize: '20Gi' }, 'url, diskSize'],
     ['a field that the image does not have', { snapshotClass: undefined }, 'snapshotClass'],
-  ])('that the image differs from in %s is told, and the image counts', (_what, fields, names) => {
-    expect(said(differing(fields))).toBe(`the image differs from the template in ${names}; the image counts`)
+  ])('that the image differs from in %s is told, and the image is used as it is', (_what, fields, names) => {
+    expect(said(differing(fields))).toBe(`the image differs from the template in ${names}; the image is used as it is`)
     expect(planOf(differing(fields)).apply.map(({ kind }) => kind)).not.toContain('VMDiskImage')
   })
 

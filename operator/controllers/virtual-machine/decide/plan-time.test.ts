@@ -75,7 +75,7 @@ describe('the time that a machine has', () => {
     expect(walk.plan().wake?.afterMs).toBe(LIMIT)
   })
 
-  it('is measured by KubeVirt’s clock while its storage pauses it, and begins anew when the guest goes on', () => {
+  it('is measured by KubeVirt’s clock while its storage pauses it, and starts again when the guest goes on', () => {
     const pausedAt = (ms: number): KubeVirtStatus => ({
       printableStatus: 'Paused',
       conditions: [{ type: 'Paused', status: 'True', reason: 'PausedIOError', lastTransitionTime: toTime(ms) }],
@@ -92,7 +92,7 @@ describe('the time that a machine has', () => {
     expect(deletions(walk)).toEqual([])
   })
 
-  it('is measured by KubeVirt’s clock while its agent answers, and begins anew when that falls silent', () => {
+  it('is measured by KubeVirt’s clock while its agent answers, and starts again when that falls silent', () => {
     const walk = hanging().after(MINUTE)
     walk.instance({ isReady: false, hasAgent: true, unreadySince: walk.now })
     expect([walk.stand, walk.status.provisioningSince, walk.plan().wake?.afterMs]).toEqual([
@@ -123,7 +123,7 @@ describe('the time that a machine has', () => {
     expect(edited.after(LIMIT).stand).toBe('Failed/Timeout')
   })
 
-  it('begins anew when a machine that was ready is not any more', () => {
+  it('starts again when a machine that was ready is not any more', () => {
     const walk = new Walk()
       .deploy()
       .after(10 * HOUR)

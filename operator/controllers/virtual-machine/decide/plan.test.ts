@@ -198,7 +198,7 @@ describe('what the API server refuses', () => {
     expect(standOf({ ...overrides, refusal })).toBe(stand)
     const { message } = planOf({ ...overrides, refusal }).status
     expect(message).toContain(text)
-    expect(message).toMatch(/; the API server refuses what is to be done: exceeded quota: small$/)
+    expect(message).toMatch(/; the API server rejected the change: exceeded quota: small$/)
   })
 
   it('does not make a machine that runs any less ready', () => {

@@ -57,7 +57,7 @@ const ROWS: readonly Row[] = [
   {
     reason: 'NamesakeTerminating',
     wrong: { leaving: 'DataVolume vm-root' },
-    said: 'see its finalizers',
+    said: 'check its finalizers',
     remedy: {},
   },
   { reason: 'InvalidSpec', wrong: { spec: { name: 'Demo_VM' } }, said: 'spec.name', remedy: {} },
@@ -264,7 +264,7 @@ describe('the remedy of each reason', () => {
 
   it('is tried for every reason for which people can do something', () => {
     const reasons = Object.entries(VIRTUAL_MACHINE_REASON_HELP)
-      .filter(([, { remedy }]) => !remedy.startsWith('Nothing'))
+      .filter(([, { remedy }]) => !remedy.startsWith('No action needed'))
       .map(([reason]) => reason)
     const tried = new Set<string>([...ROWS.map(({ reason }) => reason), ...NO_REMEDY])
     expect(reasons.filter((reason) => !tried.has(reason))).toEqual([])

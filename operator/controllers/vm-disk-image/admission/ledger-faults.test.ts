@@ -23,7 +23,7 @@ const count = (is: (call: Call) => boolean) => bench.client.calls.filter(is).len
 
 const ledgerObject = () => bench.client.peek<KubeObject>('ConfigMap', `${NAMESPACE}/${LEDGER_NAME}`)
 
-describe('a ledger that is made anew', () => {
+describe('a ledger that is made again', () => {
   it('keeps its 15 s of quiet when the answer to its making was lost', async () => {
     bench.images.put(aStart('x', '5').image)
     bench.client.after = failing(1, apiError('NoAnswer'), isLedgerMade)
@@ -95,7 +95,7 @@ describe('others', () => {
 })
 
 describe('what the watch tells of the ledger', () => {
-  it('that it is gone is enough to make it anew', async () => {
+  it('that it is gone is enough to make it again', async () => {
     await bench.begin(2, 'a')
     bench.dropLedger()
     await bench.clock.advance(10 * MINUTE)

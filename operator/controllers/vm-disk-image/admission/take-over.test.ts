@@ -18,7 +18,7 @@ afterEach(async () => {
 const isLedgerWrite = ({ verb, kind }: { verb: string; kind: string }) => verb === 'replace' && kind === 'ConfigMap'
 
 describe('a ledger that somebody else wrote', () => {
-  it('is read again after a conflict, and the claim is made anew', async () => {
+  it('is read again after a conflict, and the claim is made again', async () => {
     await bench.start()
     bench.client.before = failing(2, apiError('Conflict'), isLedgerWrite)
     bench.want('a', '10')
@@ -42,7 +42,7 @@ describe('a ledger that somebody else wrote', () => {
     expect(bench.created).toEqual(['a'])
   })
 
-  it('that cannot be read is made anew, and admits nobody until what may be on its way has settled', async () => {
+  it('that cannot be read is made again, and admits nobody until what may be on its way has settled', async () => {
     bench.writeLedger(2, [])
     const broken = bench.client.peek<KubeObject>('ConfigMap', 'sync-operator/sync-operator-slots')
     bench.client.put({ ...broken, data: { limit: 'two', holders: '[]' } } as unknown as KubeObject)
@@ -55,7 +55,7 @@ describe('a ledger that somebody else wrote', () => {
     expect(bench.created).toEqual(['a'])
   })
 
-  it('that was made anew admits nobody under the next leader either, until that one has waited, and then as any other', async () => {
+  it('that was made again admits nobody under the next leader either, until that one has waited, and then as any other', async () => {
     bench.limit = 1
     bench.writeLedger(1, [], { settling: 'true' })
     await bench.start()
@@ -69,7 +69,7 @@ describe('a ledger that somebody else wrote', () => {
     expect(bench.created).toEqual(['a', 'b'])
   })
 
-  it('that was made anew is waited for to the end, also where somebody removes what says so', async () => {
+  it('that was made again is waited for to the end, also where somebody removes what says so', async () => {
     bench.writeLedger(1, [], { settling: 'true' })
     await bench.start()
     bench.want('a', '10')

@@ -154,7 +154,7 @@ function isBeingCleared({ volumeName }: Target, { lookup, dataVolumes }: ImageWo
   if (claim === 'orphaned') {
     return {
       reason: 'LeftoverClaim',
-      message: `PersistentVolumeClaim ${volumeName} of an earlier download lost its DataVolume, and nobody is deleting it: delete it to go on`,
+      message: `PersistentVolumeClaim ${volumeName} of an earlier download lost its DataVolume, and nobody is deleting it: delete it to continue`,
     }
   }
   const left = claim === 'going' ? `PersistentVolumeClaim ${volumeName}` : pod && `importer pod ${pod}`

@@ -14,7 +14,7 @@ describe('a snapshot', () => {
     return walk
   }
 
-  it('that does not get ready is taken anew after snapshotTimeout, without another download', () => {
+  it('that does not get ready is taken again after snapshotTimeout, without another download', () => {
     const walk = atSnapshot()
     expect(walk.plan().wake?.afterMs).toBe(HOUR)
     walk.after(HOUR - 1)

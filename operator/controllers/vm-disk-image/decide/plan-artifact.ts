@@ -86,7 +86,7 @@ function takeSnapshot(draft: ImageDraft, dataVolume: DataVolumeView): ImagePlan 
     return stuck(
       draft,
       'NameConflict',
-      `VolumeSnapshot ${target.snapshotName} exists and belongs to somebody else: the operator does not touch it; delete it to go on`,
+      `VolumeSnapshot ${target.snapshotName} exists and belongs to somebody else: the operator does not touch it; delete it to continue`,
     )
   }
   const claim = claimOf(draft)

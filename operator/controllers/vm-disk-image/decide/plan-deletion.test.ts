@@ -90,7 +90,7 @@ describe('deleting an image that is in use', () => {
 
   it('is one Warning, with those who use it', () => {
     const walk = published().set({ references: ONE_USER }).settle().markDeleted()
-    const message = expect.stringContaining('the deletion waits for VirtualMachine/a/vm')
+    const message = expect.stringContaining('deletion is blocked: the image is used by VirtualMachine/a/vm')
     expect(walk.plan().events).toEqual([{ type: 'Warning', reason: 'InUse', message }])
   })
 

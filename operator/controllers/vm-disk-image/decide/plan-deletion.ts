@@ -46,7 +46,7 @@ const NAMED = 10
 
 function blockedStatus(world: ImageWorld, users: readonly string[], now: number): VMDiskImageStatus {
   const { image } = world
-  const message = `the deletion waits for ${firstFew(users, NAMED)}: they use the image; it goes when the last of them is gone`
+  const message = `deletion is blocked: the image is used by ${firstFew(users, NAMED)}; delete these objects to complete the deletion`
   const { phase: before = 'Queued', artifact } = image.status
   const resting = artifact === undefined ? 'Queued' : 'Succeeded'
   const phase = world.slot === undefined && before === 'Syncing' ? resting : before

@@ -62,7 +62,7 @@ describe('an act of a person', () => {
 })
 
 describe('suspend', () => {
-  it('takes a waiting image out of the queue; resuming queues it anew, at the end', () => {
+  it('takes a waiting image out of the queue; resuming queues it again, at the end', () => {
     const walk = new Walk()
     walk.settle()
     const ticket = walk.status.ticket

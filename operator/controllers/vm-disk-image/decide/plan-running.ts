@@ -55,7 +55,7 @@ function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, w
   const isDone = observation.importers.some((pod) => pod.phase === 'Succeeded')
   if (isCdiAway && (!hasRun || isDone)) {
     const message =
-      'CDI does not act on its DataVolume: see whether cdi-deployment runs; the slot is kept, it costs no attempt, and goes on by itself'
+      'CDI does not act on its DataVolume: see whether cdi-deployment runs; the image keeps its slot, uses no attempt, and continues when CDI is back'
     return { phase, reason: 'CDINotResponding', message }
   }
   if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}` }

@@ -234,7 +234,7 @@ it('an image that a machine had made gives its slot back where nothing refers to
 })
 
 describe('a person who asks for a retry or a refresh of an image that nothing has referred to yet', () => {
-  it.each([RETRY, REFRESH])('lets its time begin anew: %s', (annotation) => {
+  it.each([RETRY, REFRESH])('lets its time start again: %s', (annotation) => {
     const walk = new Walk({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2m' } })
     walk
       .settle()

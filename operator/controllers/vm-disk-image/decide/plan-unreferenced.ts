@@ -77,7 +77,7 @@ export function expired({ expiry }: ImageDraft): ImageStanding | undefined {
 export function abandoned({ world, status }: ImageDraft): ImageStanding | undefined {
   const wasReferenced = status.lastReferencedTime !== undefined || (status.references?.count ?? 0) > 0
   if (!isOfOurs(world) || world.references.count > 0 || !wasReferenced) return undefined
-  const message = 'nothing refers to this image any more: it is downloaded when something does again'
+  const message = 'nothing refers to this image any more: it is downloaded when something refers to it again'
   return { phase: 'Queued', reason: 'Unreferenced', message }
 }
 

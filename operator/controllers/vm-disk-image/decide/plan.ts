@@ -168,7 +168,7 @@ function planDownload(draft: ImageDraft): ImagePlan {
     planAt(draft, { ...next, progress: undefined, ...OUT_OF_QUEUE }, standing, { wake })
 
   if (draft.isSuspended && !draft.expiry.isReached) {
-    const message = 'spec.suspend is true: set it to false to go on'
+    const message = 'spec.suspend is true: set it to false to continue'
     const standing: ImageStanding = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true }
     return rest({ ...renewed(status), ticket: undefined }, standing)
   }

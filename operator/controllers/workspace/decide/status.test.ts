@@ -33,7 +33,7 @@ it('of a workspace that is being deleted says which components are still there',
   const { plan, ...first } = seen()
   expect(first).toEqual({
     kinds: ['Namespace', 'Network', 'Volume', 'Ansible', 'ContainerCluster', 'VirtualMachine'],
-    waitingFor: 'VirtualMachine demo-vm to go',
+    waitingFor: 'deletion of VirtualMachine demo-vm',
     counts: undefined,
   })
   planned.take(plan)

@@ -98,7 +98,7 @@ function awaitedIn({ judged, leaving, problem }: WorkspaceStatusFacts): string |
     return `${idOfComponent(worst.component)} (${reason ?? why})${more > 0 ? ` and ${more} more` : ''}`
   }
   const [going] = leaving
-  return going === undefined ? undefined : `${idOfObject(going)} to go`
+  return going === undefined ? undefined : `deletion of ${idOfObject(going)}`
 }
 
 function figuresOf(judged: readonly Judged[]): Partial<WorkspaceStatus> {

@@ -132,7 +132,7 @@ function present(
   if (artifact !== undefined) {
     const differing = template === undefined ? [] : mismatches(template, image)
     if (differing.length === 0) return { standing: componentReady(`${which} can be cloned`), isThere: true }
-    const text = `${which} can be cloned; it differs from its template in ${differing.join(', ')}, and the image counts`
+    const text = `${which} can be cloned; it differs from its template in ${differing.join(', ')}, and the image is used as it is`
     return { standing: { ...componentReady(text), reason: 'ImageMismatch' }, isThere: true }
   }
   const corrected = correction(world, wanted, image)

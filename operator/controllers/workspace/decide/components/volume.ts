@@ -114,13 +114,13 @@ function unchangeable(world: WorkspaceWorld, { objects }: Component): string | u
   const size = (wanted as WantedClaim).spec?.resources?.requests?.storage
   const { requested } = claim
   if (size !== undefined && requested !== undefined && (compareQuantities(size, requested) ?? 0) < 0)
-    return `a volume cannot become smaller: it stays at ${requested}, though ${size} is asked for`
+    return `a volume cannot become smaller: it stays at ${requested}, although the spec asks for ${size}`
   const local = [...world.children.values()].find(
     (one) => one.kind === PERSISTENT_VOLUME.kind && claimOf(world, one) === claim,
   )
   const toBe = objects.find(({ kind }) => kind === PERSISTENT_VOLUME.kind)
   if (local !== undefined && size !== undefined && requested !== undefined && compareQuantities(size, requested) === 1)
-    return `a volume in a folder of a node does not grow: it stays at ${requested}, though ${size} is asked for`
+    return `a volume in a folder of a node does not grow: it stays at ${requested}, although the spec asks for ${size}`
   const isInPlace =
     local === undefined
       ? toBe === undefined || claim.volumeName === toBe.metadata.name

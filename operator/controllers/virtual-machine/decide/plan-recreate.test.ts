@@ -16,7 +16,7 @@ describe('a disk that is not finished', () => {
     ['another image', OTHER_IMAGE, 'vmDiskImageRef'],
     ['another size', sized('40Gi'), 'resources.diskSize'],
     ['both', { ...OTHER_IMAGE, ...sized('40Gi') }, 'vmDiskImageRef and resources.diskSize'],
-  ])('is made anew for %s', (_what, change, fields) => {
+  ])('is made again for %s', (_what, change, fields) => {
     const walk = new Walk()
       .settle()
       .disk(DISK.cloning)
@@ -40,7 +40,7 @@ describe('a disk that is not finished', () => {
     expect(deletions(walk)).toEqual([])
   })
 
-  it('that failed is made anew for any change of the spec, and for none without one', () => {
+  it('that failed is made again for any change of the spec, and for none without one', () => {
     const walk = new Walk().settle().disk(DISK.failed)
     expect(walk.after(MINUTE).stand).toBe('Failed/CloneFailed')
     expect(deletions(walk)).toEqual([])
@@ -53,7 +53,7 @@ describe('a disk that is not finished', () => {
     ['CDI was at it', DISK.cloning, true, true],
     ['it has no claim yet', DISK.new, false, true],
     ['CDI has not looked at it, and it has a claim: it may be of another life of the cluster', DISK.new, true, false],
-  ])('whose source is gone is made anew, or not: %s', (_what, disk, hasClaim, expected) => {
+  ])('whose source is gone is recreated, or not: %s', (_what, disk, hasClaim, expected) => {
     const walk = new Walk().settle().disk(disk, hasClaim).set({ hasCloneSource: false })
     expect(walk.plan().remove.length > 0).toBe(expected)
   })
@@ -112,9 +112,9 @@ it('a claim whose DataVolume is gone stays when the machine goes, and that is sa
   walk.set({ clone: undefined, claim: { ...claim, metadata } }).settle()
   expect([walk.stand, walk.message]).toEqual([
     'Ready/Running',
-    expect.stringContaining('PersistentVolumeClaim vm-root stays when the virtual machine goes'),
+    expect.stringContaining('PersistentVolumeClaim vm-root is kept when the virtual machine is deleted'),
   ])
-  expect(walk.markDeleted().settle().message).toContain('PersistentVolumeClaim vm-root stays')
+  expect(walk.markDeleted().settle().message).toContain('PersistentVolumeClaim vm-root is not deleted')
 })
 
 it('a size that is less than that of the image is warned of by the image as it is', () => {
