@@ -79,6 +79,6 @@ describe('an object', () => {
     expect(told).toHaveLength(20)
     later()
     lookAlikes.see(child({ labels: { [LABELS.imageUid]: 'u1' } }))
-    expect(told.at(-1)).toContain('img: DataVolume tenant/x says that it belongs to this VMDiskImage')
+    expect(told.at(-1)).toContain('img: DataVolume tenant/x claims to belong to this VMDiskImage')
   })
 })
