@@ -1,11 +1,6 @@
-import {
-  type Artifact,
-  revisionOf,
-  shortHash,
-  type VMDiskImageSpec,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+import { type Artifact, revisionOf, type VMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
+import { budgetKeyOf } from '../../operator/images/decide/image-content.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
@@ -75,7 +70,7 @@ async function copy(stage: Stage, model: Model, at: number): Promise<void> {
     [`"namespace":"${image.metadata.namespace}"`, `"namespace":"${wanted.metadata.namespace}"`],
     [image.spec.url ?? '', wanted.spec.url ?? ''],
     [MODEL, name],
-    [image.status.budget?.key ?? '', budgetKeyOf(revision)],
+    [image.status.budget?.key ?? '', budgetKeyOf(revision, {}, undefined)],
     [image.status.revision ?? '', revision],
   ])
   const createdImage = await client.create(IMAGE, rewritten(image, texts))
@@ -94,11 +89,6 @@ async function copy(stage: Stage, model: Model, at: number): Promise<void> {
 async function store(client: KubeClient, type: ResourceType, object: KubeObject): Promise<KubeObject> {
   const created = await client.create(type, object)
   return await client.replaceStatus(type, { ...object, metadata: created.metadata })
-}
-
-/** Of an image that takes no secret and no certificates, and was never retried by hand. */
-function budgetKeyOf(revision: string): string {
-  return shortHash([revision, undefined, undefined, undefined])
 }
 
 /** The object with texts replaced, longest first, and without what the API server writes. */

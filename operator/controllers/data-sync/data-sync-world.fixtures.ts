@@ -7,6 +7,7 @@ import {
   revisionOf,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { budgetKeyOf } from '../../images/decide/image-content.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { wishesOf } from './decide/wishes.ts'
@@ -76,7 +77,11 @@ export class Images {
     const { generation, annotations } = image.metadata
     const parsed = parseVMDiskImageSpec(image.spec)
     const revision = parsed.ok ? revisionOf(parsed.spec, annotations?.['pelotech.ot/sync-requested-at']) : ''
-    this.#keep({ ...image, status: { observedGeneration: generation ?? 1, revision, reason: 'Told', ...status } })
+    const budget = { key: budgetKeyOf(revision, parsed.ok ? parsed.spec : {}, annotations), downloads: 0 }
+    this.#keep({
+      ...image,
+      status: { observedGeneration: generation ?? 1, revision, budget, reason: 'Told', ...status },
+    })
   }
 
   change(name: string, metadata: Partial<ObjectMeta>): void {

@@ -119,6 +119,20 @@ describe('planDataSync', () => {
     expect(names(plan(changed, images))).toEqual(['035-attacker'])
   })
 
+  it('does not take the failure of before for the answer to a retry', () => {
+    const images = created(lab, ready, { phase: 'Failed', reason: 'NotFound', message: 'no such file' })
+    const asking = dataSyncOf(SPEC, { annotations: { [RETRY]: 'now' } })
+    const [touch] = plan(asking, images).touch ?? []
+    const { metadata } = images.stored.get('035-router') ?? {}
+    for (const name of ['035-attacker', '035-router'])
+      images.annotate(name, images.stored.get(name)?.metadata ?? {}, touch?.annotations ?? {})
+    images.tell('035-attacker', ready)
+    expect(metadata?.annotations).not.toHaveProperty(RETRY)
+    expect(plan(asking, images).status).toMatchObject({ phase: 'Queued', images: [{}, { reason: 'ImageChanged' }] })
+    images.tell('035-router', { phase: 'Failed', reason: 'NotFound', message: 'no such file' })
+    expect(plan(asking, images).status).toMatchObject({ phase: 'Failed', reason: 'ImageFailed' })
+  })
+
   it('does not wait for an image whose deletion waits for it, and says what to do', () => {
     const images = created(lab, ready, ready)
     images.change('035-attacker', { deletionTimestamp: '2026-01-31T12:00:00Z' })

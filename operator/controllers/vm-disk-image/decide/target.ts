@@ -9,6 +9,7 @@ import {
   type VMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { budgetKeyOf } from '../../../images/decide/image-content.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { ImageWorld } from '../world.ts'
 
@@ -59,7 +60,7 @@ export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWor
     secretRef: sourceType === 'blank' ? undefined : secretRef,
     certConfigMap: sourceType === 'blank' || sourceType === 'gcs' ? undefined : certConfigMap,
     checksum: spec.checksum,
-    budgetKey: shortHash([revision, secretRef, certConfigMap, annotations[ANNOTATIONS.retryRequestedAt]]),
+    budgetKey: budgetKeyOf(revision, { secretRef, certConfigMap }, annotations),
   }
 }
 
