@@ -72,7 +72,7 @@ const vm = z
         ),
         memory: memoryField('Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti.'),
       })
-      .describe('CPU, memory and disk of the machine.'),
+      .describe('CPU and memory of the machine.'),
     diskSize: diskSizeField(
       'Size of the root disk as a quantity such as 18Gi. A disk is never smaller than its image. Default: the size of the image.',
     ).optional(),

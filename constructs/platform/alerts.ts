@@ -72,23 +72,24 @@ export const ALERTS = {
     expr: `${sum(LEADERS)} == 0 or absent(${LEADERS})`,
     for: '2m',
     summary: 'No replica of the operator leads',
-    description: 'Nothing new is downloaded or stood up, and no status changes. What runs goes on.',
+    description:
+      'No new download or machine is started, and no status changes. Running downloads and machines continue.',
   },
   StaleWatch: {
     severity: 'warning',
     expr: 'max by (namespace, pod, kind) (ot_informer_silent_seconds)',
     above: 300,
     for: '2m',
-    summary: 'A replica of the operator hears nothing of {{ $labels.kind }}',
+    summary: 'A replica of the operator receives no changes of {{ $labels.kind }}',
     description:
-      'The API server has told {{ $labels.pod }} nothing of {{ $labels.kind }} for {{ $value | humanizeDuration }}. What it knows of them may be out of date.',
+      'The API server has sent {{ $labels.pod }} nothing about {{ $labels.kind }} for {{ $value | humanizeDuration }}. What it knows of them may be out of date.',
   },
   LookAlikes: {
     severity: 'warning',
     expr: `${sum('increase(ot_look_alikes_total[1h])', 'namespace, kind')} > 0`,
     for: '0s',
     summary: 'Objects of kind {{ $labels.kind }} pretend to belong to images',
-    description: 'Somebody made objects that look like those of the operator and are not. Nothing comes of them.',
+    description: 'Somebody made objects that look like those of the operator and are not. The operator ignores them.',
   },
   MachineWaiting: {
     severity: 'warning',
@@ -112,7 +113,7 @@ export const ALERTS = {
     above: TIB,
     for: '1h',
     summary: 'Images that nothing refers to take {{ $value | humanize1024 }}B',
-    description: 'They go by themselves when their TTL is over, where the policy has one for them.',
+    description: 'They are deleted automatically when their TTL is over, if their reclaimPolicy is Delete.',
   },
 } as const satisfies Readonly<Record<string, Alert>>
 

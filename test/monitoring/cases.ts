@@ -128,7 +128,8 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
       after: '3m',
       labels: OPERATOR,
       summary: 'No replica of the operator leads',
-      description: 'Nothing new is downloaded or stood up, and no status changes. What runs goes on.',
+      description:
+        'No new download or machine is started, and no status changes. Running downloads and machines continue.',
     },
     silent: {
       'one of two that leads': { ...leads('a', '0x240'), ...leads('b', '1x240') },
@@ -140,9 +141,9 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
       series: labelled('ot_informer_silent_seconds', 'kind="DataVolume"', '0+60x240'),
       after: '8m',
       labels: { ...OPERATOR, pod: 'a', kind: 'DataVolume' },
-      summary: 'A replica of the operator hears nothing of DataVolume',
+      summary: 'A replica of the operator receives no changes of DataVolume',
       description:
-        'The API server has told a nothing of DataVolume for 8m 0s. What it knows of them may be out of date.',
+        'The API server has sent a nothing about DataVolume for 8m 0s. What it knows of them may be out of date.',
     },
     silent: {
       'a bookmark each minute': labelled('ot_informer_silent_seconds', 'kind="DataVolume"', '45x240'),
@@ -159,7 +160,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
       after: '7m',
       labels: { ...OPERATOR, kind: 'Pod' },
       summary: 'Objects of kind Pod pretend to belong to images',
-      description: 'Somebody made objects that look like those of the operator and are not. Nothing comes of them.',
+      description: 'Somebody made objects that look like those of the operator and are not. The operator ignores them.',
     },
     silent: {
       none: labelled('ot_look_alikes_total', 'kind="Pod"', '0x240'),
@@ -190,7 +191,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
       after: '61m',
       labels: OPERATOR,
       summary: 'Images that nothing refers to take 2TiB',
-      description: 'They go by themselves when their TTL is over, where the policy has one for them.',
+      description: 'They are deleted automatically when their TTL is over, if their reclaimPolicy is Delete.',
     },
     silent: { 'a few of them': gauge('ot_vmdi_unreferenced_bytes', `${2 ** 39}`) },
   },
