@@ -16,7 +16,7 @@ interface Seen {
   readonly pods: Map<string, SeenPod>
   /** The one that the status names ran before this process looked. */
   readonly knownPodUid: string | undefined
-  /** The most that it was seen to have cost. */
+  /** The most downloads that were counted for it. */
   downloads: number
   /** Since when CDI should have acted on it; undefined while it is the turn of somebody else. */
   dueSince: number | undefined

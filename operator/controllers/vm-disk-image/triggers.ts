@@ -16,7 +16,7 @@ const REFERENCES_SETTLE_MS = 100
 /** The time of the next attempt, or the end of all attempts, of those that have failed already is written again so often. */
 const RETIMED_EVERY_MS = 20
 
-/** Who is told of changes. */
+/** Where changes are reported. */
 interface Listeners {
   readonly queue: Pick<WorkQueue, 'add'>
   readonly admission: Pick<Admission, 'checkLedger' | 'downloadsChanged'>
