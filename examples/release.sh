@@ -12,7 +12,11 @@ fi
 release() {
   [ -n "$(kubectl get crd "$1.pelotech.ot" --ignore-not-found -o name)" ] || return 0
   # In each line: namespace (- for none), name, and the finalizers of others as a list in JSON.
-  held=$(kubectl get "$1.pelotech.ot" -A -o go-template='{{range .items}}{{if .metadata.deletionTimestamp}}{{or .metadata.namespace "-"}} {{.metadata.name}} [{{range .metadata.finalizers}}{{if not (eq . "pelotech.ot/disk-image" "pelotech.ot/virtual-machine" "pelotech.ot/workspace")}}"{{.}}",{{end}}{{end}}]{{"\n"}}{{end}}{{end}}')
+  held=$(kubectl get "$1.pelotech.ot" -A -o go-template='{{range .items}}{{if .metadata.deletionTimestamp}}{{or .metadata.namespace "-"}} {{.metadata.name}} [{{range .metadata.finalizers}}{{if not (eq . "pelotech.ot/disk-image" "pelotech.ot/virtual-machine" "pelotech.ot/workspace")}}"{{.}}",{{end}}{{end}}]{{"\n"}}{{end}}{{end}}') || {
+    # It may have gone with its CRD meanwhile.
+    [ -z "$(kubectl get crd "$1.pelotech.ot" --ignore-not-found -o name)" ]
+    return
+  }
   echo "$held" | sed 's/,]$/]/' |
     while read -r namespace name others; do
       [ -n "$name" ] || continue

@@ -173,7 +173,6 @@ const deletion: Flow = {
     await of.create('lab', ['attacker', 'victim'])
     await of.letDownload('035-attacker')
     await play.untilDownloading(1, '035-victim')
-    await play.untilReason('Syncing', '035-victim')
     await play.untilQuiet()
   },
   act: async (play) => {

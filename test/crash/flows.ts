@@ -36,8 +36,6 @@ export const PUBLICATION = ['create datasources', 'update vmdiskimages/status', 
 export async function download(play: Play): Promise<void> {
   await play.createImage()
   await play.untilDownloading()
-  // What its importer does is seen, and told, a moment later.
-  await play.untilReason('Syncing')
   await play.untilQuiet()
 }
 

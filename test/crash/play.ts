@@ -171,6 +171,7 @@ export class Play implements AsyncDisposable {
     await mirror.until(`${this.namespace}: ${what}`, look, () => this.describe())
   }
 
+  /** It has begun, and the operator has told so: the next operator may take longer to start than a download takes. */
   async untilDownloading(download = 1, name = NAME): Promise<void> {
     await this.until(`download ${download} of ${name} runs`, () => {
       const isRunning = this.dataVolumes.some(
@@ -178,7 +179,7 @@ export class Play implements AsyncDisposable {
           status?.phase === 'ImportInProgress' && metadata.ownerReferences?.some((owner) => owner.name === name),
       )
       const begun = this.world.downloadsOf(this.urlOf(name))
-      return this.getImage(name)?.status?.phase === 'Syncing' && isRunning && begun >= download
+      return reasonOf(this.getImage(name)) === 'Syncing' && isRunning && begun >= download
     })
   }
 

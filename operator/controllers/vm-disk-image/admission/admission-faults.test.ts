@@ -2,11 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { classify } from '../../../kube/api-error.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, aStart, isCreate, isLedgerWrite, NAMESPACE } from './admission.fixtures.ts'
-import { LEDGER_NAME } from './slot-ledger.ts'
+import { AdmissionBench, aStart, isCreate, isLedgerWrite } from './admission.fixtures.ts'
 
 let bench = new AdmissionBench()
 
@@ -14,8 +12,6 @@ afterEach(async () => {
   await bench.stop()
   bench = new AdmissionBench()
 })
-
-const ledgerObject = () => bench.client.peek<KubeObject>('ConfigMap', `${NAMESPACE}/${LEDGER_NAME}`)
 
 describe('many slots', () => {
   it('are claimed in parts of a hundred, in the order of the tickets, until all are taken', async () => {
@@ -38,7 +34,7 @@ describe('many slots', () => {
     expect(taken).toEqual(Array.from({ length: slots / 100 }, (_, at) => (at + 1) * 100))
     expect(bench.created).toEqual(names.slice(0, slots))
     expect(bench.admission.queue.size).toBe(50)
-    expect(JSON.stringify(ledgerObject()).length).toBeLessThan(2 ** 20)
+    expect(JSON.stringify(bench.ledgerObject).length).toBeLessThan(2 ** 20)
   }, 60_000)
 })
 

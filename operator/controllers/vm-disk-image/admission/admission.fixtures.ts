@@ -13,6 +13,7 @@ import type { ImageView } from '../../../images/image-view.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { type KubeObject, keyOf, type ObjectMeta } from '../../../kube/kube-object.ts'
 import { ScriptedClient } from '../../../kube/scripted-client.fixtures.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import { fakeLog } from '../../../runtime/fake-log.fixtures.ts'
 import { Store } from '../../../runtime/store.ts'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
@@ -64,10 +65,20 @@ export class AdmissionBench {
   limit: number | undefined = 2
   /** Whether an image that is to be looked at says again what it wants, as its reconcile would. */
   isReconciling = false
+  /** So much time passes whenever the admission looks at the clock, and its timers fire so early, as those of a busy Node do. */
+  readonly busy = { creepMs: 0, earlyMs: 0 }
   readonly #wanted = new Map<string, Start>()
 
   constructor() {
-    const { client, clock, log, images, dataVolumes, volumeClaims, pods } = this
+    const { client, log, images, dataVolumes, volumeClaims, pods } = this
+    const clock: Clock = {
+      now: () => this.clock.now(),
+      monotonic: () => {
+        this.clock.freeze(this.busy.creepMs)
+        return this.clock.monotonic()
+      },
+      setTimer: (callback, delayMs) => this.clock.setTimer(callback, delayMs - this.busy.earlyMs),
+    }
     this.admission = new Admission({
       client,
       clock,
@@ -86,7 +97,9 @@ export class AdmissionBench {
       onChange: (key) => {
         this.changed.push(key)
         const start = this.#wanted.get(key)
-        if (this.isReconciling && start !== undefined) queueMicrotask(() => this.admission.want(start.uid, start))
+        if (!this.isReconciling || start === undefined) return
+        const has = () => dataVolumes.get(`team/${start.target.volumeName}`) !== undefined
+        queueMicrotask(() => this.admission.want(start.uid, has() ? undefined : start))
       },
     })
   }
@@ -119,6 +132,13 @@ export class AdmissionBench {
     this.#wanted.set(start.key, start)
     this.admission.want(start.uid, start)
     return start
+  }
+
+  /** An image does not want to download any more. */
+  unwant(name: string): void {
+    const { start } = aStart(name, '1')
+    this.#wanted.delete(start.key)
+    this.admission.want(start.uid, undefined)
   }
 
   /** A DataVolume as another leader made it, known to the API server and to the watch. */
@@ -188,8 +208,12 @@ export class AdmissionBench {
   }
 
   /** As it is stored. */
+  get ledgerObject(): (KubeObject & { readonly data: Record<string, string> }) | undefined {
+    return this.client.peek('ConfigMap', LEDGER)
+  }
+
   get ledgerData(): Readonly<Record<string, string>> {
-    return this.client.peek<KubeObject & { data: Record<string, string> }>('ConfigMap', LEDGER)?.data ?? {}
+    return this.ledgerObject?.data ?? {}
   }
 
   get ledger(): { limit: number; holders: Holder[] } {
@@ -214,6 +238,14 @@ export class AdmissionBench {
     const object = this.#dataVolumeOf(name)
     this.dataVolumes.put(viewDataVolume(this.client.put({ ...object, status } as KubeObject)))
     this.admission.downloadsChanged('team')
+    await settled()
+  }
+
+  /** The watch tells of DataVolumes of which no answer told. */
+  async catchUp(): Promise<void> {
+    const untold = this.client.all('DataVolume').filter(({ metadata }) => !this.dataVolumes.get(keyOf(metadata)))
+    for (const one of untold) this.dataVolumes.put(viewDataVolume(one))
+    if (untold.length > 0) this.admission.downloadsChanged('team')
     await settled()
   }
 

@@ -34,6 +34,8 @@ export class Admission {
   readonly #strays: Strays
   /** Holders as the images last knew them, by uid of the image. */
   #known: ReadonlyMap<string, Holder> = new Map()
+  /** The ledger that they are from. */
+  #told: LedgerState | undefined
   #handingOver: Promise<void> | undefined
   /** While a ledger that was made again is settling. */
   #quietUntil: number | undefined
@@ -254,7 +256,8 @@ export class Admission {
 
   /** One step. Throws what the ledger throws; then it is loaded again. */
   async #step(signal: AbortSignal): Promise<void> {
-    const { ledger, me, limit } = this.#options
+    const { ledger, me, limit, clock } = this.#options
+    const begun = clock.monotonic()
     const state = await this.#look(signal)
     // Somebody who does not lead any more has taken slots meanwhile: its request is as good as any, so it is ours to end now.
     const foreign = state.holders.filter(({ claimant }) => claimant !== me)
@@ -279,9 +282,9 @@ export class Admission {
       await this.#slots.createDataVolumes(signal)
     })
     this.#slots.lookForEmpty(this.#strays.leaving(ledger.state), signal)
-    this.#wakeLater()
-    // A large batch gets its slots in parts, and one part's creates may have taken their time.
-    if (decision.hasMore) this.wake()
+    this.#wakeLater(begun)
+    // A large batch gets its slots in parts, and one part's creates may have taken their time. They read the ledger again where it is old.
+    if (decision.hasMore || ledger.state !== this.#told) this.wake()
   }
 
   async #handOver(work: () => Promise<void>): Promise<void> {
@@ -310,6 +313,7 @@ export class Admission {
       return other === holder || (other !== undefined && slotKeyOf(other) === slotKeyOf(holder))
     }
     this.#known = now
+    this.#told = this.state
     for (const holder of known.values()) {
       if (isIn(now, holder)) continue
       this.#slots.forget(holder)
@@ -328,13 +332,15 @@ export class Admission {
     for (const holder of fresh) this.#options.onChange(keyOf(holder))
   }
 
-  /** Wakes when the next of the times that matter has come. */
-  #wakeLater(): void {
+  /**
+   * Wakes when the next of the times that matter has come.
+   * @param begun when the step began to decide: a time that has come since may not have counted in it
+   */
+  #wakeLater(begun: number): void {
     const { clock } = this.#options
-    const now = clock.monotonic()
-    const coming = [this.#quietUntil ?? 0, ...this.#slots.times()].filter((time) => time > now)
+    const coming = [this.#quietUntil ?? 0, ...this.#slots.times()].filter((time) => time > begun)
     this.#cancelTimer?.()
     this.#cancelTimer =
-      coming.length === 0 ? undefined : clock.setTimer(() => this.wake(), Math.min(...coming) - now + 1)
+      coming.length === 0 ? undefined : clock.setTimer(() => this.wake(), Math.min(...coming) - clock.monotonic() + 1)
   }
 }

@@ -21,8 +21,6 @@ const isLedgerMade = ({ verb, kind }: Call) => verb === 'create' && kind === 'Co
 
 const count = (is: (call: Call) => boolean) => bench.client.calls.filter(is).length
 
-const ledgerObject = () => bench.client.peek<KubeObject>('ConfigMap', `${NAMESPACE}/${LEDGER_NAME}`)
-
 describe('a ledger that is made again', () => {
   it('keeps its 15 s of quiet when the answer to its making was lost', async () => {
     bench.images.put(aStart('x', '5').image)
@@ -99,7 +97,7 @@ describe('what the watch tells of the ledger', () => {
     await bench.begin(2, 'a')
     bench.dropLedger()
     await bench.clock.advance(10 * MINUTE)
-    expect(ledgerObject()).toBeUndefined()
+    expect(bench.ledgerObject).toBeUndefined()
     bench.admission.checkLedger(undefined)
     await settled()
     expect(bench.holding).toEqual(['a'])
@@ -110,7 +108,7 @@ describe('what the watch tells of the ledger', () => {
     await bench.start()
     bench.client.after = (call) => {
       if (!isLedgerWrite(call)) return
-      const seen = ledgerObject()
+      const seen = bench.ledgerObject
       const tell = () => bench.admission.checkLedger(seen)
       if (when === 'before') tell()
       else setImmediate(tell)
@@ -135,9 +133,9 @@ describe('what the watch tells of the ledger', () => {
     bench.client.after = (call) => {
       if (!isLedgerWrite(call) || !isFirst) return
       isFirst = false
-      bench.admission.checkLedger(ledgerObject())
+      bench.admission.checkLedger(bench.ledgerObject)
       bench.writeLedger(2, [...bench.ledger.holders, aHolder('x', { claimant: 'other' })])
-      bench.admission.checkLedger(ledgerObject())
+      bench.admission.checkLedger(bench.ledgerObject)
     }
     bench.want('a', '10')
     await settled()
@@ -151,7 +149,7 @@ describe('what the watch tells of the ledger', () => {
     await bench.begin(2, 'a')
     const reads = count(isLedgerRead)
     bench.writeLedger(2, [...bench.ledger.holders, aHolder('x', { claimant: 'other' })])
-    bench.admission.checkLedger(ledgerObject())
+    bench.admission.checkLedger(bench.ledgerObject)
     bench.want('b', '20')
     await settled()
     expect(count(isLedgerRead)).toBe(reads + 1)
@@ -166,7 +164,7 @@ describe('an image whose slot came and went before it was told of it', () => {
     await bench.start()
     const rival = (holders: readonly Holder[]) => {
       bench.writeLedger(1, holders)
-      bench.admission.checkLedger(ledgerObject())
+      bench.admission.checkLedger(bench.ledgerObject)
     }
     bench.client.before = (call) => {
       if (!isLedgerWrite(call)) return

@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
+
+const run = promisify(execFile)
+
+/** In a folder of its own: Workspaces have their CRD until somebody asks for them, and what becomes of it is in `gone`. */
+const kubectl = (folder: string, becomes: 'gone' | 'broken') => `#!/bin/sh
+case "$*" in
+  'get crd workspaces.pelotech.ot '*) [ -e '${folder}/gone' ] || echo customresourcedefinition/workspaces.pelotech.ot ;;
+  'get workspaces.pelotech.ot -A '*)
+    touch '${folder}/${becomes}'
+    echo "error: the server doesn't have a resource type" >&2
+    exit 1
+    ;;
+esac
+`
+
+describe('examples/release.sh, when the kind of what it is to let go of cannot be read', () => {
+  let folder = ''
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'open-terrain-release-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  async function release(becomes: 'gone' | 'broken') {
+    await writeFile(join(folder, 'kubectl'), kubectl(folder, becomes))
+    await chmod(join(folder, 'kubectl'), 0o755)
+    return run(join(EXAMPLES, 'release.sh'), [], { env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` } })
+  }
+
+  it('goes on where its CRD is gone meanwhile: so is all that was of that kind', async () => {
+    await expect(release('gone')).resolves.toBeDefined()
+  })
+
+  it('fails where the CRD is still there', async () => {
+    await expect(release('broken')).rejects.toThrow("doesn't have a resource type")
+  })
+})
