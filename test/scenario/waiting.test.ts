@@ -5,6 +5,12 @@ import { type SpecInput, World } from '../harness/world.ts'
 
 type Missing = readonly [what: string, reason: string, spec: SpecInput, provide: (world: World) => Promise<void>]
 
+const ELSEWHERE = 'https://elsewhere.example.com/'
+
+/** The policy comes to say so. */
+const told = (more: Readonly<Record<string, string>>) => (world: World) =>
+  world.setPolicy({ concurrency: '1', ...more })
+
 const MISSING: readonly Missing[] = [
   ['its secret', 'SecretMissing', { sourceType: 's3', secretRef: 'later' }, (world) => world.createSecret('later')],
   ['its certificates', 'CertConfigMapMissing', { certConfigMap: 'later' }, (world) => world.createConfigMap('later')],
@@ -12,8 +18,8 @@ const MISSING: readonly Missing[] = [
   [
     'a default storage class',
     'StorageClassMissing',
-    { storageClass: undefined as never },
-    (world) => world.setPolicy({ concurrency: '1', defaultStorageClass: 'fast' }),
+    { storageClass: undefined },
+    told({ defaultStorageClass: 'fast' }),
   ],
   [
     'its snapshot class',
@@ -24,21 +30,11 @@ const MISSING: readonly Missing[] = [
   [
     'the permission of the policy',
     'UrlNotAllowed',
-    { url: 'https://elsewhere.example.com/image.qcow2' },
-    (world) => world.setPolicy({ concurrency: '1', allowedSourceUrls: 'https://elsewhere.example.com/' }),
+    { url: `${ELSEWHERE}x.qcow2` },
+    told({ allowedSourceUrls: ELSEWHERE }),
   ],
-  [
-    'a size',
-    'DiskSizeMissing',
-    { diskSize: undefined as never },
-    (world) => world.setPolicy({ concurrency: '1', defaultDiskSize: '16Mi' }),
-  ],
-  [
-    'a source type',
-    'SourceTypeMissing',
-    { sourceType: undefined as never },
-    (world) => world.setPolicy({ concurrency: '1', defaultSourceType: 'http' }),
-  ],
+  ['a size', 'DiskSizeMissing', { diskSize: undefined }, told({ defaultDiskSize: '16Mi' })],
+  ['a source type', 'SourceTypeMissing', { sourceType: undefined }, told({ defaultSourceType: 'http' })],
 ]
 
 describe('an image that lacks something', () => {
