@@ -37,6 +37,28 @@ describe('a key', () => {
     expect(await drain(queue)).toEqual(['a', 'b'])
   })
 
+  it('that one change adds more than once is worked on once, though workers wait for it', async () => {
+    const { queue } = build()
+    const taken: string[] = []
+    const work = async (): Promise<void> => {
+      const key = await queue.take()
+      if (key === undefined) return
+      taken.push(key)
+      queue.done(key)
+      await work()
+    }
+    const workers = [work(), work()]
+    queue.add('a')
+    queue.add('b')
+    queue.add('a', 'urgent')
+    await settled()
+    queue.add('b')
+    await settled()
+    queue.stop()
+    await Promise.all(workers)
+    expect(taken).toEqual(['a', 'b', 'b'])
+  })
+
   it('that is urgent goes first, and may become urgent while it waits', async () => {
     const { queue } = build()
     queue.add('a')

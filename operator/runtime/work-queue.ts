@@ -34,6 +34,7 @@ export class WorkQueue {
   readonly #takers: ((key: string | undefined) => void)[] = []
   readonly #addedAt = new Map<string, number>()
   #timer: { due: number; cancel: () => void } | undefined
+  #isServing = false
   #stopped = false
 
   /** Called for each key that becomes ready; for metrics. */
@@ -117,8 +118,17 @@ export class WorkQueue {
       this.#ready.normal.delete(key)
     }
     this.#ready[lane].add(key)
-    const taker = this.#takers.shift()
-    taker?.(this.#next())
+    this.#serveSoon()
+  }
+
+  /** Not at once: what tells of one change may add a key several times, and a second time while it is worked on would be one reconcile more. */
+  #serveSoon(): void {
+    if (this.#takers.length === 0 || this.#isServing) return
+    this.#isServing = true
+    queueMicrotask(() => {
+      this.#isServing = false
+      while (this.#takers.length > 0 && this.depth > 0) this.#takers.shift()?.(this.#next())
+    })
   }
 
   #next(): string | undefined {
