@@ -27,7 +27,7 @@ export class ApiError extends Error {
   readonly status: number
   /** The server's own reason, such as `NamespaceTerminating` or `Forbidden`; empty when it gave none. */
   readonly serverReason: string
-  /** From Retry-After, in milliseconds. */
+  /** From Retry-After, in milliseconds, up to 10 s. */
   readonly retryAfterMs: number | undefined
   /** `details.causes[].reason` of the server's Status. */
   readonly causes: readonly string[]
@@ -46,11 +46,13 @@ export class ApiError extends Error {
     this.reason = init.reason
     this.status = init.status
     this.serverReason = redactUrls(init.serverReason ?? '')
-    this.retryAfterMs = init.retryAfterMs
+    this.retryAfterMs = init.retryAfterMs && Math.min(init.retryAfterMs, RETRY_AFTER_MAX_MS)
     this.causes = (init.causes ?? []).slice(0, CAUSES_MAX).map((one) => redactUrls(one))
   }
 }
 
+/** The API server asks for seconds. What asks for more may be a webhook, whose trouble is with one object alone, or a proxy. */
+const RETRY_AFTER_MAX_MS = 10_000
 /** A refusal of a spec may have one for each of its fields. */
 const CAUSES_MAX = 100
 

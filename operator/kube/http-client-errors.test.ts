@@ -41,6 +41,8 @@ describe('errors', () => {
   it.each<[Record<string, string>, object, number | undefined]>([
     [{ 'retry-after': '3' }, {}, 3_000],
     [{}, { retryAfterSeconds: 4 }, 4_000],
+    // Not for long: it may be the trouble of one object.
+    [{}, { retryAfterSeconds: 3_600 }, 10_000],
     [{ 'retry-after': '0' }, {}, undefined],
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }, {}, undefined],
     [{}, {}, undefined],

@@ -48,14 +48,6 @@ it('is closed for everybody as long as the server asks', async () => {
   expect(sent).toEqual([5_000, 5_000])
 })
 
-it('is not closed for long by what may be the trouble of one object', async () => {
-  const { clock, budget, sent, send } = build(10, 3)
-  budget.closeFor(3_600_000)
-  send(1)
-  await clock.advance(10_000)
-  expect(sent).toEqual([10_000])
-})
-
 it('lets go of whoever gives up', async () => {
   const { clock, budget } = build(10, 1)
   budget.closeFor(5_000)

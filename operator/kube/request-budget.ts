@@ -1,11 +1,8 @@
 import { type Clock, sleep } from '../runtime/clock.ts'
 
-/** The API server asks for seconds. What asks for more may be a webhook, whose trouble is with one object alone. */
-const CLOSED_MAX_MS = 10_000
-
 /**
  * A token bucket in front of all requests but the Lease's: a safety net against a bug that would hammer the API server,
- * set far above what a busy operator needs. A `Retry-After` of the server closes it for everybody for that long, up to 10 s.
+ * set far above what a busy operator needs. A `Retry-After` of the server closes it for everybody for that long.
  */
 export class RequestBudget {
   readonly #clock: Clock
@@ -39,6 +36,6 @@ export class RequestBudget {
   }
 
   closeFor(durationMs: number): void {
-    this.#closedUntil = Math.max(this.#closedUntil, this.#clock.monotonic() + Math.min(durationMs, CLOSED_MAX_MS))
+    this.#closedUntil = Math.max(this.#closedUntil, this.#clock.monotonic() + durationMs)
   }
 }

@@ -29,6 +29,27 @@ const prime = async (...all: readonly ImageView[]) => {
   return { planned, queued: queue.depth }
 }
 
+it('plans nothing that is gone, and what has changed as it is, by the time of its turn', async () => {
+  const clock = new FakeClock()
+  const images = new Store<ImageView>()
+  const all = Array.from({ length: 203 }, (_, at) => image(`image-${at}`, String(100 + at), {}))
+  images.replaceAll(all, '1000')
+  const planned: string[] = []
+  const priming = primeQueue(new WorkQueue(clock), images, {
+    plan: ({ metadata }) => planned.push(`${metadata.name} ${metadata.resourceVersion}`),
+    hasSlot: () => false,
+    clock,
+    log: fakeLog(),
+    signal: new AbortController().signal,
+  })
+  // The first 200 are planned at once.
+  images.remove(image('image-201', '1001', {}))
+  images.put(image('image-202', '1002', {}))
+  await clock.advance(0)
+  await priming
+  expect(planned.slice(199)).toEqual(['image-199 299', 'image-200 300', 'image-202 1002'])
+})
+
 const FINISHED = { phase: 'Succeeded', observedGeneration: 1, ticket: '1' } as const
 
 it('plans who may wait, in ticket order, and looks at all of them later', async () => {

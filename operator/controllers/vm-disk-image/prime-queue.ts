@@ -29,18 +29,18 @@ export async function primeQueue(
     isSettled(image) && !hasSlot(image.metadata.uid ?? '') ? 'settled' : 'others',
   )
   others.sort((a, b) => compareResourceVersions(ticketOf(a), ticketOf(b)))
-  for (const [at, image] of others.entries()) {
+  for (const [at, { metadata }] of others.entries()) {
     if (signal.aborted) return
+    const key = keyOf(metadata)
+    // One that is gone since would wait at the head of the queue for ever.
+    const image = images.get(key)
     try {
-      plan(image)
+      if (image !== undefined) plan(image)
     } catch (error) {
       // It must not keep the others waiting; its own reconcile says what is wrong.
-      log.error(
-        { key: keyOf(image.metadata), error: traceOf(error) },
-        'a bug in the operator: the image cannot be planned',
-      )
+      log.error({ key, error: traceOf(error) }, 'a bug in the operator: the image cannot be planned')
     }
-    queue.add(keyOf(image.metadata), image.status.phase === 'Syncing' ? 'urgent' : 'normal')
+    queue.add(key, image?.status.phase === 'Syncing' ? 'urgent' : 'normal')
     if (at % PRIMED_AT_ONCE === PRIMED_AT_ONCE - 1) await new Promise<void>((resolve) => clock.setTimer(resolve, 0))
   }
   for (const { metadata } of settled) queue.add(keyOf(metadata))

@@ -11,6 +11,7 @@ import { Walk } from './image-walk.fixtures.ts'
 import { listenForImageTriggers } from './triggers.ts'
 
 let caches: ImageCaches
+let wakes = 0
 let enqueued: string[]
 beforeEach(() => {
   caches = new ImageCaches(
@@ -25,9 +26,10 @@ beforeEach(() => {
     ),
   )
   enqueued = []
+  wakes = 0
   listenForImageTriggers(caches, {
     queue: { add: (key) => enqueued.push(key) },
-    admission: { checkLedger: () => undefined, downloadsChanged: () => undefined },
+    admission: { checkLedger: () => undefined, downloadsChanged: () => undefined, wake: () => (wakes += 1) },
     ledger: 'sync-operator/ledger',
     onGone: () => undefined,
   })
@@ -53,6 +55,19 @@ describe('an image that waits for the name of its second snapshot', () => {
     expect(enqueued.splice(0)).toEqual(['team/img'])
     caches.cluster.snapshots.remove({ ...theirs, metadata: { ...theirs.metadata, resourceVersion: '901' } })
     expect(enqueued).toEqual(['team/img'])
+  })
+})
+
+describe('the admission', () => {
+  it('is woken when the end of a download is written down: one without a slot has counted until then', () => {
+    const running = anImage({ resourceVersion: '10' }, { status: { dataVolumeUID: 'dv' } })
+    caches.images.put(running)
+    caches.images.put({ ...running, metadata: { ...running.metadata, resourceVersion: '11' } })
+    expect(wakes).toBe(0)
+    const attempts = [{ number: 1, revision: '0', dataVolumeUID: 'dv', outcome: 'Failed' }] as never
+    const metadata = { ...running.metadata, resourceVersion: '12' }
+    caches.images.put({ ...running, metadata, status: { ...running.status, attempts } })
+    expect(wakes).toBe(1)
   })
 })
 

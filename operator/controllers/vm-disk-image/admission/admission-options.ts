@@ -27,6 +27,6 @@ export interface AdmissionOptions extends Basics {
 export interface HeldSlotsOptions extends Omit<AdmissionOptions, 'metrics' | 'refresh'> {
   /** A slot may be empty, or its DataVolume is due. */
   readonly wake: () => void
-  /** A slot was about to be used, and the ledger was not there any more. */
-  readonly onLedgerLost: () => void
+  /** Reads the ledger again. Throws what the ledger throws. */
+  readonly reload: (signal: AbortSignal) => Promise<unknown>
 }

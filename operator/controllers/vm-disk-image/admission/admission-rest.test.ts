@@ -59,6 +59,34 @@ describe('what becomes possible while a step is under way is not forgotten', () 
   })
 })
 
+describe('the ledger that a create reads again', () => {
+  /** A slot whose DataVolume could not be created is due again, and the ledger is older than an answer is good for. Nothing tells of what others write into it. */
+  async function rereadBy(more: () => void): Promise<void> {
+    await bench.start()
+    bench.client.before = failing(1, apiError('NoAnswer'), isCreate)
+    bench.want('a', '10')
+    await settled()
+    bench.clock.freeze(6 * SECOND)
+    more()
+    await bench.clock.advance(SECOND)
+  }
+
+  it('keeps everybody waiting where it is marked as settling', async () => {
+    await rereadBy(() => bench.writeLedger(2, bench.ledger.holders, { settling: 'true' }))
+    bench.want('b', '20')
+    await bench.clock.advance(10 * SECOND)
+    expect(bench.created).toEqual(['a', 'a'])
+    await bench.clock.advance(10 * SECOND)
+    expect(bench.created).toEqual(['a', 'a', 'b'])
+  })
+
+  it('is not believed where it has more holders than there can be', async () => {
+    const names = Array.from({ length: 500 }, (_, at) => `forged-${at}`)
+    await rereadBy(() => bench.writeLedger(2, [...bench.ledger.holders, ...names.map((one) => aHolder(one))]))
+    expect(bench.holding).toEqual([])
+  })
+})
+
 describe('an admission at rest', () => {
   const NAMES = ['a', 'b', 'c', 'd']
   const name = fc.constantFrom(...NAMES)

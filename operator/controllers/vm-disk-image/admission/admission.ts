@@ -49,7 +49,7 @@ export class Admission {
     this.#slots = new HeldSlots({
       ...options,
       wake: () => this.wake(),
-      onLedgerLost: () => this.checkLedger(undefined),
+      reload: (signal) => this.#load(signal, this.#mostHolders),
     })
     this.#strays = new Strays(options, this.#slots)
   }

@@ -242,9 +242,11 @@ export class HeldSlots {
     const { ledger, client, clock, me } = this.#options
     const slot = slotKeyOf(start)
     // A slot is only held for certain as long as the answer that shows it is young; looked at again right before the request leaves.
-    if (!ledger.isFresh && (await ledger.load(signal)) === undefined) return this.#options.onLedgerLost()
+    if (!ledger.isFresh) await this.#options.reload(signal)
+    // It came too late.
+    if (!ledger.isFresh) return this.#options.wake()
     const isHeld = this.#holders.some((holder) => holder.claimant === me && slotKeyOf(holder) === slot)
-    if (!isHeld || !ledger.isFresh || !this.#hasRoom(slot)) return
+    if (!isHeld || !this.#hasRoom(slot)) return
     this.#notes.asked(slot, clock.monotonic() + SETTLE_MS)
     const options = { timeoutMs: ANSWER_VALID_MS, signal, isStillValid: () => ledger.isFresh }
     await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
