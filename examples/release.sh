@@ -9,12 +9,16 @@ if [ -n "$(kubectl get deployments -A -l app.kubernetes.io/name=open-terrain-ope
   exit 1
 fi
 
+has_crd() {
+  [ -n "$(kubectl get crd "$1.pelotech.ot" --ignore-not-found -o name)" ]
+}
+
 release() {
-  [ -n "$(kubectl get crd "$1.pelotech.ot" --ignore-not-found -o name)" ] || return 0
+  has_crd "$1" || return 0
   # In each line: namespace (- for none), name, and the finalizers of others as a list in JSON.
   held=$(kubectl get "$1.pelotech.ot" -A -o go-template='{{range .items}}{{if .metadata.deletionTimestamp}}{{or .metadata.namespace "-"}} {{.metadata.name}} [{{range .metadata.finalizers}}{{if not (eq . "pelotech.ot/disk-image" "pelotech.ot/virtual-machine" "pelotech.ot/workspace")}}"{{.}}",{{end}}{{end}}]{{"\n"}}{{end}}{{end}}') || {
-    # It may have gone with its CRD meanwhile.
-    [ -z "$(kubectl get crd "$1.pelotech.ot" --ignore-not-found -o name)" ]
+    # The CRD may have been deleted meanwhile.
+    ! has_crd "$1"
     return
   }
   echo "$held" | sed 's/,]$/]/' |

@@ -90,7 +90,7 @@ class HttpBench {
     this.#client = new HttpKubeClient({ connection: this.#connection, userAgent: 'tester', onRequest })
   }
 
-  /** Whoever asks for it closes it. */
+  /** The caller closes it. */
   connectionTo(server: string, connections = 1): Connection {
     const config = join(this.#folder, 'config')
     writeFileSync(config, kubeconfigFor(server))

@@ -39,7 +39,7 @@ interface Noted {
 
 interface Family {
   readonly children: Map<string, Noted>
-  /** What was told when the last plan had been carried out: ids, and why. Undefined: that is still open. */
+  /** What the status reported after the last plan: ids of children, and why each was refused. Undefined: not known yet, see {@link ChildRefusals.isUndecided}. */
   told: string | undefined
   isNews: boolean
 }

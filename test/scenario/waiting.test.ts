@@ -7,8 +7,8 @@ type Missing = readonly [what: string, reason: string, spec: SpecInput, provide:
 
 const ELSEWHERE = 'https://elsewhere.example.com/'
 
-/** The policy comes to say so. */
-const told = (more: Readonly<Record<string, string>>) => (world: World) =>
+/** Sets the policy, with what was missing in it. */
+const withPolicy = (more: Readonly<Record<string, string>>) => (world: World) =>
   world.setPolicy({ concurrency: '1', ...more })
 
 const MISSING: readonly Missing[] = [
@@ -19,7 +19,7 @@ const MISSING: readonly Missing[] = [
     'a default storage class',
     'StorageClassMissing',
     { storageClass: undefined },
-    told({ defaultStorageClass: 'fast' }),
+    withPolicy({ defaultStorageClass: 'fast' }),
   ],
   [
     'its snapshot class',
@@ -31,10 +31,10 @@ const MISSING: readonly Missing[] = [
     'the permission of the policy',
     'UrlNotAllowed',
     { url: `${ELSEWHERE}x.qcow2` },
-    told({ allowedSourceUrls: ELSEWHERE }),
+    withPolicy({ allowedSourceUrls: ELSEWHERE }),
   ],
-  ['a size', 'DiskSizeMissing', { diskSize: undefined }, told({ defaultDiskSize: '16Mi' })],
-  ['a source type', 'SourceTypeMissing', { sourceType: undefined }, told({ defaultSourceType: 'http' })],
+  ['a size', 'DiskSizeMissing', { diskSize: undefined }, withPolicy({ defaultDiskSize: '16Mi' })],
+  ['a source type', 'SourceTypeMissing', { sourceType: undefined }, withPolicy({ defaultSourceType: 'http' })],
 ]
 
 describe('an image that lacks something', () => {

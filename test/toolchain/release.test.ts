@@ -8,7 +8,7 @@ import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 
 const run = promisify(execFile)
 
-/** In a folder of its own: Workspaces have their CRD until somebody asks for them, and what becomes of it is in `gone`. */
+/** A kubectl that finds the CRD of Workspaces, and fails to list them. If the CRD is `gone` after that, a file of that name says so. */
 const kubectl = (folder: string, becomes: 'gone' | 'broken') => `#!/bin/sh
 case "$*" in
   'get crd workspaces.pelotech.ot '*) [ -e '${folder}/gone' ] || echo customresourcedefinition/workspaces.pelotech.ot ;;

@@ -22,7 +22,7 @@ interface Fleet {
 
 /**
  * What people who run fleets of images want to see and be alerted on. Gauges are read when they are asked for, and counters
- * count what the cluster is seen to say: a lost answer to a write changes neither.
+ * count what watches report: a lost answer to a write changes neither.
  */
 export class ImageMetrics {
   readonly #wait: Histogram

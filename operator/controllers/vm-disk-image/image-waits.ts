@@ -24,8 +24,8 @@ interface Block {
 }
 
 /**
- * Tells the wait for a slot from the wait for something that is missing, by what statuses are seen to say. Who begins to look while an image waits
- * takes that wait to be as old as its ticket.
+ * Tells the wait for a slot from the wait for something that is missing, by the statuses that watches report. Where an image waits already when this
+ * process begins to lead, its wait counts from its ticket.
  */
 export class ImageWaits {
   readonly #blocks = new Map<string, Block>()

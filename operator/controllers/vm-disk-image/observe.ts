@@ -14,7 +14,7 @@ import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-t
 import type { Admission } from './admission/admission.ts'
 import { type ImageCaches, siblingKey } from './caches.ts'
 import { isFinished } from './decide/judge.ts'
-import { isRecorded } from './decide/status.ts'
+import { unrecordedDownload } from './decide/status.ts'
 import type { ProgressWatch } from './progress-watch.ts'
 import type { ImageWorld, Lookup } from './world.ts'
 
@@ -95,7 +95,7 @@ function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources:
     return { ...progress.look(uid, known), claimRefusal }
   }
   sources.claimRefusals.drop(uid)
-  if (isRecorded(status) || dataVolumeUID === undefined) progress.forget(uid)
+  if (unrecordedDownload(status) === undefined) progress.forget(uid)
   return progress.recall(uid, dataVolumeUID)
 }
 

@@ -57,7 +57,7 @@ export class ProgressWatch {
   readonly #clock: Clock
   readonly #pulse: Pick<CdiPulse, 'workedUntil' | 'isSilent'>
   readonly #seen = new Map<string, Seen>()
-  /** When CDI was last seen to act on any download, and when it was last found to act on none; by the monotonic clock. */
+  /** When CDI last acted on any download, and when the operator last found that it acts on none; by the monotonic clock. */
   #actedAt = Number.NEGATIVE_INFINITY
   #awayAt = Number.NEGATIVE_INFINITY
 

@@ -9,7 +9,7 @@ import type { Change } from '../../runtime/store.ts'
 import type { Lane, WorkQueue } from '../../runtime/work-queue.ts'
 import type { Admission } from './admission/admission.ts'
 import { BY_CONFIG_MAP, BY_SECRET, BY_UID, IMAGE, type ImageCaches, siblingKey } from './caches.ts'
-import { isRecorded } from './decide/status.ts'
+import { unrecordedDownload } from './decide/status.ts'
 import type { ImageControllerOptions } from './image-sources.ts'
 
 /** Hundreds of references may come or go at once: they are counted together. */
@@ -25,10 +25,6 @@ interface Listeners {
   readonly ledger: string
   /** An image is gone. */
   readonly onGone: (uid: string) => void
-}
-
-function isUnderWay(image: ImageView | undefined): boolean {
-  return image?.status.dataVolumeUID !== undefined && !isRecorded(image.status)
 }
 
 /** From changes in the caches to images that they concern. No decision is made here. Returns how to stop listening. */
@@ -68,8 +64,8 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
   return [
     images.onChange(({ key, before, after }) => {
       if (after === undefined) onGone(before?.metadata.uid ?? '')
-      // A download without a slot counts as long as a status tells that it is under way.
-      else if (isUnderWay(before) && !isUnderWay(after)) admission.wake()
+      // A download without a slot counts until its end is written down.
+      else if (before && unrecordedDownload(before.status) && !unrecordedDownload(after.status)) admission.wake()
       // What is new waits behind what is under way: a thousand arrivals must not delay a teardown.
       queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
     }),

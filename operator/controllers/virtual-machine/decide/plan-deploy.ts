@@ -132,7 +132,7 @@ function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachi
 }
 
 /**
- * When the guest was first seen to run, and which cloud-init data it was started with. That is what its Secret contains at that moment, since the spec may have
+ * When the operator first observed that the guest runs, and which cloud-init data it started with. That is what its Secret contains at that moment, since the spec may have
  * changed later. If the Secret was created again since, its fingerprint does not tell what the guest read; then the present one is used.
  * @param fingerprint of what is wanted now, where the Secret does not tell what it has
  */

@@ -4,9 +4,16 @@ import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, aHolder, aStart, type Call, isCreate, isLedgerWrite } from './admission.fixtures.ts'
+import {
+  AdmissionBench,
+  aHolder,
+  aStart,
+  type Call,
+  isCreate,
+  isLedgerRead,
+  isLedgerWrite,
+} from './admission.fixtures.ts'
 
-const isLedgerRead = ({ verb, kind }: Call) => verb === 'get' && kind === 'ConfigMap'
 const isLook = ({ verb, kind }: Call) => verb === 'list' && kind === 'Pod'
 
 let bench = new AdmissionBench()

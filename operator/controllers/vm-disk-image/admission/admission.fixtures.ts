@@ -327,4 +327,6 @@ export interface Call {
 
 export const isCreate = ({ verb, kind }: Call) => verb === 'create' && kind === 'DataVolume'
 
+export const isLedgerRead = ({ verb, kind }: Call) => verb === 'get' && kind === 'ConfigMap'
+
 export const isLedgerWrite = ({ verb, kind }: Call) => verb === 'replace' && kind === 'ConfigMap'

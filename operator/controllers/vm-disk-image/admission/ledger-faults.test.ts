@@ -5,7 +5,16 @@ import type { KubeObject } from '../../../kube/kube-object.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Holder } from '../world.ts'
-import { AdmissionBench, aHolder, aStart, type Call, isCreate, isLedgerWrite, NAMESPACE } from './admission.fixtures.ts'
+import {
+  AdmissionBench,
+  aHolder,
+  aStart,
+  type Call,
+  isCreate,
+  isLedgerRead,
+  isLedgerWrite,
+  NAMESPACE,
+} from './admission.fixtures.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
 
 let bench = new AdmissionBench()
@@ -14,8 +23,6 @@ afterEach(async () => {
   await bench.stop()
   bench = new AdmissionBench()
 })
-
-const isLedgerRead = ({ verb, kind }: Call) => verb === 'get' && kind === 'ConfigMap'
 
 const isLedgerMade = ({ verb, kind }: Call) => verb === 'create' && kind === 'ConfigMap'
 

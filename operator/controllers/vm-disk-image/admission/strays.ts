@@ -3,7 +3,7 @@ import { controllerOfKind, ownerAmong } from '../../../cluster/ownership.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { isFinished } from '../decide/judge.ts'
-import { isRecorded } from '../decide/status.ts'
+import { unrecordedDownload } from '../decide/status.ts'
 import type { Holder } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
@@ -72,7 +72,7 @@ export class Strays {
     const { uid } = dataVolume.metadata
     const status = ownerAmong(dataVolume, this.#options.images)?.status
     if (status === undefined || uid === undefined) return false
-    const isUnderWay = status.dataVolumeUID === uid && !isRecorded(status)
+    const isUnderWay = unrecordedDownload(status) === uid
     const hasSucceeded = status.attempts?.some((one) => one.dataVolumeUID === uid && one.outcome === 'Succeeded')
     return this.#slots.wasHeld(dataVolume) || isUnderWay || hasSucceeded === true
   }

@@ -277,6 +277,11 @@ function changedReason(before: VMDiskImageStatus, after: VMDiskImageStatus): Eve
   return [{ type: reason === 'Suspended' ? 'Normal' : 'Warning', reason, message: after.message ?? '' }]
 }
 
+/** Uid of the DataVolume that the status is about, until the end of its attempt is written down. */
+export function unrecordedDownload(status: VMDiskImageStatus): string | undefined {
+  return isRecorded(status) ? undefined : status.dataVolumeUID
+}
+
 /** Whether the end of the attempt that the status is about, or of the one with this DataVolume, is written down. */
 export function isRecorded({ attempts = [], dataVolumeUID }: VMDiskImageStatus, uid = dataVolumeUID): boolean {
   return uid !== undefined && attempts.some((attempt) => attempt.dataVolumeUID === uid)
